@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Out
+from claimeval.cli.shared import Fields, Out
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
@@ -50,7 +50,7 @@ class DocumentOptions:
     """The TREC run to label."""
     out: Out = None
     """Qrels to write; default RUN/annotation/documents.qrels, or runs/DATA-documents.qrels."""
-    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
 
     def __post_init__(self) -> None:
@@ -203,7 +203,7 @@ def _draw_documents(given: AnnotateOptions, labels: DocumentLabels) -> DocumentD
 def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
     from claimeval import ir
     from claimeval.data.corpora import read_corpus, read_queries
-    from claimeval.data.reading import parse_fields, read_samples
+    from claimeval.data.reading import read_samples
     from claimeval.evaluation import relevance
     from claimeval.runs.directory import has_results, read_results
     from claimeval.runs.document_labels import of_samples
@@ -218,7 +218,7 @@ def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
         return relevance.of_pool(pool, read_queries(data), documents, depth)
     if has_results(data):
         return of_samples((result.sample for result in read_results(data)), depth)
-    return of_samples(read_samples(data, fields=parse_fields(list(about.fields))), depth)
+    return of_samples(read_samples(data, fields=about.fields), depth)
 
 
 def _ask_about_documents(output: Output, labels: DocumentLabels, todo: list[DocumentToLabel], queries: int) -> None:

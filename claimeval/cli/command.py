@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 
-from claimeval.types.errors import StoppedEarly, unknown_name
+from claimeval.types.errors import UsageError, unknown_name
 
 Record = TypeVar("Record")
 HEADINGS = (
@@ -51,6 +51,14 @@ class Names:
         self.names = names
 
 
+class Pairs(Names):
+    """Marks a mapping that is given as pairs: each use of the option adds one, of the form `FIELD=COLUMN`."""
+
+    def __init__(self, name: str, form: str) -> None:
+        super().__init__(name)
+        self.form = form
+
+
 class Heading:
     """A heading of the help page for a field or, of a record, for these of its fields; others are not options."""
 
@@ -72,6 +80,25 @@ class Choice(click.ParamType):  # type: ignore[type-arg]  # no generic class bef
         if self.other:
             return self.other.convert(value, param, ctx)
         raise unknown_name(str(param and param.name), str(value), self.words)
+
+
+class Pair(click.ParamType[Any]):
+    """A name and a value."""
+
+    name = "pair"
+
+    def __init__(self, pairs: Pairs, number: bool) -> None:
+        self.pairs, self.number = pairs, number
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        key, equals, text = value.partition("=")
+        try:
+            if equals and text:
+                return key, float(text) if self.number else text
+        except ValueError:
+            pass
+        (option,) = self.pairs.names
+        raise UsageError(f"{option} {value!r} is not of the form {self.pairs.form}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +163,7 @@ def command(name: str, record: type[Record], do: Callable[[Record], int]) -> Rec
     """Return the command that makes the record of its options and passes it to `do`, which returns the exit code."""
 
     def call(**values: Any) -> None:
-        given = _made(record, values)
-        try:
-            code = do(given)
-        except StoppedEarly as early:
-            if output := getattr(given, "output", None):
-                output.result(name, {}, exit_code=3, stopped=str(early))
-            raise
-        click.get_current_context().exit(code)
+        click.get_current_context().exit(do(_made(record, values)))
 
     return RecordCommand(name, record, list(_entries(record, "Options")), callback=call, help=record.__doc__)
 
@@ -223,6 +243,11 @@ def _parameter(of: Field[Any], hint: Any, marks: list[Any]) -> click.Parameter:
         kind, metavar = Choice(tuple(words), kind), "TEXT"
     default = {} if of.default is MISSING else {"default": of.default}
     for mark in marks:
+        if isinstance(mark, Pairs):
+            return click.Option(
+                [of.name, *mark.names], type=Pair(mark, number=get_args(hint)[1] is float), metavar="TEXT",
+                multiple=True, callback=lambda ctx, parameter, pairs: dict(pairs),
+            )  # fmt: skip
         if isinstance(mark, Argument):
             metavar = mark.metavar or of.name.upper()
             metavar = (f"[{metavar}]" if default else metavar) + "..." * many
@@ -232,10 +257,10 @@ def _parameter(of: Field[Any], hint: Any, marks: list[Any]) -> click.Parameter:
             )
     option = "--" + of.name.replace("_", "-")
     names = next((mark.names for mark in marks if isinstance(mark, Names)), (option,))
-    if bool in parts:
-        if optional:
+    if bool in parts or words == [True]:
+        if optional and not words:
             names = (f"{option}/--no-{option[2:]}",)
-        return click.Option([of.name, *names], is_flag=True, **default)
+        return click.Option([of.name, *names], is_flag=True, flag_value=True, **default)
     return click.Option(
         [of.name, *names], type=kind, metavar=metavar, multiple=many, required=not default,
         show_default=bool(of.default) and bool(default), **default,

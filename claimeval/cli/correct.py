@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
+from claimeval.cli.shared import arguments
 
 if TYPE_CHECKING:
     from claimeval.runs.correct import Correction
@@ -47,9 +48,7 @@ def do(given: CorrectOptions) -> int:
     """Correct the score, print the three numbers, and return the exit code."""
     from claimeval.api import people
 
-    found = people.correct(
-        given.run, given.labels, metric=given.metric, method=given.method, seed=given.seed, cluster=given.cluster
-    )
+    found = people.correct(**arguments(given))
     output = given.output
     what = "micro" if found.unit == "claim" else "share of samples with every claim supported"
     of = "judged claims" if found.unit == "claim" else "samples with a judged claim"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Metrics
+from claimeval.cli.shared import Fields, Metrics
 from claimeval.types.errors import UsageError, visible
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class DoctorOptions:
     """Try PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
     metrics: Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
-    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
     output: Output = Output()
 
@@ -59,11 +59,10 @@ def do(given: DoctorOptions) -> int:
     if given.data is None:
         return given.output.result("doctor", tried, exit_code=useless)
     from claimeval.api import data as api
-    from claimeval.data.reading import parse_fields
     from claimeval.metrics.rows import METRICS, rows
 
     metrics = rows(tuple(METRICS) if given.metrics is None else given.metrics)
-    found = api.doctor(given.data, metrics=metrics, fields=parse_fields(list(given.fields)))
+    found = api.doctor(given.data, metrics=metrics, fields=given.fields)
     _print(given.output, given.data, metrics, found)
     record = found.model_dump(mode="json") | tried
     return given.output.result("doctor", record, exit_code=useless if found.ok else 1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Out
+from claimeval.cli.shared import Fields, Out, arguments
 from claimeval.cli.terminal import write_data
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
@@ -42,7 +42,7 @@ class DrawOptions:
     """Draw rows, not questions; by default equal questions are one, and of near duplicates one stays."""
     duplicate_threshold: float = 90.0
     """Similarity of words, of 100, from which two questions are near duplicates."""
-    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    fields: Fields = field(default_factory=dict)
     """question=COLUMN, if the question has none of the usual names."""
     out: Out = None
     """File to write, .jsonl; standard output by default."""
@@ -60,22 +60,11 @@ def do(given: DrawOptions) -> int:
     from dataclasses import replace
 
     from claimeval.api import data as api
-    from claimeval.data.reading import parse_fields
 
     out, output = given.out, given.output
     if output.json and out is None:
         raise UsageError("--json prints what was drawn: say with --out where the rows go")
-    found = api.draw(
-        given.log,
-        n=given.n,
-        stratify=given.stratify,
-        min_per_stratum=given.min_per_stratum,
-        seed=given.seed,
-        keep_duplicates=given.keep_duplicates,
-        duplicate_threshold=given.duplicate_threshold,
-        fields=parse_fields(list(given.fields)),
-        out=out,
-    )
+    found = api.draw(**arguments(given))
     if not out:
         write_data(api.as_lines(found))
         output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error

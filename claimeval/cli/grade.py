@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, say
-from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, ReadingOptions
+from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, ReadingOptions, arguments
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
@@ -81,12 +81,11 @@ class GradeOptions:
     output: Output = Output()
     questions: Annotated[GradeQuestions, Heading("Questions")] = GradeQuestions()
     panel: GradingPanel = PanelOptions()
-    max_missing: Annotated[float, Heading("Results and gates")] = 0.01
-    """Exit 1 when more is lost to failures."""
+    gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
     options: AskingAndCluster = RunOptions()
 
     def __post_init__(self) -> None:
-        require_at_least(self, 0, "depth", "max_missing")
+        require_at_least(self, 0, "depth")
 
 
 def do(given: GradeOptions) -> int:
@@ -113,7 +112,7 @@ def do(given: GradeOptions) -> int:
         else:
             say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
     lost = grades.counts.failures / grades.counts.pairs if grades.counts.pairs else 0.0
-    code = finished.code or gate_of_missing(lost, "pairs", given.max_missing)
+    code = finished.code or gate_of_missing(lost, "pairs", given.gates.max_missing)
     record = {
         "counts": grades.counts.model_dump(mode="json"),
         "members": {name: one.model_dump(mode="json") for name, one in grades.members.items()},
@@ -129,32 +128,14 @@ grade = command("grade", GradeOptions, do)
 def door(given: GradeOptions, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.ratings import grade
-    from claimeval.data.reading import parse_fields
 
-    asked = given.questions
-    matching = asked.against == "reference_contexts"
+    matching = given.questions.against == "reference_contexts"
     if matching and (given.corpus or given.trec_runs or given.qrels):
         raise UsageError("--corpus, --trec-run and --qrels go with --against question")
-    return grade(
-        given.data,
-        judges=given.judges,
-        against=asked.against,
-        scale=asked.scale,
-        prompt=asked.prompt,
-        documents_per_call=asked.documents_per_call,
-        **({"measures": given.measures} if matching and given.measures else {}),
-        corpus=_corpus(given),
-        trec_runs=given.trec_runs,
-        depth=given.depth,
-        qrels=given.qrels,
-        fields=parse_fields(list(given.reading.fields)),
-        limit=given.reading.limit,
-        skip_malformed=given.reading.skip_malformed,
-        out=given.out or "runs/",
-        overwrite=given.overwrite,
-        panel=given.panel,
-        options=options,
-    )
+    asked = arguments(given, corpus=_corpus(given), out=given.out or "runs/", options=options)
+    if not (matching and given.measures):
+        del asked["measures"]  # they put systems in order; only matches are ranked by the function
+    return grade(**asked)
 
 
 def _corpus(given: GradeOptions) -> Path | None:
@@ -172,7 +153,6 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
     from claimeval.api.data import Read
     from claimeval.api.ratings import graded_samples
     from claimeval.data.grades import read_qrels
-    from claimeval.data.reading import parse_fields
     from claimeval.evaluation.relevance import of_samples, survey
     from claimeval.evaluation.validity import check_grades, share_pairs
     from claimeval.types.errors import DataError
@@ -183,7 +163,7 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
     reading = given.reading
     samples = graded_samples(
         given.data,
-        Read(parse_fields(list(reading.fields)), reading.limit, reading.skip_malformed),
+        Read(reading.fields, reading.limit, reading.skip_malformed),
         corpus=_corpus(given),
         trec_runs=given.trec_runs,
         depth=given.depth,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
+from claimeval.cli.shared import arguments
 from claimeval.types.options import PanelOptions
 
 if TYPE_CHECKING:
@@ -63,14 +64,7 @@ def do(given: ImportRepliesOptions) -> int:
     from claimeval.cli.run_table import print_run
     from claimeval.runs.import_replies import COUNTS, ImportCounts
 
-    run = api.import_replies(
-        given.file,
-        mapping=given.mapping,
-        out=given.out,
-        overwrite=given.overwrite,
-        panel=given.panel,
-        cluster=given.cluster,
-    )
+    run = api.import_replies(**arguments(given))
     found = ImportCounts.model_validate_json((given.out / COUNTS).read_bytes())
     output = given.output
     print_run(output, given.out, run.manifest, run.record, run.record.samples)

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from claimeval.cli.command import HelpPage
-from claimeval.cli.terminal import fail_for, interrupt_on_termination, prepare_streams
+from claimeval.cli.terminal import in_words, interrupt_on_termination, prepare_streams
 from claimeval.types.errors import ClaimevalError, UsageError, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
@@ -156,7 +156,7 @@ def main() -> None:
     except KeyboardInterrupt as error:
         fail(str(error) or "interrupted", 130)
     except OSError as error:
-        fail_for(error)
+        fail(*in_words(error))
     except Exception:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
         import traceback
 
@@ -166,6 +166,10 @@ def main() -> None:
 
 
 def fail(message: str, code: int) -> None:
-    """Print one line on standard error, and exit."""
+    """Print one line on standard error, with --json also the JSON object, and exit."""
     print(f"claimeval: {visible(message)}", file=sys.stderr)
+    if "--json" in sys.argv:
+        from claimeval.cli.printer import Output
+
+        Output(json=True).result(sys.argv[1], {}, exit_code=code, stopped=message)
     raise SystemExit(code)

@@ -9,7 +9,7 @@ import click
 
 from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions
+from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions, arguments
 from claimeval.types.options import LocalOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -72,24 +72,11 @@ def do(given: MeasureOptions, group: str = "measure") -> int:
 def door(given: MeasureOptions, options: RunOptions, group: str = "measure") -> Run:
     """Call the function of the API."""
     from claimeval.api.measures import measure
-    from claimeval.data.reading import parse_fields
     from claimeval.runs.directory import has_results
 
     beside = given.data / group if has_results(given.data) else None
-    return measure(
-        given.data,
-        given.metrics or ("lexical" if group == "measure" else group),
-        match=given.match,
-        collapse_ids=given.collapse_ids,
-        normalization=given.normalization,
-        local=given.local,
-        fields=parse_fields(list(given.reading.fields)),
-        limit=given.reading.limit,
-        skip_malformed=given.reading.skip_malformed,
-        out=given.out or beside or "runs/",
-        overwrite=given.overwrite,
-        options=options,
-    )
+    metrics = given.metrics or ("lexical" if group == "measure" else group)
+    return measure(**arguments(given, metrics=metrics, out=given.out or beside or "runs/", options=options))
 
 
 def _remarks(finished: Finished) -> dict[str, object]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import Argument, Names, command, group
+from claimeval.cli.command import Argument, command, group
 from claimeval.cli.printer import Output
+from claimeval.cli.shared import Fields
 
 if TYPE_CHECKING:
     from claimeval.judging.prompts import Prompt
@@ -124,7 +125,7 @@ class RenderOptions:
     """Which claims and evidence: a metric, or NAME=CLAIMS_OF:AGAINST."""
     step: str | None = None
     """extract, assess, ..., if the name alone is not enough."""
-    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
     output: Output = Output()
 
@@ -146,7 +147,7 @@ def render(given: RenderOptions) -> int:
 
 
 def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
-    from claimeval.data.reading import parse_fields, read_samples
+    from claimeval.data.reading import read_samples
     from claimeval.runs.directory import has_results, read_results
     from claimeval.types.errors import UsageError
 
@@ -155,7 +156,7 @@ def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None
             if given.sample in (None, result.sample.id):
                 return result.sample, [claim for claim in result.claims if claim.of == part]
     else:
-        for sample in read_samples(given.data, fields=parse_fields(list(given.fields))):
+        for sample in read_samples(given.data, fields=given.fields):
             if given.sample in (None, sample.id):
                 return sample, None
     raise UsageError(f"{given.data} has no sample {given.sample!r}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import Heading, Names, command
+from claimeval.cli.command import Heading, Pairs, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions
-from claimeval.types.errors import UsageError
+from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions, arguments
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class RatingQuestions:
 
     ask: str | None = None
     """Comma-separated: relevance, faithfulness, correctness, abstention; what the data can feed by default."""
-    prompts: Annotated[tuple[str, ...], Names("--prompt")] = ()
+    prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE")] = field(default_factory=dict)
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
 
 
@@ -90,31 +89,8 @@ def do(given: RateCommand) -> int:
 def door(given: RateCommand, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.ratings import rate
-    from claimeval.data.reading import parse_fields
 
-    return rate(
-        given.data,
-        judges=given.judges,
-        ask=given.questions.ask,
-        prompts=_prompts(given.questions.prompts),
-        fields=parse_fields(list(given.reading.fields)),
-        limit=given.reading.limit,
-        skip_malformed=given.reading.skip_malformed,
-        out=given.out or "runs/",
-        overwrite=given.overwrite,
-        panel=given.panel,
-        options=options,
-    )
-
-
-def _prompts(pairs: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for pair in pairs:
-        question, equals, path = pair.partition("=")
-        if not equals or not path:
-            raise UsageError(f"prompt {pair!r} is not of the form QUESTION=FILE, as in faithfulness=my/strict.j2")
-        found[question] = path
-    return found
+    return rate(**arguments(given, out=given.out or "runs/", options=options))
 
 
 def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> None:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Asked, AskingAndCluster, Gated, Gates, Judges, Metrics, Panel, Questions
+from claimeval.cli.shared import (
+    Asked,
+    AskingAndCluster,
+    Gated,
+    Gates,
+    Judges,
+    Metrics,
+    Panel,
+    Questions,
+    ReadingOptions,
+    arguments,
+)
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -44,10 +55,7 @@ class RejudgeOptions:
     """Run directory."""
     overwrite: bool = False
     """Replace a run of other settings in --out."""
-    fields: Annotated[tuple[str, ...], Names("--field")] = ()
-    """FIELD=COLUMN, as in answer=draft. Repeatable."""
-    skip_malformed: bool = False
-    """Leave out rows that cannot be read, and list them."""
+    reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Asked = Questions()
     panel: Panel = PanelOptions()
@@ -87,27 +95,10 @@ def door(given: RejudgeOptions, options: RunOptions) -> Run:
 
 def _rejudge(given: RejudgeOptions, source: Path, folder: Path, options: RunOptions) -> Run:
     from claimeval.api.claims import rejudge
-    from claimeval.data.reading import parse_fields
 
-    asked = given.questions
-    return rejudge(
-        source,
-        judges=given.judges or None,
-        keep_verdicts=given.keep_verdicts,
-        metrics=given.metrics,
-        extractor=asked.extractor,
-        extract_prompt=asked.extract_prompt,
-        assess_prompt=asked.assess_prompt,
-        per_document=asked.per_document,
-        shuffle_contexts=asked.shuffle_contexts,
-        extract_per_judge=asked.extract_per_judge or None,
-        fields=parse_fields(list(given.fields)),
-        skip_malformed=given.skip_malformed,
-        out=folder,
-        overwrite=given.overwrite,
-        panel=given.panel,
-        options=options,
-    )
+    asked = arguments(given, source=source, judges=given.judges or None, out=folder, options=options)
+    del asked["sources"]
+    return rejudge(**asked)
 
 
 def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:

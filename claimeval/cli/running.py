@@ -12,47 +12,17 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval.api.jobs import Prepared, before_run
-from claimeval.api.run import Run, check_gates, raise_if_stopped
+from claimeval.api.run import Run, check_gates
 from claimeval.cli.printer import Output, say
 from claimeval.cli.progress_line import ProgressLine
 from claimeval.cli.run_table import print_cost, print_run
 from claimeval.cli.shared import Gates
-from claimeval.execution.runner import RunStatus
-from claimeval.metrics.rows import canonical_name
 from claimeval.runs.slices import check_field
 from claimeval.statistics.formatting import percent
-from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
+from claimeval.types.errors import Interrupted, StoppedEarly
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
-
-
-class Limits(NamedTuple):
-    """The gates of a command, read."""
-
-    fail_under: dict[str, float]
-    fail_over: dict[str, float]
-    max_missing: float
-
-    @classmethod
-    def parse(cls, gates: Gates) -> Limits:
-        """Read gates as they are written, `faithfulness=0.9`; UsageError for another form."""
-        under, over = (
-            dict(_limit(option, text) for text in texts)
-            for option, texts in (("--fail-under", gates.fail_under), ("--fail-over", gates.fail_over))
-        )
-        return cls(under, over, gates.max_missing)
-
-
-def _limit(option: str, text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    try:
-        limit = float(value)
-    except ValueError:
-        limit = -1.0
-    if not equals or not 0 <= limit <= 1:
-        raise UsageError(f"{option} {text!r} is not of the form METRIC=VALUE with a value from 0 to 1")
-    return canonical_name(name), limit
 
 
 class Finished(NamedTuple):
@@ -69,7 +39,6 @@ class Finished(NamedTuple):
 
 def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, output: Output) -> Finished:
     """Run a door under a progress line and check the gates; a run that stopped early comes back as far as it went."""
-    limits = Limits.parse(gates)
     progress, jobs = Progress(), list[Prepared]()
 
     def show(now: Progress) -> None:
@@ -78,7 +47,7 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
         line.show(now)
 
     def inspect(prepared: Prepared) -> None:
-        check_gates(dict.fromkeys(prepared.metrics), limits.fail_under, limits.fail_over)
+        check_gates(dict.fromkeys(prepared.metrics), gates.fail_under, gates.fail_over)
         if gates.by:
             check_field(gates.by, (one.sample if isinstance(one, SampleResult) else one for one in prepared.items))
         jobs.append(prepared)
@@ -94,7 +63,9 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
             run, stop = early.run, early
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
-    failed = () if stop else run.gate(**limits._asdict())
+    failed = (
+        () if stop else run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
+    )
     for problem in (str(stop),) if stop else failed:
         say(problem)
     code = 130 if isinstance(stop, Interrupted) else 3 if stop else 1 if failed else 0
@@ -117,16 +88,6 @@ def print_finished(
             print_cost(output, run.record, run.manifest.short_names)
     record = {"report": str(report) if report.exists() else None, **run.record.model_dump(), **more}
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
-
-
-def ending(status: RunStatus) -> tuple[int, str | None]:
-    """Print why a job ended before its last item; return the exit code and the reason, 0 and None if it did not."""
-    try:
-        raise_if_stopped(status)
-    except (StoppedEarly, Interrupted) as stop:
-        say(str(stop))
-        return 130 if isinstance(stop, Interrupted) else 3, str(stop)
-    return 0, None
 
 
 def gate_of_missing(share: float, what: str, max_missing: float) -> int:

@@ -19,6 +19,7 @@ from claimeval.cli.shared import (
     Panel,
     ReadingOptions,
     ScoreQuestions,
+    arguments,
 )
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -66,28 +67,8 @@ def do(given: ScoreOptions) -> int:
 def door(given: ScoreOptions, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.claims import score
-    from claimeval.data.reading import parse_fields, parse_references
 
-    asked = given.questions
-    return score(
-        given.data,
-        judges=given.judges,
-        metrics=given.metrics,
-        extractor=asked.extractor,
-        extract_prompt=asked.extract_prompt,
-        assess_prompt=asked.assess_prompt,
-        references=parse_references(asked.references),
-        per_document=asked.per_document or None,
-        shuffle_contexts=asked.shuffle_contexts,
-        extract_per_judge=asked.extract_per_judge or None,
-        fields=parse_fields(list(given.reading.fields)),
-        limit=given.reading.limit,
-        skip_malformed=given.reading.skip_malformed,
-        out=given.out or "runs/",
-        overwrite=given.overwrite,
-        panel=given.panel,
-        options=options,
-    )
+    return score(**arguments(given, out=given.out or "runs/", options=options))
 
 
 score = command("score", ScoreOptions, do)

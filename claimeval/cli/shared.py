@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from claimeval.cli.command import Argument, Heading, Names
+from claimeval.cli.command import Argument, Heading, Names, Pairs
+from claimeval.cli.printer import Output
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
 Data = Annotated[Path, Argument("DATA")]
+Fields = Annotated[Mapping[str, str], Pairs("--field", "FIELD=COLUMN, as in answer=draft")]
 Judges = Annotated[tuple[str, ...], Names("-j", "--judge")]
 Metrics = Annotated[str | None, Names("-m", "--metrics")]
+Flag = Literal[True] | None
+"""A flag that leaves the setting to a panel file, or to the run that is judged again, unless it is given."""
 Out = Annotated[Path | None, Names("-o", "--out")]
 Panel = Annotated[
     PanelOptions,
@@ -32,7 +37,7 @@ class ReadingOptions:
 
     limit: int | None = None
     """Only the first N samples."""
-    fields: Annotated[tuple[str, ...], Names("--field")] = ()
+    fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
     skip_malformed: bool = False
     """Leave out rows that cannot be read, and list them."""
@@ -41,13 +46,16 @@ class ReadingOptions:
         require_at_least(self, 1, "limit")
 
 
+_LIMIT = "METRIC=VALUE with a value from 0 to 1"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
     """Limits on the results; a failed one ends the command with exit code 1."""
 
-    fail_under: tuple[str, ...] = ()
+    fail_under: Annotated[Mapping[str, float], Pairs("--fail-under", _LIMIT)] = field(default_factory=dict)
     """METRIC=X: exit 1 when lower. Repeatable."""
-    fail_over: tuple[str, ...] = ()
+    fail_over: Annotated[Mapping[str, float], Pairs("--fail-over", _LIMIT)] = field(default_factory=dict)
     """METRIC=X: exit 1 when higher. Repeatable."""
     max_missing: float = 0.01
     """Exit 1 when more is lost to failures."""
@@ -72,7 +80,7 @@ class Questions:
     """Assess each document alone, then all."""
     shuffle_contexts: int | None = None
     """Assess again under N other orders."""
-    extract_per_judge: bool = False
+    extract_per_judge: Flag = None
     """Each judge extracts and assesses separate claims."""
 
     def __post_init__(self) -> None:
@@ -89,8 +97,8 @@ class ScoreQuestions(Questions):
     """atomic, bullets, or a .j2 file."""
     assess_prompt: str | None = None
     """three_way, binary, or a .j2 file.  [default: three_way]"""
-    per_document: bool = False
-    references: str | None = None
+    per_document: Flag = None
+    references: Literal["any", "together"] | None = None
     """any (default): one gold answer is enough; or together."""
 
 
@@ -104,3 +112,23 @@ AskedFirst = Annotated[
     ),
 ]  # fmt: skip
 Gated = Annotated[Gates, Heading("Results and gates")]
+
+
+def arguments(given: object, **others: object) -> dict[str, Any]:
+    """Return the options of a command as the arguments of its function in the API, which have the same names.
+
+    Args:
+        given: The record of the command. Records of options within it that the command line has alone are spread; how a
+            command prints and its gates are left out.
+        others: Arguments that the command makes of its options.
+    """
+    found: dict[str, Any] = {}
+    for of in fields(given):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
+        value = getattr(given, of.name)
+        if isinstance(value, Output | Gates):
+            continue
+        if type(value).__module__.startswith("claimeval.cli."):
+            found |= arguments(value)
+        else:
+            found[of.name] = value
+    return found | others

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 import click
 
@@ -79,21 +79,19 @@ def interrupt_on_termination() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
-def fail_for(error: OSError) -> NoReturn:
-    """Ends the program with one line for a file that cannot be opened (2) or written (3).
+def in_words(error: OSError) -> tuple[str, int]:
+    """Return the line and the exit code for a file that cannot be opened (2) or written (3).
 
-    Other errors of the operating system are none that a user could mend, and are raised again.
+    Other errors of the operating system are none that you could mend, and are raised again.
     """
     if error.errno in (errno.EMFILE, errno.ENFILE):
         advice = "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command resumes"
-        print(f"claimeval: too many open files: {advice}", file=sys.stderr)
-        raise SystemExit(3)
+        return f"too many open files: {advice}", 3
     if error.errno not in _FULL and error.filename is None:
         raise error
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what could not be written is not tried again at the end
-    where = f"{error.filename}: " if error.filename else "cannot write the output: "
-    print(f"claimeval: {where}{error.strerror}", file=sys.stderr)
-    raise SystemExit(3 if error.errno in _FULL else 2)
+    if not error.filename:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what could not be written is not tried again at the end
+    return f"{error.filename or 'cannot write the output'}: {error.strerror}", 3 if error.errno in _FULL else 2
 
 
 _JOINERS = "\u200c\u200d"

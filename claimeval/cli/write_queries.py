@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Asking, Gates, Out
+from claimeval.cli.shared import Asking, Gates, Out, arguments
 from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
@@ -93,20 +93,8 @@ def door(given: WriteQueriesOptions, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.test_sets import write_queries
 
-    asked = given.questions
-    return write_queries(
-        given.corpus,
-        judge=given.judge,
-        checker=asked.checker,
-        n=given.n,
-        per_document=given.per_document,
-        seed=given.seed,
-        write_prompt=asked.write_prompt,
-        check_prompt=asked.check_prompt,
-        out=given.out or Path("runs") / f"{given.corpus.stem}-queries",
-        overwrite=given.overwrite,
-        options=options,
-    )
+    out = given.out or Path("runs") / f"{given.corpus.stem}-queries"
+    return write_queries(**arguments(given, out=out, options=options))
 
 
 def _print_counts(output: Output, what: str, counts: Mapping[str, int] | Mapping[Reason, int]) -> None:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.metrics.rows import BUILT_IN, ambiguous
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, unknown_name
 from claimeval.types.records import Document, References, Sample
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -542,15 +542,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list) else value
-
-
-def parse_fields(pairs: list[str]) -> dict[str, str]:
-    """Return pairs such as `["answer=draft"]` as a mapping. Raises UsageError for any other form."""
-    fields = {}
-    for pair in pairs:
-        field, equals, name = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"Field {pair!r} does not have the form FIELD=NAME, as in answer=draft_llm_answer")
-        fields[field] = name
-    check_fields(fields)
-    return fields

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
 import pytest
 
-from claimeval.cli.command import Argument, Heading, Names, command, field_texts, group
+from claimeval.cli.command import Argument, Heading, Names, Pairs, command, field_texts, group
 from claimeval.cli.main import HEADINGS, HINTS, UNLISTED, app, commands
-from claimeval.cli.printer import Output
 from claimeval.cli.score import score
-from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
 
@@ -60,6 +60,10 @@ class Options:
     """A flag."""
     either: bool | None = None
     """A flag with a counterpart."""
+    only: Literal[True] | None = None
+    """A flag that is true or not given."""
+    limits: Annotated[Mapping[str, float], Pairs("--limit", "METRIC=X")] = field(default_factory=dict)
+    """Pairs."""
     nested: Annotated[Nested, Heading("Panel", "depth")] = Nested()
 
 
@@ -91,6 +95,10 @@ def parsed(*arguments: str) -> Options:
         ((), "either", None),
         (("--either",), "either", True),
         (("--no-either",), "either", False),
+        ((), "only", None),
+        (("--only",), "only", True),
+        ((), "limits", {}),
+        (("--limit", "a=0.5", "--limit", "b=1"), "limits", {"a": 0.5, "b": 1.0}),
         ((), "nested", Nested()),
         (("--depth", "9"), "nested", Nested(depth=9)),
     ],
@@ -107,6 +115,8 @@ def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field
         (("--depth", "0"), UsageError, "depth: 0; it needs 1 or more"),
         (("--mode", "slwo"), UsageError, "unknown mode 'slwo'. Did you mean 'slow'?"),
         (("--share", "much"), click.UsageError, "'much' is not a valid float"),
+        (("--limit", "a"), UsageError, "--limit 'a' is not of the form METRIC=X"),
+        (("--limit", "a=b"), UsageError, "--limit 'a=b' is not of the form METRIC=X"),
         (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
         (("--hidden", "1"), click.UsageError, "No such option"),
         (("--naem", "x"), click.UsageError, "--name"),
@@ -146,24 +156,6 @@ def test_a_record_that_inherits_has_the_texts_of_its_base() -> None:
         """How wide."""
 
     assert field_texts(More) == {"depth": "How deep.", "hidden": "Python only.", "width": "How wide."}
-
-
-def test_why_it_stopped_is_in_the_object_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Printed:
-        """Stop."""
-
-        output: Output = Output()
-
-    def do(given: Printed) -> int:
-        raise StoppedEarly("the cap is reached")
-
-    one = command("do", Printed, do)
-    with pytest.raises(StoppedEarly), one.make_context("do", ["--json"]) as context:
-        one.invoke(context)
-    printed = capsys.readouterr().out
-    assert '"exit_code": 3' in printed
-    assert '"stopped": "the cap is reached"' in printed
 
 
 def every_command(of: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, click.Command]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli.terminal import fail_for
+from claimeval.cli.terminal import in_words
 from tests.cli.conftest import Run
 
 
@@ -80,8 +81,27 @@ def test_data_that_is_no_file_is_said_and_does_not_hang(claimeval: Run, tmp_path
     assert ("is a directory" if kind == "folder" else "is a pipe") in done.stderr
 
 
-def test_too_many_open_files_are_resumable_and_say_what_to_raise(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        fail_for(OSError(errno.EMFILE, "Too many open files", "tenacity/__init__.py"))
-    assert ended.value.code == 3
-    assert "too many open files: raise the limit with `ulimit -n 1024`" in capsys.readouterr().err
+def test_too_many_open_files_are_resumable_and_say_what_to_raise() -> None:
+    line, code = in_words(OSError(errno.EMFILE, "Too many open files", "tenacity/__init__.py"))
+    assert code == 3
+    assert "too many open files: raise the limit with `ulimit -n 1024`" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("score", "LOG"), "no judge named"),
+        (("score", "none.jsonl", "-j", "local:lexical"), "none.jsonl does not exist"),
+        (("draw", "LOG", "-o", "nowhere/test.jsonl"), "nowhere/test.jsonl: No such file or directory"),
+        (("scor", "LOG"), "no such command 'scor'"),
+    ],
+)
+def test_with_json_a_mistake_is_one_object_too(
+    claimeval: Run, log: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = claimeval(*[log if argument == "LOG" else argument for argument in arguments], "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["exit_code"], found["path"]) == (2, 2, None)
+    assert found["command"] == arguments[0]
+    assert words in found["stopped"]
+    assert done.stderr == f"claimeval: {found['stopped']}\n"

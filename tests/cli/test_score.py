@@ -141,7 +141,10 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
         (["score", "DATA", "-j", "local:lexical", "-m", "faithfullness"], "Did you mean 'faithfulness'"),
         (["score", "DATA", "-j", "local:lexical", "-m", "on_policy=contexts:none"], "lack evidence.none"),
         (["score", "DATA", "-j", "local:lexical", "--assess-prompt", "tree_way"], "Did you mean 'assess/three_way'"),
-        (["score", "DATA", "-j", "local:lexical", "--field", "answer"], "does not have the form FIELD=NAME"),
+        (
+            ["score", "DATA", "-j", "local:lexical", "--field", "answer"],
+            "--field 'answer' is not of the form FIELD=COLUMN",
+        ),
         (["score", "DATA", "-j", "local:lexical", "--out", "DATA"], "is a file; --out names a directory"),
         (["score", "DATA", "-j", "local:lexical", "--out", ".."], "is not empty and holds no run"),
         (["doctor", "none.jsonl"], "none.jsonl does not exist"),
