@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from claimeval.api.data import Examination, samples_of
+from claimeval.api.data import Examination, Read, samples_of
 from claimeval.api.jobs import metric_names
 from claimeval.api.run import Run, raise_if_stopped
 from claimeval.api.twins import blocking
@@ -28,7 +28,6 @@ from claimeval.runs.experiments.results import select as select_arm
 from claimeval.runs.experiments.running import PreparedExperiment, arm_folder, prepare, run
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.statistics.formatting import signed
-from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
 
@@ -257,10 +256,9 @@ def experiment(
 
 def prepared_experiment(design: Experiment, options: RunOptions) -> PreparedExperiment:
     """Return an experiment that can be carried out: its data are read, examined and recorded as those of `score`."""
-    samples = samples_of(design.data, fields=design.fields, limit=design.limit, skip_malformed=design.skip_malformed)
-    examination = Examination(samples, options.progress)
+    how = Read(design.fields, design.limit, design.skip_malformed)
+    options = replace(options, cluster=design.cluster)
+    examination = Examination(samples_of(design.data, how), design.data, how, options)
     plans = prepare(design, examination)
-    check_cluster(design.cluster, samples)
-    records = (job.manifest.of_data(str(design.data), limit=design.limit, fields=design.fields) for job in plans)
-    manifests = tuple(map(examination.noted, records))
+    manifests = tuple(examination.described(job.manifest) for job in plans)
     return PreparedExperiment(design, plans, manifests, examination.items, examination.total)
