@@ -29,6 +29,7 @@ FLOORS = {
     "report": 8,
     "api": 9,
     "cli": 10,
+    "integrations": 10,
 }
 """Every room and the floor it stands on. A room imports from lower floors only, never from its own."""
 LIBRARIES = ("ir", "lexical", "statistics")

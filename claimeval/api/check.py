@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from claimeval.api.data import Metrics, samples_of
-from claimeval.api.jobs import JudgeSpec, metric_names, parse_spec
+from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, metric_names, parse_spec
 from claimeval.api.twins import blocking_twin
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor, Review
@@ -81,7 +81,10 @@ async def acheck(
     wanted = ClaimsOptions(
         judges=(_one_judge(judge),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
     )
-    job = _CheckJob(make_job(wanted, selection), deadline)
+    claims = make_job(wanted, selection)
+    if inspect := BEFORE_RUN.get():
+        inspect(Prepared(claims, claims.manifest, [sample], 1, None))
+    job = _CheckJob(claims, deadline)
     await run_items(
         job,
         [sample],
@@ -92,7 +95,7 @@ async def acheck(
         signals=False,
     )
     assert job.result, "the only sample was evaluated"
-    return without_lost(job.claims.metrics, job.result)
+    return without_lost(claims.metrics, job.result)
 
 
 def _says_in_a_loop(function: Callable[P, T]) -> Callable[P, T]:
@@ -115,7 +118,7 @@ class _CheckJob:
     """The claims of one answer; what has no reply at the deadline is unassessed. Keeps the result, however it ends."""
 
     def __init__(self, claims: ClaimsJob, deadline: float) -> None:
-        self.claims = claims
+        self._claims = claims
         self.asked = claims.asked
         self.result: SampleResult | None = None
         self._deadline = deadline
@@ -126,7 +129,7 @@ class _CheckJob:
 
     async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
         """Return the claims, verdicts and scores of the answer."""
-        self.result = await self.claims.evaluate(item, _ExecutorUntil(executor, self._deadline))
+        self.result = await self._claims.evaluate(item, _ExecutorUntil(executor, self._deadline))
         return self.result
 
 

@@ -74,6 +74,7 @@ Reason = Literal[
     "over_budget",
     "not_in_cache",
     "too_long",
+    "not_asked",
 ]
 """Why there is no label or no score: the closed list, used in results, summaries, tables and reports."""
 
@@ -96,10 +97,11 @@ REASONS: dict[Reason, str] = {
     "over_budget": "the cap on money or calls was reached",
     "not_in_cache": "the reply is not in the cache and no call may be made",
     "too_long": "the text is longer than the model reads",
+    "not_asked": "the metric was asked for of other samples only",
 }
 """Each reason in words."""
 
-NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence"})
+NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence", "not_asked"})
 """Reasons that lie in the sample: the metric says nothing about it, and that is no failure."""
 
 ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "same_family"})

@@ -1,0 +1,1 @@
+"""At home in other tools: pytest, notebooks, platforms. One file each, imported by nobody, asleep until used."""

@@ -1,0 +1,420 @@
+"""The pytest plugin: the fixture `claimeval`, asleep until a test uses it.
+
+pytest loads this file in every session of an environment that has claimeval. Nothing else of claimeval is imported
+before the fixture judges an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from claimeval.api.data import Data, Metrics
+    from claimeval.api.jobs import Judges, JudgeSpec
+    from claimeval.api.run import Run
+    from claimeval.evaluation.manifest import Manifest
+    from claimeval.types.options import RunOptions
+    from claimeval.types.progress import Progress
+    from claimeval.types.records import Document, SampleResult
+
+NOTE = "answers that tests of a pytest session judged"
+"""Stands in the manifest of the run directory of a session."""
+OFFLINE = "--claimeval-offline: only stored replies were used; run these tests once without it"
+FAILED_CALLS = 3
+"""Messages of failed calls that a failed test shows."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the fixture `claimeval`."""
+    group = parser.getgroup("claimeval", "answers judged by the fixture `claimeval`")
+    group.addoption(
+        "--claimeval-judge",
+        metavar="JUDGE",
+        help="Judge of tests that name none: openai:MODEL, openai:MODEL@URL, local:lexical, or a YAML file.",
+    )
+    group.addoption(
+        "--claimeval-offline",
+        action="store_true",
+        help="Use stored replies only; a score that needs another one is undefined and fails.",
+    )
+    group.addoption(
+        "--claimeval-out",
+        metavar="DIR",
+        help="Run directory of all answers that the session judged, with report.html; in pytest's cache by default.",
+    )
+    parser.addini("claimeval_judge", "Judge of tests that name none, as --claimeval-judge; a YAML file from here.")
+
+
+@pytest.fixture(scope="session")
+def claimeval(request: pytest.FixtureRequest) -> Claimeval:
+    """Judge answers: `claimeval.check(answer, contexts=...).assert_at_least(faithfulness=0.9)`, or a data set with
+    `claimeval.score(data)`. A failed test shows the claims that are not supported."""
+    return _session(request.config)
+
+
+@dataclass
+class _Part:
+    """Results that were asked for in the same way, and so are one run."""
+
+    manifest: Manifest
+    results: dict[str, SampleResult] = field(default_factory=dict)
+    """By id."""
+
+
+@dataclass
+class _Judged:
+    """What one call of the fixture in a test brought."""
+
+    scores: Mapping[str, str]
+    """By name of the property."""
+    claims: Sequence[str]
+    """Those that are not supported, in words."""
+
+
+class Claimeval:
+    """What the fixture `claimeval` is: the doors of claimeval for one test session.
+
+    Judges are those of the call, of `--claimeval-judge`, or of `claimeval_judge` in pytest's settings. Replies come
+    from the reply cache, so that tests that did not change cost nothing.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._parts: list[_Part] = []
+        self._judged: dict[str, list[_Judged]] = {}
+        """By test."""
+        self._calls = self._cached = 0
+
+    def __repr__(self) -> str:
+        return "<fixture claimeval>"
+
+    def check(
+        self,
+        answer: str,
+        contexts: Sequence[str | Document] = (),
+        *,
+        judge: JudgeSpec | None = None,
+        timeout: float = 300.0,
+        options: RunOptions | None = None,
+        **settings: Any,
+    ) -> SampleResult:
+        """Judge one answer.
+
+        Args:
+            answer: The answer.
+            contexts: What was retrieved for it.
+            judge: Who judges it; None for the judge of the session.
+            timeout: Seconds for everything.
+            options: How the judge is asked, and what may be spent.
+            settings: Further arguments of `claimeval.check`, as `question` or `metrics`.
+
+        Returns:
+            The result, with `assert_at_least(faithfulness=0.9)`; a score is None where calls failed.
+        """
+        from claimeval.api.check import acheck
+        from claimeval.api.jobs import before_run
+        from claimeval.api.twins import blocking
+
+        manifests: list[Manifest] = []
+        with self._counted(options) as asked, before_run(lambda prepared: manifests.append(prepared.manifest)):
+            judge = self._judge() if judge is None else judge
+            result = blocking(acheck(answer, contexts, judge=judge, timeout=timeout, options=asked, **settings))
+        test = _current_test()
+        number = len(self._judged.get(test, ())) + 1
+        kept = _named(result, test if number == 1 else f"{test} [{number}]", test)
+        self._keep(manifests[0], [kept])
+        scores = {name: _figure(score.value, score.because) for name, score in result.scores.items()}
+        self._tell(test, scores, [*result.failed_claims(), *_failed_calls(result)])
+        return result
+
+    def score(
+        self, data: Data, *, judges: Judges | None = None, options: RunOptions | None = None, **settings: Any
+    ) -> Run:
+        """Judge the answers of a data set claim by claim, as `claimeval.score`."""
+        import claimeval as ce
+
+        judges = self._judge() if judges is None else judges
+        return self._run(lambda asked: ce.score(data, judges=judges, options=asked, **settings), options)
+
+    def rate(
+        self, data: Data, *, judges: Judges | None = None, options: RunOptions | None = None, **settings: Any
+    ) -> Run:
+        """Rate whole answers, as `claimeval.rate`."""
+        import claimeval as ce
+
+        judges = self._judge() if judges is None else judges
+        return self._run(lambda asked: ce.rate(data, judges=judges, options=asked, **settings), options)
+
+    def measure(self, data: Data, metrics: Metrics, *, options: RunOptions | None = None, **settings: Any) -> Run:
+        """Compute metrics without a judge, as `claimeval.measure`."""
+        import claimeval as ce
+
+        return self._run(lambda asked: ce.measure(data, metrics, options=asked, **settings), options)  # type: ignore[arg-type]
+
+    def _run(self, door: Callable[[RunOptions], Run], options: RunOptions | None) -> Run:
+        import claimeval as ce
+
+        try:
+            with self._counted(options) as asked:
+                run = door(asked)
+        except ce.StoppedEarly as stopped:
+            if stopped.run is not None:
+                self._take(stopped.run)
+            raise
+        self._take(run)
+        return run
+
+    def _take(self, run: Run) -> None:
+        """Keep the results of a run, and what the report of the test says of it."""
+        test = _current_test()
+        self._keep(run.manifest, [_named(result, f"{test}: {result.sample.id}", test) for result in run])
+        scores: dict[str, str] = {}
+        for name, metric in run.summary.items():
+            scores[name] = _figure(metric.mean, metric.because)
+            scores |= {f"{name}.{end}": f"{value:.4f}" for end in ("low", "high") if (value := getattr(metric, end))}
+            scores[f"{name}.n"] = str(metric.n)
+        self._tell(test, scores, run.worst_claims())
+
+    def _tell(self, test: str, scores: Mapping[str, str], claims: Sequence[str]) -> None:
+        missing = self._offline and any("not_in_cache" in text for text in scores.values())
+        lines = [*claims, OFFLINE] if missing else claims
+        self._judged.setdefault(test, []).append(_Judged(scores, lines))
+
+    def _judge(self) -> str:
+        from claimeval.types.errors import UsageError
+
+        if judge := self._config.getoption("--claimeval-judge"):
+            return str(judge)
+        if not (judge := str(self._config.getini("claimeval_judge"))):
+            raise UsageError(
+                "no judge named; give judge=..., --claimeval-judge or claimeval_judge in pytest's settings. For "
+                "example openai:gpt-5-mini, or local:lexical (words only, free)"
+            )
+        return str(self._config.rootpath / judge) if judge.endswith((".yaml", ".yml")) else judge
+
+    @property
+    def _offline(self) -> bool:
+        return bool(self._config.getoption("--claimeval-offline"))
+
+    @contextmanager
+    def _counted(self, options: RunOptions | None) -> Iterator[RunOptions]:
+        """Give the options with which judges are asked, and count the calls."""
+        from claimeval.types.options import RunOptions
+
+        options = options or RunOptions()
+        told = options.progress
+        seen: list[Progress] = []
+
+        def progress(now: Progress) -> None:
+            seen[:] = [now]
+            if told:
+                told(now)
+
+        try:
+            yield replace(options, progress=progress, offline=options.offline or self._offline)
+        finally:
+            for last in seen:
+                self._calls, self._cached = self._calls + last.calls, self._cached + last.cached
+
+    def _keep(self, manifest: Manifest, results: Sequence[SampleResult]) -> None:
+        for part in self._parts:
+            if joined := _joined(part.manifest, manifest):
+                part.manifest = joined
+                break
+        else:
+            self._parts.append(part := _Part(manifest))
+        part.results |= {result.sample.id: result for result in results}
+
+    # --- what pytest calls once the fixture is used ---
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add scores as properties, and to a failed test the claims that are not supported."""
+        judged = self._judged.get(item.nodeid, [])
+        known = {name for name, _ in item.user_properties}
+        for number, one in enumerate(judged, 1):
+            prefix = "claimeval." if number == 1 else f"claimeval[{number}]."
+            named = ((prefix + name, text) for name, text in one.scores.items())
+            item.user_properties += [pair for pair in named if pair[0] not in known]
+        report = yield
+        if report.failed:
+            printed = report.longreprtext
+            claims = [text for one in judged for text in one.claims if text.partition("\n")[0] not in printed]
+            if claims:
+                report.sections.append(("claimeval", "\n".join(dict.fromkeys(claims))))
+        if report.when == "teardown":
+            self._judged.pop(item.nodeid, None)
+        return report
+
+    # --- the end of the session ---
+
+    def sent(self) -> list[object]:
+        """Return what a worker of xdist judged, in builtin types, for its controller."""
+        parts = [
+            [part.manifest.model_dump_json(), [result.model_dump_json() for result in part.results.values()]]
+            for part in self._parts
+        ]
+        return [self._calls, self._cached, parts]
+
+    def receive(self, sent: Any) -> None:
+        """Take what a worker judged."""
+        from claimeval.evaluation.manifest import Manifest
+        from claimeval.types.records import SampleResult
+
+        calls, cached, parts = sent
+        self._calls, self._cached = self._calls + calls, self._cached + cached
+        for manifest, results in parts:
+            self._keep(Manifest.model_validate_json(manifest), list(map(SampleResult.model_validate_json, results)))
+
+    def write(self) -> list[str]:
+        """Write the run directory of the session, and return the lines that tell of it."""
+        from claimeval.runs.directory import attached, load_manifest
+        from claimeval.statistics.formatting import decimal, interval
+        from claimeval.types.errors import ClaimevalError
+
+        if not self._parts:
+            return []
+        answers = sum(len(part.results) for part in self._parts)
+        lines = [f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"]
+        first, *others = [_run_of(part) for part in sorted(self._parts, key=_main_first)]
+        for run in (first, *others):
+            for name, metric in run.summary.items():
+                value = "undefined" if metric.mean is None else decimal(metric.mean)
+                lines.append(f"{name} {value}, 95% interval {interval(metric.interval)}, n {metric.n}")
+        if (folder := self._folder()) is None:
+            return lines
+        try:
+            for old in attached(folder).values():
+                if NOTE in load_manifest(old).notes:
+                    shutil.rmtree(old)
+            for number, run in enumerate(others, 2):
+                alone = [one.job for one in (first, *others)].count(run.job) == 1
+                run.save(folder / (run.job if alone else f"{run.job}-{number}"), overwrite=True)
+            first.save(folder, overwrite=True)  # last, so that its page shows the others
+        except (ClaimevalError, OSError) as error:
+            return [*lines, f"no report: {error}"]
+        return [*lines, f"report: {folder / 'report.html'}"]
+
+    def _folder(self) -> Path | None:
+        """The run directory; None where none is named and pytest keeps no cache."""
+        if given := self._config.getoption("--claimeval-out"):
+            return Path(self._config.invocation_params.dir, given)
+        return self._config.cache.mkdir("claimeval") if self._config.cache else None
+
+
+_SESSION = pytest.StashKey[Claimeval]()
+_LINES = pytest.StashKey[list[str]]()
+
+
+def _session(config: pytest.Config) -> Claimeval:
+    """The object of the session, made and known to pytest on first use."""
+    if (session := config.stash.get(_SESSION, None)) is None:
+        session = config.stash[_SESSION] = Claimeval(config)
+        config.pluginmanager.register(session, "claimeval-session")
+    return session
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker of xdist judged."""
+    if sent := getattr(node, "workeroutput", {}).get("claimeval"):
+        _session(node.config).receive(sent)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the run directory, or send what was judged to the controller of xdist."""
+    config = session.config
+    if (used := config.stash.get(_SESSION, None)) is None:
+        return
+    if (output := getattr(config, "workeroutput", None)) is not None:
+        output["claimeval"] = used.sent()
+    else:
+        config.stash[_LINES] = used.write()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Tell what was judged, what it cost, and where the report is."""
+    if lines := config.stash.get(_LINES, []):
+        terminalreporter.section("claimeval")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+def _current_test() -> str:
+    """The id of the running test, or of the one that a fixture is set up for."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0] or "no test"
+
+
+def _figure(value: float | None, because: str | None) -> str:
+    return f"undefined ({because})" if value is None else f"{value:.4f}"
+
+
+def _named(result: SampleResult, name: str, test: str) -> SampleResult:
+    """The result under a name that is its own in the session, with its test in the metadata."""
+    metadata = {**result.sample.metadata, "test": test}
+    return result.model_copy(update={"sample": result.sample.model_copy(update={"id": name, "metadata": metadata})})
+
+
+def _failed_calls(result: SampleResult) -> list[str]:
+    failed = dict.fromkeys(f"{call.judge}: {call.message}" for call in result.calls if call.failed and call.message)
+    return list(failed)[:FAILED_CALLS]
+
+
+def _joined(one: Manifest, other: Manifest) -> Manifest | None:
+    """The manifest of both runs together, whatever their metrics; None if they were asked in different ways."""
+    for name in ("job", "judges", "extractor", "panel", "settings", "cluster"):
+        if getattr(one, name) != getattr(other, name):
+            return None
+    questions = {question.name: question for question in one.questions}
+    if any(questions.setdefault(question.name, question) != question for question in other.questions):
+        return None
+    if {p.id for p in one.prompts if p.step == "extract"} != {p.id for p in other.prompts if p.step == "extract"}:
+        return None
+    return one.model_copy(
+        update={
+            "metrics": tuple(dict.fromkeys((*one.metrics, *other.metrics))),
+            "questions": tuple(questions.values()),
+            "prompts": tuple({prompt.id: prompt for prompt in (*one.prompts, *other.prompts)}.values()),
+            "asked_with": {
+                judge: tuple(dict.fromkeys((*one.asked_with.get(judge, ()), *other.asked_with.get(judge, ()))))
+                for judge in {**one.asked_with, **other.asked_with}
+            },
+            "notes": tuple(dict.fromkeys((*one.notes, *other.notes))),
+        }
+    )
+
+
+def _main_first(part: _Part) -> tuple[bool, int]:
+    return part.manifest.job != "score", -len(part.results)
+
+
+def _run_of(part: _Part) -> Run:
+    """The run of a part: results by name of the test, and a score, if undefined, for every metric."""
+    from claimeval.api.run import Run
+    from claimeval.evaluation.manifest import DataSource
+    from claimeval.evaluation.summary import Tallies
+    from claimeval.types.records import Score
+
+    manifest = part.manifest.model_copy(
+        update={"data": DataSource(samples=len(part.results)), "notes": (*part.manifest.notes, NOTE), "created": None}
+    )
+    units = {name: score.unit for result in part.results.values() for name, score in result.scores.items()}
+    tallies, results = Tallies(manifest), []
+    for _, result in sorted(part.results.items()):
+        scores = {
+            name: result.scores.get(name) or Score.undefined("not_asked", units.get(name, "share"))
+            for name in manifest.names
+        }
+        results.append(result.model_copy(update={"scores": scores}))
+        tallies.add(results[-1])
+    return Run(manifest, tallies.summary(), tuple(results))
