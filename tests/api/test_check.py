@@ -152,6 +152,13 @@ def test_check_works_in_a_running_loop_and_says_that_it_blocks() -> None:
     assert asyncio.run(cell()) == 0.5
 
 
+def test_a_plan_asks_nothing() -> None:
+    with provider("") as server:
+        forecast = ce.plan(ce.check, ANSWER, CONTEXTS, judge=server.judge)
+        assert server.requests == []
+    assert [(line.step, line.calls) for line in forecast.lines] == [("extract", (1, 1)), ("assess", (1, 1))]
+
+
 # --- assertions on a result ---
 
 

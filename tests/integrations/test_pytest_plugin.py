@@ -68,7 +68,11 @@ def test_a_green_session_has_a_run_directory_and_costs_nothing_the_second_time(p
     done = session(pytester, TESTS)
     done.assert_outcomes(passed=1)
     done.stdout.fnmatch_lines(
-        ["answers judged: 1, calls: 2, replies from the cache: 0", "faithfulness 1.000, *, n 1", "report: *out/report.html"]
+        [
+            "answers judged: 1, calls: 2, replies from the cache: 0",
+            "faithfulness 1.000, *, n 1",
+            "report: *out/report.html",
+        ]
     )
     run = of_session(pytester)
     (result,) = run
