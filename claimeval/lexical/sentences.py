@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import TRAILING_MARK
@@ -117,15 +118,20 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 # --- Sentences ---
 
-_END = re.compile(
-    rf"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:[ \t]?{TRAILING_MARK})*+(?=\s)"
-    r"|[。！？]++[」』”’]*+"
-)
 _OPENING = re.compile(r"\s*+[\"'“‘«(\[*_]*+")
 _LAST_WORD = 24
 """Characters before a full stop that are read to find the word it may abbreviate."""
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]$|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
+
+
+@cache
+def _end() -> re.Pattern[str]:
+    """Return the pattern of what ends a sentence, compiled on first use."""
+    return re.compile(
+        rf"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:[ \t]?{TRAILING_MARK})*+(?=\s)"
+        r"|[。！？]++[」』”’]*+"
+    )
 
 
 def _words(text: str) -> frozenset[str]:
@@ -154,7 +160,7 @@ def block_sentences(text: str, block: TextBlock) -> list[Span]:
     """Split one block into sentences."""
     if block.kind not in ("prose", "item"):
         return [Span(block.start, block.end)]
-    ends = _END.finditer(text, block.start, block.end)
+    ends = _end().finditer(text, block.start, block.end)
     cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
     spans = (_trimmed(text, *between) for between in zip([block.start, *cuts], [*cuts, block.end], strict=True))
     return [span for span in spans if _LETTER_OR_DIGIT.search(text, *span)]
