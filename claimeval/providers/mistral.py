@@ -12,6 +12,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +56,33 @@ def _check_fields(judge: Judge) -> None:
             raise unknown_name(f"field in `extra` of judge {judge.name!r}:", field, set(known) - {"self"})
 
 
+@cache
+def _keep_models() -> None:
+    """Let the SDK keep the ten pydantic models that it would build for each call, in more than half of its time."""
+    from mistralai.client.utils import serializers
+
+    module: Any = serializers
+    build = module.create_model
+    models: dict[Any, Any] = {}
+
+    def create_model(name: str, *, body: tuple[Any, ...], **config: Any) -> Any:
+        try:
+            if (name, body[0]) not in models:
+                models[name, body[0]] = build(name, body=body, **config)
+            return models[name, body[0]]
+        except TypeError:  # the type has no hash
+            return build(name, body=body, **config)
+
+    module.create_model = create_model
+
+
 @asynccontextmanager
 async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
     """Open the SDK over connections that live as long as the block."""
     import httpx2
     from mistralai.client import Mistral
 
+    _keep_models()
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
     async with client(judge.endpoint, key) as http:

@@ -6,6 +6,7 @@ import asyncio
 import json
 
 import pytest
+from pydantic import BaseModel
 
 from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
@@ -296,3 +297,18 @@ def test_the_body_is_kept_as_it_was_received(openai_server: ThreadHandle) -> Non
 def test_a_usage_that_cannot_be_a_count_is_none(count: str) -> None:
     body = f'{{"choices": [{{"message": {{"content": "x"}}}}], "usage": {{"prompt_tokens": {count}}}}}'
     assert read_chat(body.encode()).usage.prompt_tokens is None
+
+
+def test_a_call_of_mistrals_sdk_builds_no_model_that_an_earlier_one_built(start_server: StartServer) -> None:
+    judge = judge_at(start_server(dialect="mistral"), "mistral")
+
+    async def main() -> tuple[set[type], set[type]]:
+        async with providers.provider(judge.model).open(judge) as backend:
+            await backend.complete(question(judge), lambda completion: None)
+            before = set(BaseModel.__subclasses__())
+            await backend.complete(question(judge), lambda completion: None)
+            return before, set(BaseModel.__subclasses__())
+
+    before, after = asyncio.run(main())
+    assert {"Marshaller", "Unmarshaller"} <= {model.__name__ for model in before}
+    assert after <= before
