@@ -17,7 +17,7 @@ from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.runs.directory import ScoresSummary, beside, read_results
-from claimeval.runs.overview import WorstClaim, WorstClaims
+from claimeval.runs.overview import WorstClaim, WorstClaims, cautions
 from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
@@ -219,8 +219,9 @@ def _print_trouble(output: Output, trouble: WorstClaim) -> None:
 def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
     """Rules, agreement, disputes, families; nothing for one judge asked once about answers of nobody's family."""
     names = manifest.short_names
-    for caution in _cautions(names, summary):
-        output.note(caution, kind="Caution")
+    for caution in cautions(summary, names):
+        if caution.kind in ("incomplete_panel", "same_family", "self_preference"):
+            output.note(caution.text, kind="Caution")
     if panel := summary.panel:
         output.line()
         output.line(f": {_rules(manifest.panel, len(panel.judges))}", bold=f"Panel of {len(panel.judges)}")
@@ -250,24 +251,6 @@ def range_of_members(metric: MetricSummary) -> str | None:
         return None
     middle = decimal(means[len(means) // 2])
     return f"{len(metric.by_judge)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
-
-
-def _cautions(names: dict[str, str], summary: Summary) -> Iterator[str]:
-    roles = {"judge": "", "extractor": " (extractor)", "reference_author": " (author of gold answers)"}
-    if summary.panel and summary.panel.stopped_judges:
-        stopped = ", ".join(f"{names[name]} on {n}" for name, n in summary.panel.stopped_judges.items())
-        yield (
-            f"the panel is incomplete: of {summary.panel.claims} claims there is no verdict of {stopped}, stopped by "
-            "an error. Mend its cause, and the same command asks for what is missing."
-        )
-    for kin in summary.same_family:
-        yield (
-            f"{names.get(kin.name, kin.name)}{roles[kin.role]} is of the family that wrote {kin.samples} of the "
-            f"{summary.samples} answers ({kin.family}); judges tend to favour their own kind."
-        )
-    for found in summary.panel.self_preference if summary.panel else ():
-        if found.low is not None and found.low > 0:
-            yield f"judges of {found.family} do favour answers of {found.family}: {_preference(found)}."
 
 
 def _preference(found: SelfPreference) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Protocol, TypeVar
+from typing import BinaryIO, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
@@ -43,40 +43,6 @@ def to_line(result: SampleResult) -> bytes:
 def from_line(line: bytes) -> SampleResult:
     """The record in a line of `results.jsonl`."""
     return SampleResult.model_validate_json(line)
-
-
-class ResultWriter(Protocol):
-    """Takes the results of a run one by one, then its summary; until then they can be read back and revised."""
-
-    @property
-    def folder(self) -> Path | None:
-        """The run directory; None for a run in memory."""
-        ...
-
-    @property
-    def manifest(self) -> Manifest:
-        """What was asked."""
-        ...
-
-    def add(self, result: SampleResult) -> None:
-        """Append one sample."""
-        ...
-
-    def added(self) -> Iterator[SampleResult]:
-        """Yield the samples added so far."""
-        ...
-
-    def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
-        """Replace each sample added so far by what `change` makes of it."""
-        ...
-
-    def amend(self, manifest: Manifest) -> None:
-        """Replace the manifest by one that says more."""
-        ...
-
-    def finish(self, summary: Summary) -> None:
-        """End the run with its summary."""
-        ...
 
 
 class RunInMemory:
@@ -186,6 +152,10 @@ class RunWriter:
         """Closes the file; what was not finished can be resumed."""
         with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
             self._file.close()
+
+
+ResultWriter = RunInMemory | RunWriter
+"""Takes the results of a run one by one, then its summary; until then they can be read back and revised."""
 
 
 @contextlib.contextmanager
@@ -442,19 +412,18 @@ def attach(
         writer.finish(tallies.summary())
 
 
-def read(folder: Path) -> Iterator[ScoresSummary]:
-    """The summaries of all kinds that a run directory holds, by name of kind."""
+def beside(folder: Path, own: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
+    """Return the summaries of the runs attached to a run, by name.
+
+    No two metrics have one name: it is `JOB/NAME` where another job, or the run's `own`, has it.
+    """
+    sides = []
     for job, inside in attached(folder).items():
         manifest, summary = load_manifest(inside), load_summary(inside)
         settings = {"judges": ", ".join(judge.name for judge in manifest.judges)} if manifest.judges else {}
         settings |= {f"{prompt.step} prompt": f"{prompt.name} {prompt.digest[:12]}" for prompt in manifest.prompts}
         settings |= {name: str(value) for name, value in manifest.settings.items()}
-        yield ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster)
-
-
-def beside(folder: Path, own: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
-    """The same with names that no two sources share: `JOB/NAME` where another source, or the run's `own`, has one."""
-    sides = tuple(read(folder))
+        sides.append(ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster))
     names = joint_names([(side.kind, name) for side in sides for name in side.metrics], own)
     return tuple(
         side.model_copy(update={"metrics": {names[side.kind, name]: one for name, one in side.metrics.items()}})

@@ -28,7 +28,7 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
-from claimeval.statistics.formatting import interval, percent
+from claimeval.statistics.formatting import interval, percent, signed_estimate
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
@@ -227,56 +227,48 @@ ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author
 
 
 def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...]:
-    """All that applies, gravest first; `shorter` has the names of judges as they are shown."""
-    return (
-        *_incomplete(summary),
-        *_stopped(summary, shorter),
-        *(Caution(kind="note", text=f"{note[0].upper()}{note[1:]}.") for note in summary.notes),
-        *_same_family(summary, shorter),
-        *_lost(summary.metrics),
-        *_abstained(summary.metrics),
-        *_ungrounded(summary.metrics),
-    )
+    """Return all that applies, gravest first; `shorter` has the names of judges as they are shown."""
+    return tuple(Caution(kind=kind, text=text) for kind, text in _cautions(summary, shorter))
 
 
-def _incomplete(summary: Summary) -> Iterator[Caution]:
+def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    metrics, panel, samples = summary.metrics.items(), summary.panel, summary.samples
     if not summary.complete:
-        yield Caution(
-            kind="incomplete",
-            text=f"The run stopped early: the numbers cover the first {summary.samples} samples. "
-            "The same command goes on from there.",
+        text = f"The run stopped early: the numbers cover the first {samples} samples. The same command goes on from"
+        yield "incomplete", f"{text} there."
+    if panel and panel.stopped_judges:
+        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
+        text = f"The panel is incomplete: of {panel.claims} claims there is no verdict of {who}, stopped by an error"
+        yield (
+            "incomplete_panel",
+            f"{text} (bad key, no quota, unknown model). The same command asks for what is missing.",
         )
-
-
-def _stopped(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
-    if summary.panel and summary.panel.stopped_judges:
-        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in summary.panel.stopped_judges.items())
-        yield Caution(
-            kind="incomplete_panel",
-            text=f"The panel is incomplete: of {summary.panel.claims} claims there is no verdict of {who}, stopped by "
-            "an error (bad key, no quota, unknown model).",
+    for note in summary.notes:
+        yield "note", f"{note[0].upper()}{note[1:]}."
+    for one in summary.same_family:
+        who = f"The {ROLES[one.role]} {shorter.get(one.name, one.name)} is of the family ({one.family})"
+        yield (
+            "same_family",
+            f"{who} that wrote {one.samples} of {samples} answers. Models tend to favour their own kind.",
         )
-
-
-def _same_family(summary: Summary, shorter: Mapping[str, str]) -> Iterator[Caution]:
-    for kin in summary.same_family:
-        who = f"The {ROLES[kin.role]} {shorter.get(kin.name, kin.name)}"
-        yield Caution(
-            kind="same_family",
-            text=f"{who} is of the family ({kin.family}) that wrote {kin.samples} of {summary.samples} answers. "
-            "Models tend to favour their own kind.",
-        )
-
-
-def _lost(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
-    found = [f"{name} {percent(m.failure_rate)}{_between(m)}" for name, m in metrics.items() if m.failure_rate > LOST]
-    if found:
-        yield Caution(kind="missing", text=f"Samples or claims were lost to failures: {', '.join(found)}.")
-
-
-def _abstained(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
-    if found := open_to_doubt(metrics):
-        yield Caution(kind="abstained", text=f"{found}: the bounds stand in the place of an interval.")
+    for found in panel.self_preference if panel else ():
+        if found.low is not None and found.low > 0:
+            value = f"{found.metric} {signed_estimate(found.value, found.interval)}"
+            yield "self_preference", f"Judges of {found.family} do favour answers of {found.family}: {value}."
+    lost = [
+        f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
+        for name, m in metrics
+        if m.failure_rate > LOST
+    ]
+    if lost:
+        yield "missing", f"Samples or claims were lost to failures: {', '.join(lost)}."
+    if doubt := open_to_doubt(summary.metrics):
+        yield "abstained", f"{doubt}: the bounds stand in the place of an interval."
+    ungrounded = [
+        f"{m.ungrounded} of {m.total} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
+    ]
+    if ungrounded:
+        yield "ungrounded", f"Claims that could not be tied to the text they were taken from: {', '.join(ungrounded)}."
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
@@ -285,23 +277,6 @@ def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     if not found:
         return ""
     return f"Judges abstained on claims or are divided ({', '.join(found)}), and a mean is over the others"
-
-
-def _ungrounded(metrics: Mapping[str, MetricSummary]) -> Iterator[Caution]:
-    found = [
-        f"{m.ungrounded} of {m.total} in {name}"
-        for name, m in metrics.items()
-        if m.total and m.ungrounded / m.total > LOST
-    ]
-    if found:
-        yield Caution(
-            kind="ungrounded",
-            text=f"Claims that could not be tied to the text they were taken from: {', '.join(found)}.",
-        )
-
-
-def _between(metric: MetricSummary) -> str:
-    return f" (bounds {interval(metric.bounds)})" if metric.bounds else ""
 
 
 RANKS = 20

@@ -102,6 +102,6 @@ def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
         "measure/faithfulness",
         "other/words",
     ]
-    assert [one.metric for one in track([tmp_path / "a", tmp_path / "b"], ["other/words"]).tracks] == ["words"]
+    assert [one.metric for one in track([tmp_path / "a", tmp_path / "b"], ["other/words"]).tracks] == ["other/words"]
     names = [one.metric for one in compare(tmp_path / "a", tmp_path / "b").comparison.metrics]
     assert names == ["faithfulness", "measure/words", "measure/faithfulness", "other/words"]

@@ -143,7 +143,7 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     samples = answers(VALUES)
     kept = [SampleResult(sample=sample, scores=row) for sample, row in zip(samples, rows, strict=True)]
     directory.attach(tmp_path, "odd", kept, {"words": "share"})
-    (found,) = directory.read(tmp_path)
+    (found,) = directory.beside(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
     again = [cluster_of(result.sample) for result in directory.read_results(tmp_path / "odd")]

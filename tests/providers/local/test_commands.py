@@ -101,7 +101,7 @@ def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: 
     assert call("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").returncode == 0
     assert call("perplexity", "run", "--model", t5, "--device", "cpu").returncode == 0
     assert call("reward", "run", "--model", reward_model, "--device", "cpu").returncode == 0
-    assert [summary.kind for summary in directory.read(data.parent / "run")] == ["perplexity", "reward"]
+    assert [summary.kind for summary in directory.beside(data.parent / "run")] == ["perplexity", "reward"]
 
 
 def test_a_command_without_the_weights_says_how_to_fetch_them(
