@@ -35,7 +35,7 @@ from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import reads_prompts, specs
-from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
@@ -75,6 +75,8 @@ class ClaimsOptions:
     extract_prompt: str | None = None
     assess_prompt: str | None = None
     """By default `three_way`, or `partial` if a metric counts partial support."""
+    prompt_parameters: Mapping[str, str] = field(default_factory=dict)
+    """Values of the prompts' parameters, each for the prompt that has it."""
     per_document: bool | None = None
     """Assess claims against each document alone too."""
     shuffle_contexts: int | None = None
@@ -405,7 +407,7 @@ def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     taker = specs.parse_judge(spec) if spec else found.judges[0]
     if any(judge.name == taker.name and judge != taker for judge in found.judges):
         raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
-    prompt = prompts.load("assess", wanted.assess_prompt or usual_assess_prompt(metrics))
+    extract_prompt, prompt = _load_prompts(wanted, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(
         found, wanted.panel_settings, prompt.scale, with_labels=wanted.panel.labels is not None
@@ -420,11 +422,28 @@ def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
         own_prompts=own_prompts(metrics.rows, found.judges, settings),
         judges=found.judges,
         extractor=taker,
-        extract_prompt=prompts.load("extract", wanted.extract_prompt or EXTRACT_PROMPT),
+        extract_prompt=extract_prompt,
         assess_prompt=prompt,
         panel=settings,
         cluster=wanted.cluster,
     )
+
+
+def _load_prompts(wanted: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:
+    """Return the prompts that extract and assess claims; UsageError for a parameter that neither has."""
+    named = {
+        "extract": wanted.extract_prompt or EXTRACT_PROMPT,
+        "assess": wanted.assess_prompt or usual_assess_prompt(metrics),
+    }
+    given = wanted.prompt_parameters
+    loaded = [prompts.load(step, spec) for step, spec in named.items()]
+    known = {name for prompt in loaded for name in prompt.parameters}
+    if stray := set(given) - known:
+        raise unknown_name("parameter of the prompts:", min(stray), known)
+    values = [{name: given[name] for name in prompt.parameters if name in given} for prompt in loaded]
+    return [
+        prompts.load(*one, of) if of else prompt for one, of, prompt in zip(named.items(), values, loaded, strict=True)
+    ]
 
 
 def usual_assess_prompt(metrics: MetricSelection | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -246,23 +246,11 @@ def _prepare_ratings(
     prompt = known.assess_prompt if wanted.assess_prompt else None
     job = job.again(OtherJudging(line_up.judges, on_record, prompt, counted, wanted.cluster or before.cluster))
     job.check_families(result.sample.generator for result in source.results())
-    record = job.manifest
-    asked_with = {
-        name: before.asked_with.get(name, ids) if name in on_record else ids for name, ids in record.asked_with.items()
-    }
-    records = {prompt.id: prompt for prompt in (*record.prompts, *before.prompts)}
-    used = dict.fromkeys((*(prompt.id for prompt in job.prompts), *chain.from_iterable(asked_with.values())))
-    prompts = tuple(records[i] for i in used if i in records)
+    record = _with_prompts(job.manifest, before, on_record, [prompt.id for prompt in job.prompts])
     before_ids = {judge.name: judge.id for judge in before.judges}
     return PreparedRejudge(
         plan=job,
-        manifest=record.model_copy(
-            update={
-                "prompts": prompts,
-                "source": RunSource(asked_with=asked_with),
-                "notes": _prompt_notes(asked_with, records),
-            }
-        ),
+        manifest=record,
         samples=sum(1 for _ in source.results()) if asks else None,
         results=Results(source, lambda result, saved: reused(result, job, before_ids, saved)),
     )
@@ -416,33 +404,43 @@ def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> 
     """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
     before = source.manifest
     taker = before.extractor if before and before.extractor and known.claims_hold else plan.extractor
-    notes = notes_of(plan, taker)
-    record = plan.manifest.model_copy(update={"notes": notes})
+    notes = (*notes_of(plan, taker), *_extractor_notes(plan, taker))
+    record = plan.manifest.model_copy(update={"notes": notes, "extractor": taker})
     if before is None:
         return record
-    records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
     own = {metric.prompt for metric in plan.metrics}
-    asked_with = {
-        name: tuple(i for i in before.asked_with.get(name, ()) if records[i].step == "assess" or records[i].name in own)
-        if name in plan.on_record
-        else ids
-        for name, ids in record.asked_with.items()
-    }
     extract = [record.prompts[0].id] if plan.extracts else []
     if known.claims_hold:
         extract += [prompt.id for prompt in before.prompts if prompt.step == "extract"]
-    used = dict.fromkeys((*extract, *(i for ids in asked_with.values() for i in ids)))
-    return record.model_copy(
-        update={
-            "prompts": tuple(records[i] for i in used),
-            "source": RunSource(asked_with=asked_with),
-            "questions": tuple(
-                one if one.prompt in used else one.model_copy(update={"prompt": None}) for one in record.questions
-            ),
-            "extractor": taker,
-            "notes": (*notes, *_extractor_notes(plan, taker), *_prompt_notes(asked_with, records)),
-        }
-    )
+    record = _with_prompts(record, before, plan.on_record, extract, lambda p: p.step == "assess" or p.name in own)
+    used = {prompt.id for prompt in record.prompts}
+    questions = (one if one.prompt in used else one.model_copy(update={"prompt": None}) for one in record.questions)
+    return record.model_copy(update={"questions": tuple(questions)})
+
+
+def _with_prompts(
+    record: Manifest,
+    before: Manifest,
+    on_record: Container[str],
+    others: Iterable[str],
+    wanted: Callable[[PromptRecord], bool] = lambda prompt: True,
+) -> Manifest:
+    """Return the manifest with the prompts that verdicts come from, `others`, and a note if judges had different ones.
+
+    Judges on record keep those prompts of the run that are wanted.
+    """
+    records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
+    asked_with = {
+        name: tuple(i for i in before.asked_with.get(name, ()) if wanted(records[i])) if name in on_record else ids
+        for name, ids in record.asked_with.items()
+    }
+    used = dict.fromkeys((*others, *chain.from_iterable(asked_with.values())))
+    update = {
+        "prompts": tuple(records[i] for i in used),
+        "source": RunSource(asked_with=asked_with),
+        "notes": (*record.notes, *_prompt_notes(asked_with, records)),
+    }
+    return record.model_copy(update=update)
 
 
 def _extractor_notes(plan: ClaimsJob, taker: Judge) -> tuple[str, ...]:

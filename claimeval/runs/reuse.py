@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
 from claimeval.evaluation.grade import GradeJob
@@ -140,34 +140,17 @@ class ReusableVerdicts:
         """The sample with the claims and verdicts that hold, and the calls that they came from."""
         kept = self.parts(result) & {metric.claims_of for metric in plan.metrics}
         claims = tuple(claim for claim in result.claims if claim.of in kept)
-        judges = {judge.name: judge.id for judge in plan.judges}
         part = {claim.id: claim.of for claim in claims}
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
         prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
-
-        def holds(verdict: Verdict, of: Part, evidence: Evidence) -> bool:
-            pair = of, evidence.part
-            if verdict.judge in plan.on_record:
-                return pair in pairs
-            asked = self._ids.get(verdict.judge), verdict.prompt
-            return pair in prompts and asked == (judges.get(verdict.judge), prompts[pair])
-
-        def called(call: Call) -> bool:
-            if call.evidence is None:
-                return True
-            pair = call.part, call.evidence.part
-            if call.judge in plan.on_record:
-                return pair in pairs
-            before = self.own.get(call.judge)
-            same_judge = before is not None and before.id == judges.get(call.judge)
-            return same_judge and pair in prompts and call.prompt == prompts[pair]
+        same = _asked_the_same(plan, self._ids, pairs, prompts)
 
         def kept_of(found: Iterable[Assessment]) -> tuple[Assessment, ...]:
             return tuple(
                 a.model_copy(update={"verdicts": verdicts})
                 for a in found
                 if (of := part.get(a.subject))
-                if (verdicts := tuple(v for v in a.verdicts if holds(v, of, a.evidence) and _stands(v, plan)))
+                if (verdicts := tuple(v for v in a.verdicts if same(v, (of, a.evidence.part)) and _stands(v, plan)))
             )
 
         assessments = kept_of(result.assessments)
@@ -181,7 +164,9 @@ class ReusableVerdicts:
             per_document=kept_of(result.per_document),
             orders=kept_of(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffle_contexts),
             calls=tuple(
-                call.model_copy(update={"reused": True}) for call in result.calls if call.part in kept and called(call)
+                call.model_copy(update={"reused": True})
+                for call in result.calls
+                if call.part in kept and (call.evidence is None or same(call, (call.part, call.evidence.part)))
             ),
         )
 
@@ -204,15 +189,9 @@ def reused(
         saved: Counts what is taken over.
     """
     prompts = {record.name: record.prompt for record in job.records}
-    judges = {judge.name: judge.id for judge in job.judges}
-
-    def holds(verdict: Verdict, question: str) -> bool:
-        asked = before.get(verdict.judge), verdict.prompt
-        same = verdict.judge in job.on_record or asked == (judges.get(verdict.judge), prompts[question])
-        return same and _stands(verdict, job)
-
+    same = _asked_the_same(job, before, prompts, prompts)
     assessments = tuple(
-        a.model_copy(update={"verdicts": tuple(v for v in a.verdicts if holds(v, a.question))})
+        a.model_copy(update={"verdicts": tuple(v for v in a.verdicts if same(v, a.question) and _stands(v, job))})
         for a in result.assessments
         if a.question in prompts
     )
@@ -224,6 +203,28 @@ def reused(
     )
     saved.assessments += sum(not call.failed for call in calls)
     return SampleResult(sample=result.sample, assessments=assessments, calls=calls)
+
+
+K = TypeVar("K")
+
+
+def _asked_the_same(
+    job: ClaimsJob | RateJob | GradeJob,
+    before: Mapping[str, str],
+    wanted: Container[K],
+    prompts: Mapping[K, str | None],
+) -> Callable[[Verdict | Call, K], bool]:
+    """Return whether a verdict or call answers a question that is wanted as its judge, known by its id before, would be
+    asked it now; whoever the job does not ask need not have been asked the same."""
+    judges = {judge.name: judge.id for judge in job.judges}
+
+    def same(one: Verdict | Call, question: K) -> bool:
+        if one.judge in job.on_record:
+            return question in wanted
+        asked = before.get(one.judge), one.prompt
+        return question in prompts and asked == (judges.get(one.judge), prompts[question])
+
+    return same
 
 
 def _stands(verdict: Verdict, plan: ClaimsJob | RateJob | GradeJob) -> bool:

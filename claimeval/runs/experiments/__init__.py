@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError
 
-from claimeval.evaluation.claims import ClaimsJob, own_prompts, usual_assess_prompt
-from claimeval.judging import prompts
-from claimeval.judging.prompts import Prompt
-from claimeval.metrics.derived import MetricSelection, resolve_derived
+from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
+from claimeval.metrics.derived import MetricSelection
 from claimeval.providers import specs as judging
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
+from claimeval.types.options import OnSameFamily, PanelOptions
 from claimeval.types.records import Record
 
 
@@ -33,10 +32,18 @@ class Arm(Record):
     """Values for the prompts' own parameters."""
     judge_settings: dict[str, JsonValue] = Field(default_factory=dict)
     """Settings of all judges of the arm, as in a judge file: temperature, seed, max_tokens, ..."""
-    vote: str = "majority"
-    tie: str = "abstain"
-    replicates: int = Field(default=1, ge=1)
-    per_document: bool = False
+    per_document: bool | None = None
+    shuffle_contexts: int | None = Field(default=None, ge=0)
+    extract_per_judge: bool | None = None
+    vote: str | None = None
+    """This and what follows is as in `PanelOptions`."""
+    tie: str | None = None
+    quorum: int | None = None
+    replicates: int | None = Field(default=None, ge=1)
+    escalate: int | None = None
+    weights: dict[str, float] | None = None
+    on_same_family: OnSameFamily | None = None
+    families: dict[str, str] | None = None
 
 
 class Experiment(Record):
@@ -186,38 +193,14 @@ def _placed(folder: Path, arm: Arm) -> Arm:
 
 
 def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> ClaimsJob:
-    """Everything that the arm asks of every sample, checked; UsageError that names the arm, before any call."""
+    """Return what the arm asks of every sample, as `score` would; UsageError that names the arm, before any call."""
+    named = arm.model_dump(include=set(ClaimsOptions.__dataclass_fields__) - {"judges"})
+    panel = arm.model_dump(include=set(PanelOptions.__dataclass_fields__))
     try:
-        judges = judging.parse_judges(arm.judges, arm.judge_settings)
-        extract_prompt = _prompt("extract", arm.extract_prompt, arm.prompt_parameters)
-        assess_prompt = _prompt("assess", arm.assess_prompt or usual_assess_prompt(metrics), arm.prompt_parameters)
-        taken = extract_prompt.parameters.keys() | assess_prompt.parameters.keys()
-        if stray := set(arm.prompt_parameters) - taken:
-            raise unknown_name("parameter of the arm's prompts:", min(stray), taken)
-        assert assess_prompt.scale is not None, "an assess prompt has a scale; loading checks it"
-        panel = judging.valid_settings(
-            arm.model_dump(include={"vote", "tie", "replicates", "per_document"}), assess_prompt.scale
-        )
-        return ClaimsJob(
-            metrics=metrics.rows,
-            derived=resolve_derived(
-                metrics, per_document=arm.per_document, three_way="contradicted" in assess_prompt.scale.words
-            ),
-            own_prompts=own_prompts(metrics.rows, judges, panel),
-            judges=judges,
-            extractor=judging.parse_judge(arm.extractor) if arm.extractor else judges[0],
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            panel=panel,
-            cluster=cluster,
-        )
+        judges = judging.parse_judges(arm.judges, arm.judge_settings) if arm.judge_settings else arm.judges
+        return make_job(ClaimsOptions(**named, judges=judges, panel=PanelOptions(**panel), cluster=cluster), metrics)
     except UsageError as error:
         raise type(error)(f"arm {arm.name!r}: {error}") from error
-
-
-def _prompt(step: str, spec: str, parameters: Mapping[str, str]) -> Prompt:
-    own = prompts.load(step, spec).parameters
-    return prompts.load(step, spec, {name: value for name, value in parameters.items() if name in own})
 
 
 def slug(name: str) -> str:

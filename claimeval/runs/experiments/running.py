@@ -81,7 +81,10 @@ def _plans(design: Experiment, metrics: MetricSelection) -> tuple[ClaimsJob, ...
         taker = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
         return replace(own, extractor=taker)
 
-    return tuple(own if arm.extractor else with_extractor(own) for arm, own in zip(design.arms, plans, strict=True))
+    return tuple(
+        own if arm.extractor or own.panel.extract_per_judge else with_extractor(own)
+        for arm, own in zip(design.arms, plans, strict=True)
+    )
 
 
 def arm_folder(folder: Path, arm: Arm) -> Path:

@@ -101,7 +101,7 @@ def test_arms_by_hand_stand_on_the_defaults(tmp_path: Path) -> None:
     )
     assert [(arm.name, arm.assess_prompt, arm.replicates) for arm in found.arms] == [
         ("strict", "binary", 3),
-        ("plain", None, 1),
+        ("plain", None, None),
     ]
     assert found.baseline == "plain"
 
@@ -189,3 +189,16 @@ def test_the_shared_extractor_keeps_the_baselines_settings_beside_a_judge_of_the
         ("openai:a", "openai:a", 0.0),
         ("openai:a of temperature=0.0", "openai:a", 0.0),
     ]
+
+
+def test_an_arm_takes_what_score_takes(tmp_path: Path) -> None:
+    """A panel file, and settings that only panels have; what does not fit together is refused for the arm."""
+    (tmp_path / "panel.yaml").write_text("judges: [openai:a, openai:b, openai:c]\nquorum: 1\n")
+    arms = "- {name: x, judges: panel.yaml, escalate: 2, shuffle_contexts: 1, tie: 'openai:b'}"
+    (arm,) = read(tmp_path, f"arms:\n  {arms}\n").arms
+    job = experiments.plan(arm, select_metrics(["faithfulness"]))
+    assert [judge.name for judge in job.judges] == ["openai:a", "openai:b", "openai:c"]
+    assert (job.panel.quorum, job.panel.escalate, job.panel.shuffle_contexts) == (1, 2, 1)
+    (arm,) = read(tmp_path, "arms:\n  - {name: x, judges: openai:a, tie: 'openai:b'}\n").arms
+    with pytest.raises(UsageError, match=r"arm 'x': .*openai:b"):
+        experiments.plan(arm, select_metrics(["faithfulness"]))
