@@ -137,8 +137,8 @@ def annotate(
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
         target = Path(out) if out is not None else marks.default_path(path or Path("data"))
         return _annotate_documents(ranked, source, target, n=n, seed=seed, depth=depth)
-    if depth or corpus or trec_run or out:
-        raise UsageError("depth, corpus, trec_run and out go with documents=True")
+    if depth or corpus or trec_run or out or fields:
+        raise UsageError("depth, corpus, trec_run, out and fields go with documents=True (--documents)")
     folder = path_of(run)
     if folder is None:
         raise UsageError("labels are kept beside a run on disk; save the run first")
@@ -157,6 +157,8 @@ class ClaimItem(NamedTuple):
 
     sample: Sample
     claim: Claim
+    against: str
+    """The part that is the evidence, as in `contexts`."""
     documents: tuple[Document, ...]
     """The evidence."""
     label: Callable[[str], None]
@@ -222,8 +224,9 @@ class ClaimAnnotation(Annotation):
     def __iter__(self) -> Iterator[ClaimItem]:
         for question in drawing.questions(self._run, self.draw, self._file.answered):
             sample = question.result.sample
-            documents = tuple(sample.documents(self.draw.metric.against) or ())
-            yield ClaimItem(sample, question.claim, documents, partial(self._save, question))
+            against = self.draw.metric.against
+            documents = tuple(sample.documents(against) or ())
+            yield ClaimItem(sample, question.claim, against, documents, partial(self._save, question))
 
     def export(self, path: str | Path) -> int:
         """Write the labels to a file and return their number."""

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Fields, Out
+from claimeval.cli.shared import Fields, Out, arguments
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.evaluation.relevance import Candidates
-    from claimeval.runs.claim_labels import ClaimDraw, ClaimLabels, ClaimToLabel
-    from claimeval.runs.document_labels import DocumentDraw, DocumentLabels, DocumentToLabel, Lgtm, Mark
-    from claimeval.types.records import Label
+    from claimeval.api.people import Annotation, ClaimItem, DocumentAnnotation, DocumentItem
+    from claimeval.runs.document_labels import Lgtm, Mark
 
 LISTED = ("People", 1, "Label claims or documents in the terminal.")
-LABELS: dict[str, Label | Literal["unsure"]] = {
-    "y": "supported",
-    "c": "contradicted",
-    "n": "not_found",
-    "?": "unsure",
-}
+LABELS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
 LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   q stop"
 MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
 MARK_KEYS = "y good   n not good   ? unsure   b back   m all of the text   q stop"
@@ -82,7 +74,7 @@ class AnnotateOptions:
     """uniform, stratified (enough of each label of the judge), or uncertainty (likelier if it is unsure)."""
     seed: int = 0
     """Another seed draws other claims or questions."""
-    annotator: str | None = None
+    annotator: str = ""
     """Your name, kept with each label."""
     export: Path | None = None
     """Write the drawn claims to this CSV file to label elsewhere, and end."""
@@ -95,140 +87,89 @@ class AnnotateOptions:
 
 def do(given: AnnotateOptions) -> int:
     """Ask until everything is labeled or you stop, print the state, and return the exit code."""
-    if given.about.documents:
-        if given.metric or given.design != "uniform" or given.annotator or given.export:
-            raise UsageError(
-                "--metric, --design, --annotator and --export are for claims; with --documents give each annotator a "
-                "file with --out"
-            )
-        return _label_documents(given)
-    if given.about != DocumentOptions() or given.output.json:
-        raise UsageError("--depth, --corpus, --trec-run, --out, --field and --json go with --documents")
-    return _label_claims(given)
+    from claimeval.api.people import DocumentAnnotation
+    from claimeval.api.people import annotate as draw
+
+    asked = arguments(given)
+    if asked.pop("export") and given.about.documents:
+        raise UsageError("--export is for claims")
+    if given.output.json and not given.about.documents:
+        raise UsageError("--json goes with --documents")
+    drawn = draw(**asked)
+    return _label_documents(given, drawn) if isinstance(drawn, DocumentAnnotation) else _label_claims(given, drawn)
 
 
 annotate = command("annotate", AnnotateOptions, do)
 
 
-def _label_claims(given: AnnotateOptions) -> int:
-    from claimeval.runs.claim_labels import ClaimLabels, draw, export
-
+def _label_claims(given: AnnotateOptions, drawn: Annotation) -> int:
     run, output = given.run, given.output
-    found = draw(run, given.metric, given.n or 100, given.design, given.seed)
     if to := given.export:
-        count = export(run, found, to)
+        count = drawn.export(to)
         output.line(
             f"{count} claims written to {to}; fill the column `label`, then: claimeval correct {run} --labels {to}"
         )
         return 0
-    labels = ClaimLabels(run, found.metric.name)
     try:
-        _ask_about_claims(given, found, labels)
+        _ask_about_claims(output, drawn)
     except (KeyboardInterrupt, EOFError):
         output.line()
-    done = len(labels.answered)
-    output.line(f"{done} of {len(found.items)} claims labeled, in {labels.path}")
-    complete = done == len(found.items)
+    output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
+    complete = drawn.labeled == len(drawn)
     output.line(f"Next: claimeval correct {run}" if complete else "Run the same command to resume.")
     return 0
 
 
-def _ask_about_claims(given: AnnotateOptions, found: ClaimDraw, labels: ClaimLabels) -> None:
+def _ask_about_claims(output: Output, drawn: Annotation) -> None:
+    from claimeval.api.people import ClaimItem
     from claimeval.cli.terminal import Keys
-    from claimeval.runs.claim_labels import questions
 
-    keys, output = Keys(), given.output
-    for question in questions(given.run, found, labels.answered):
-        _show_claim(output, question, found, len(labels.answered) + 1)
+    keys = Keys()
+    for item in drawn:
+        assert isinstance(item, ClaimItem), "claims were drawn"
+        _show_claim(output, item, f"{drawn.labeled + 1} of {len(drawn)}")
         while (key := keys.next()) not in LABELS:
             if key == "q":
                 return
             output.line(LABEL_KEYS, wrap=True)
         output.line(bold=LABELS[key])
-        labels.add(question, found.metric.against, LABELS[key], given.annotator)
+        item.label(LABELS[key])
 
 
-def _show_claim(output: Output, question: ClaimToLabel, found: ClaimDraw, number: int) -> None:
+def _show_claim(output: Output, item: ClaimItem, number: str) -> None:
     from claimeval.cli.terminal import strip_control
 
-    sample = question.result.sample
-    output.rule(f"{number} of {len(found.items)}")
-    for document in sample.documents(found.metric.against) or ():
+    output.rule(number)
+    for document in item.documents:
         output.pairs({strip_control(document.id): (strip_control(document.title or ""), "bold")})
         output.line(strip_control(document.text), indent=2)
         output.line()
-    output.pairs(
-        {
-            "question": (strip_control(sample.question), ""),
-            "claim": (strip_control(question.claim.text), "bold"),
-        }
-    )
-    output.line(f"Is the claim supported by the {found.metric.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
+    question, claim = strip_control(item.sample.question), strip_control(item.claim.text)
+    output.pairs({"question": (question, ""), "claim": (claim, "bold")})
+    output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
 
 
-def _label_documents(given: AnnotateOptions) -> int:
-    from claimeval.runs.document_labels import DocumentLabels, default_path, lgtm
-
-    about = given.about
-    labels = DocumentLabels(about.out or default_path(given.run))
+def _label_documents(given: AnnotateOptions, drawn: DocumentAnnotation) -> int:
     output = given.output
-    found = lgtm(_draw_documents(given, labels), labels.answers)
+    try:
+        _ask_about_documents(replace(output, quiet=False), drawn)
+    except (KeyboardInterrupt, EOFError):
+        output.line()
+    found = drawn.estimate
     _print_lgtm(output, found)
-    output.line(f"Labels: {labels.path}")
+    output.line(f"Labels: {drawn.path}")
     if found.unmarked:
         output.line("Run the same command to resume.")
-    return output.result("annotate", {"labels": str(labels.path), **found.model_dump(mode="json")})
+    return output.result("annotate", {"labels": str(drawn.path), **found.model_dump(mode="json")})
 
 
-def _draw_documents(given: AnnotateOptions, labels: DocumentLabels) -> DocumentDraw:
-    from claimeval.runs.document_labels import COUNT, FIRST, draw
-
-    about, before = given.about, labels.drawn
-    depth = about.depth or (before.first if before else FIRST)
-    drawn, todo = draw(
-        _items(given, depth),
-        given.n or (before.count if before else COUNT),
-        first=depth,
-        seed=given.seed,
-        source=" ".join(path.name for path in (given.run, about.trec_run) if path),
-    )
-    labels.begin(drawn)
-    try:
-        _ask_about_documents(replace(given.output, quiet=False), labels, todo, len(drawn.queries))
-    except (KeyboardInterrupt, EOFError):
-        given.output.line()
-    return drawn
-
-
-def _items(given: AnnotateOptions, depth: int) -> Iterable[Candidates]:
-    from claimeval import ir
-    from claimeval.data.corpora import read_corpus, read_queries
-    from claimeval.data.reading import read_samples
-    from claimeval.evaluation import relevance
-    from claimeval.runs.directory import has_results, read_results
-    from claimeval.runs.document_labels import of_samples
-
-    about, data = given.about, given.run
-    if (about.corpus is None) != (about.trec_run is None):
-        raise UsageError("documents of a collection need both: --corpus with the texts and --trec-run with the ranking")
-    if about.corpus and about.trec_run:
-        pool = relevance.pool([ir.read_run(about.trec_run)], depth)
-        wanted = {name for names in pool.values() for name in names}
-        documents = {document.id: document for document in read_corpus(about.corpus) if document.id in wanted}
-        return relevance.of_pool(pool, read_queries(data), documents, depth)
-    if has_results(data):
-        return of_samples((result.sample for result in read_results(data)), depth)
-    return of_samples(read_samples(data, fields=about.fields), depth)
-
-
-def _ask_about_documents(output: Output, labels: DocumentLabels, todo: list[DocumentToLabel], queries: int) -> None:
+def _ask_about_documents(output: Output, drawn: DocumentAnnotation) -> None:
     from claimeval.cli.terminal import Keys
-    from claimeval.runs.document_labels import DocumentLabel
 
-    keys, at = Keys(), _next(labels, todo)
-    while at < len(todo):
-        item = todo[at]
-        _show_document(output, item, queries, labels.answers.get((item.query, item.document.id)))
+    keys, at = Keys(), _next(drawn)
+    while at < len(drawn):
+        item = drawn.items[at]
+        _show_document(output, item, len(drawn.draw.queries), drawn.labels.get((item.query, item.document.id)))
         while (key := keys.next()) not in MARKS and not (key == "b" and at):
             if key == "q":
                 return
@@ -240,17 +181,17 @@ def _ask_about_documents(output: Output, labels: DocumentLabels, todo: list[Docu
             at -= 1
             continue
         output.line(bold=MARKS[key])
-        labels.add(DocumentLabel(query=item.query, document=item.document.id, mark=MARKS[key]))
-        at = _next(labels, todo)
+        item.label(MARKS[key])
+        at = _next(drawn)
 
 
-def _next(labels: DocumentLabels, todo: list[DocumentToLabel]) -> int:
+def _next(drawn: DocumentAnnotation) -> int:
     """Return the index of the first document without a label."""
-    open_ = (i for i, item in enumerate(todo) if (item.query, item.document.id) not in labels.answers)
-    return next(open_, len(todo))
+    open_ = (i for i, item in enumerate(drawn.items) if (item.query, item.document.id) not in drawn.labels)
+    return next(open_, len(drawn))
 
 
-def _show_document(output: Output, item: DocumentToLabel, queries: int, label: Mark | None) -> None:
+def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark | None) -> None:
     from claimeval.cli.terminal import strip_control
 
     height, width = output.size
@@ -258,7 +199,7 @@ def _show_document(output: Output, item: DocumentToLabel, queries: int, label: M
     width = max(20, width - 2)
     text = _text(item)
     lines = output.wrap(text[: 2 * room * width], width)
-    output.rule(f"question {item.number} of {queries}, document {item.place} of {item.of}")
+    output.rule(f"question {item.number} of {queries}, document {item.place} of {item.documents}")
     for line in itertools.islice(lines, room):
         output.line(line, indent=2)
     if len(lines) > room or len(text) > 2 * room * width:
@@ -269,7 +210,7 @@ def _show_document(output: Output, item: DocumentToLabel, queries: int, label: M
     output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim", wrap=True)
 
 
-def _text(item: DocumentToLabel) -> str:
+def _text(item: DocumentItem) -> str:
     from claimeval.cli.terminal import strip_control
 
     title = f"{item.document.title}\n" if item.document.title else ""

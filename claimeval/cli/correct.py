@@ -83,6 +83,11 @@ def _remarks(found: Correction) -> list[str]:
     from claimeval.statistics.formatting import decimal
 
     remarks = ["the judges' interval does not include their errors"]
+    if found.people.value in (0.0, 1.0):
+        remarks.append(
+            f"all {found.labelled} labels say {'supported' if found.people.value else 'not supported'}, so they do not "
+            "show where the judges err; `claimeval annotate RUN --design stratified` draws claims of every label"
+        )
     if found.ppi_lambda is not None:
         remarks.append(f"the judges count {decimal(found.ppi_lambda, 2)} (0 not at all, 1 fully)")
     if found.labels_needed is not None:

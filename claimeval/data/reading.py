@@ -331,6 +331,7 @@ class _Values:
                     first = self._columns[field]
                     raise self._error(f"both {first!r} and {column!r} are names of {field}. Choose one with --field")
                 self.present[field], self._columns[field] = value, column
+        self._id_column = dict(assigned.fields).get("id", ("",))[0]
         if not assigned.known:
             raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=_NO_COLUMN)
         self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
@@ -352,6 +353,8 @@ class _Values:
 
     def id(self) -> str:
         """Return the id, by default the number of the row."""
+        if self._id_column and "id" not in self.present:
+            raise self._error("nothing; give every row an id, or none, and rows are numbered", field=self._id_column)
         value = self.present.get("id", self._row.number)
         if isinstance(value, float) and value.is_integer():
             value = int(value)

@@ -78,13 +78,17 @@ def read_rows(
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+_NOT_IN_CP1252 = re.compile(b"[\x81\x8d\x8f\x90\x9d]")
+"""Bytes that Windows-1252 lacks; all others that ISO-8859-1 prints are the same in it."""
+
+
 def _decode(name: str, line: int, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         hint = "it looks like UTF-16" if utf16 else f"byte 0x{data[error.start]:02x} at column {error.start + 1}"
-        encoding = "UTF-16" if utf16 else "ISO-8859-1"
+        encoding = "UTF-16" if utf16 else "ISO-8859-1" if _NOT_IN_CP1252.search(data) else "CP1252"
         path = Path(name)
         raise DataError(
             f"{path}, line {line}: not UTF-8 ({hint}); convert the file, as in: "
@@ -223,7 +227,7 @@ def _csv(path: Path, on_error: OnError, texts: Collection[str]) -> Iterator[Sour
                     on_error(DataError(f"{location}: {problem} but {len(cells)}", kind=problem))
                     continue
                 pairs = zip(names, cells, strict=True)
-                fields = {name: _cell(cell, keep=name in texts) for name, cell in pairs}
+                fields = {name: _cell(cell, keep=name in texts) for name, cell in pairs if name}
                 yield SourceRow(location, number, fields)
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
@@ -255,6 +259,7 @@ def _find_undecodable(path: Path) -> None:
 
 
 def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
+    """Return the names of the columns; one without a name is the index that pandas writes, and is left out."""
     names = next(reader, [])
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
@@ -340,7 +345,8 @@ def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
 
 def _object(fields: object, location: str) -> dict[str, object]:
     if not isinstance(fields, dict):
-        problem = f"expected a JSON object, not {type(fields).__name__}"
+        hint = '; of a DataFrame, write to_json(orient="records", lines=True)' if isinstance(fields, list) else ""
+        problem = f"expected a JSON object, not {type(fields).__name__}{hint}"
         raise DataError(f"{location}: {problem}", kind=problem)
     return fields
 

@@ -216,7 +216,10 @@ def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
             "asked_with": "prompts of its judges",
         }
         what = words.get(field, field)
-        raise UsageError(f"{folder} holds a run with other {what}; give another --out, or --overwrite it")
+        advice = "give another --out, or --overwrite it"
+        if field == "metrics":
+            advice = f"to have both, name these too with --overwrite: {','.join(before.names)}; or give another --out"
+        raise UsageError(f"{folder} holds a run with other {what}; {advice}")
     return before
 
 

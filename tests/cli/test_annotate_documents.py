@@ -222,7 +222,7 @@ def test_marks_of_a_run_directory_stand_in_it(claimeval: Run, data: Path) -> Non
     [
         (["--documents", "--design", "stratified"], "are for claims"),
         (["--documents", "--corpus", "x.jsonl"], "need both"),
-        (["--depth", "5"], "go with --documents"),
+        (["--depth", "5"], "go with documents=True (--documents)"),
     ],
 )
 def test_what_does_not_go_together_is_said(claimeval: Run, data: Path, options: list[str], words: str) -> None:

@@ -29,7 +29,8 @@ def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None
     done = claimeval("correct", "run", "--labels", "todo.csv")
     assert done.returncode == 0, done.stderr
     assert "6 of them labeled" in done.stdout
-    for words in ("the judges alone", "corrected (ppi++)", "people alone"):
+    all_alike = "all 6 labels say supported, so they do not show where the judges err; `claimeval annotate RUN --design"
+    for words in ("the judges alone", "corrected (ppi++)", "people alone", all_alike):
         assert words in done.stdout
 
 

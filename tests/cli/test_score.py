@@ -176,7 +176,7 @@ def test_a_run_of_other_settings_is_not_overwritten_by_accident(claimeval: Run, 
     assert claimeval(*run, "-m", "faithfulness").returncode == 0
     done = claimeval(*run, "-m", "coverage")
     assert done.returncode == 2
-    assert "holds a run with other metrics" in done.stderr
+    assert "holds a run with other metrics; to have both, name these too with --overwrite: faithfulness" in done.stderr
     assert claimeval(*run, "-m", "coverage", "--overwrite").returncode == 0
 
 

@@ -120,6 +120,11 @@ def test_a_byte_order_mark_and_empty_lines_do_no_harm(tmp_path: Path) -> None:
     assert [s.question for s in read_samples(path)] == ["Q?", "R?"]
 
 
+def test_the_index_that_pandas_writes_is_left_out_of_a_csv(tmp_path: Path) -> None:
+    (sample,) = read_samples(write(tmp_path, "data.csv", ",id,question,topic\n0,a,Q?,art\n"))
+    assert (sample.id, sample.metadata) == ("a", {"topic": "art"})
+
+
 def test_a_lone_surrogate_in_a_text_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text('{"question": "Q \\ud800?"}\n', encoding="utf-8")
@@ -135,6 +140,11 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", GOOD + b"{broken\n", "line 2: not JSON"),
         ("a.jsonl", GOOD + b"[1]\n", "line 2: expected a JSON object, not list"),
         ("a.jsonl", GOOD + b'{"question": "\xe9"}\n', "line 2: not UTF-8 (byte 0xe9 at column 15)"),
+        ("a.csv", b"question\nit\x92s \xe9\n", "iconv -f CP1252 -t UTF-8"),
+        ("a.csv", b"question\n\x90 \xe9\n", "iconv -f ISO-8859-1 -t UTF-8"),
+        ("a.jsonl", b'{"id": NaN, "question": "Q?", "answer": "A."}', "line 1, id: nothing; give every row an id"),
+        ("a.csv", b"question_id,question\n7,Q?\n,Q?\n", "line 3, question_id: nothing; give every row an id"),
+        ("a.json", b'[["a", "Q?"]]', 'not list; of a DataFrame, write to_json(orient="records", lines=True)'),
         ("a.jsonl", b"\xff\xfe{\x00", "it looks like UTF-16"),
         ("a.jsonl", b"", "has no samples"),
         ("a.jsonl", b'{"question": ["Q"]}', "line 1, question: a list; give one text"),
