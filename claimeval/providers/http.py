@@ -52,12 +52,12 @@ _FATAL_WORDS = (
 )
 """What a gateway says with status 400 or 422 and no code of its own."""
 _TOO_LONG = re.compile(
-    r"maximum context length|context[ _](?:length|window|limit)|ContextWindowExceeded|prompt is too long|"
+    r"maximum context length|context[ _](?:length|window|limit|size)|ContextWindowExceeded|prompt is too long|"
     r"too many tokens|input token count",
     re.I,
 )
 _WINDOW = re.compile(
-    r"(?:(?:maximum context length|context (?:window|size|length))(?: is| of|:)? *"
+    r"(?:(?:maximum context length|context (?:window|size|length))(?: is| of|:| \()? *\(?"
     r"|(?:prompt is too long|context limit)[^>]{0,40}> *)(\d{3,8})",
     re.I,
 )

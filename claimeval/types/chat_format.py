@@ -187,6 +187,9 @@ def read_chat(
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _error(f"the reply has no choices: {_preview(body)}")
+    finish = _str(choices[0].get("finish_reason"))
+    if finish and finish.startswith("content_filter"):  # Gemini adds the category, and leaves the message out
+        finish, choices[0] = "content_filter", {"message": {}, **choices[0]}
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise _error(f"the reply has no message: {_preview(body)}")
@@ -194,7 +197,7 @@ def read_chat(
     return Completion(
         body=body,
         text=_text(message.get("content")),
-        finish_reason=_str(choices[0].get("finish_reason")),
+        finish_reason=finish,
         refusal=_str(message.get("refusal")),
         served_model=_str(reply.get("model")),
         usage=_usage(usage) if isinstance(usage, dict) else Usage(),

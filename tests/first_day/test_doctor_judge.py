@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
+from claimeval import testing
 from claimeval.types import Probe
 from tests.command_line import call
-from tests.first_day.servers import Answer, Body, HabitServer, Respond, refusal, reply, serve
+from tests.first_day.servers import Answer, Body, HabitServer, Respond, judged, refusal, reply, serve
 from tests.first_day.test_judge_habits import refused, refuses
+from tests.sample_runs import RIGHT, SAMPLE, run
 
 
 def knows_paris(body: Body) -> Answer:
@@ -140,3 +142,44 @@ def test_the_command_prints_json_and_needs_something_to_check(tmp_path: Path) ->
     nothing = call("doctor")
     assert nothing.returncode == 2
     assert "give a data file, or a judge to try with --judge" in nothing.stderr
+
+
+STRANGE = {
+    "a web page": (b"<!doctype html><title>Welcome</title>", "a web page and not with a reply"),
+    "no choices": (b'{"choices": []}', "the reply has no choices"),
+    "another service": (b'{"error": "no such route"}', "status 200 with an error inside"),
+}
+
+
+@pytest.mark.parametrize(("body", "words"), STRANGE.values(), ids=list(STRANGE))
+def test_an_address_that_gives_no_reply_is_not_reached_and_stops_the_judge(
+    body: bytes, words: str, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def respond(path: str, headers: object, content: bytes) -> tuple[int, bytes]:
+        asked.append(path)
+        return 200, body
+
+    with testing.serve(respond) as url:
+        found = ce.probe({"model": f"openai:judge@{url}"})
+        asked.clear()
+        done = run([f"openai:judge@{url}"], tmp_path, [SAMPLE] * 20, attempts=6, concurrency=1)
+    assert (found.reachable, found.ok) == (False, False)
+    assert words in str(found.problem)
+    assert len(asked) == 3
+    assert [words in why and "check the endpoint" in why for why in done.outcome.status.stopped.values()] == [True]
+
+
+def test_a_judge_that_has_replied_may_send_a_web_page_for_a_while(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def respond(path: str, headers: object, content: bytes) -> tuple[int, bytes]:
+        asked.append(path)
+        answer = judged(json.loads(content))
+        return 200, b"<html>" if 2 <= len(asked) <= 5 else json.dumps(answer.body).encode()
+
+    with testing.serve(respond) as url:
+        done = run([f"openai:judge@{url}"], tmp_path, attempts=6)
+    assert done.values == [RIGHT]
+    assert len(asked) == 6

@@ -100,6 +100,12 @@ LITELLM = {"type": "None", "code": "400"}
         (400, {"message": "Unrecognized request argument supplied: response_format"}, ("response_format",)),
         (400, {"message": "This model does not support structured outputs."}, ("response_format",)),
         (400, {"message": "This response_format type is unavailable now"}, ("response_format",)),
+        (400, {"message": "This model does not support response format `json_schema`."}, ("response_format",)),
+        (
+            400,
+            {"message": "tools.0.custom.input_schema: JSON schema is invalid. It must match draft 2020-12"},
+            ("response_format",),
+        ),
         (
             400,
             {
