@@ -267,6 +267,8 @@ class Run:
             UsageError: The run has no such metric, or a limit is out of range.
         """
         __tracebackhide__ = True
+        if not least:
+            raise UsageError("no metric to assert; name one, as in faithfulness=0.9")
         if figure not in get_args(Figure):
             raise unknown_name("figure", figure, get_args(Figure))
         of_share = figure in ("mean", "low")

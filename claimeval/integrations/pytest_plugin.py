@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from claimeval.types.progress import Progress
     from claimeval.types.records import Document, SampleResult
 
-NOTE = "answers that tests of a pytest session judged"
+NOTE = "answers that tests of a pytest session judged, no sample of real questions"
 """Stands in the manifest of the run directory of a session."""
 OFFLINE = "--claimeval-offline: only stored replies were used; run these tests once without it"
 FAILED_CALLS = 3
@@ -179,7 +179,8 @@ class Claimeval:
         scores: dict[str, str] = {}
         for name, metric in run.summary.items():
             scores[name] = _figure(metric.mean, metric.because)
-            scores |= {f"{name}.{end}": f"{value:.4f}" for end in ("low", "high") if (value := getattr(metric, end))}
+            ends = {"low": metric.low, "high": metric.high}
+            scores |= {f"{name}.{end}": f"{value:.4f}" for end, value in ends.items() if value is not None}
             scores[f"{name}.n"] = str(metric.n)
         self._tell(test, scores, run.worst_claims())
 
@@ -241,11 +242,12 @@ class Claimeval:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Add scores as properties, and to a failed test the claims that are not supported."""
         judged = self._judged.get(item.nodeid, [])
-        known = {name for name, _ in item.user_properties}
+        properties: dict[str, object] = {}
         for number, one in enumerate(judged, 1):
             prefix = "claimeval." if number == 1 else f"claimeval[{number}]."
-            named = ((prefix + name, text) for name, text in one.scores.items())
-            item.user_properties += [pair for pair in named if pair[0] not in known]
+            properties |= {prefix + name: text for name, text in one.scores.items()}
+        others = [pair for pair in item.user_properties if pair[0] not in properties]
+        item.user_properties[:] = [*others, *properties.items()]
         report = yield
         if report.failed:
             printed = report.longreprtext
@@ -278,7 +280,8 @@ class Claimeval:
 
     def write(self) -> list[str]:
         """Write the run directory of the session, and return the lines that tell of it."""
-        from claimeval.runs.directory import attached, load_manifest
+        from claimeval.api.run import Run
+        from claimeval.runs.directory import MANIFEST, attached, load_manifest
         from claimeval.statistics.formatting import decimal, interval
         from claimeval.types.errors import ClaimevalError
 
@@ -297,10 +300,13 @@ class Claimeval:
             for old in attached(folder).values():
                 if NOTE in load_manifest(old).notes:
                     shutil.rmtree(old)
+            mine = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
+            first.save(folder, overwrite=mine)
             for number, run in enumerate(others, 2):
                 alone = [one.job for one in (first, *others)].count(run.job) == 1
                 run.save(folder / (run.job if alone else f"{run.job}-{number}"), overwrite=True)
-            first.save(folder, overwrite=True)  # last, so that its page shows the others
+            if others:
+                Run.load(folder).report(folder / "report.html")  # once more, with the others
         except (ClaimevalError, OSError) as error:
             return [*lines, f"no report: {error}"]
         return [*lines, f"report: {folder / 'report.html'}"]
@@ -309,7 +315,8 @@ class Claimeval:
         """The run directory; None where none is named and pytest keeps no cache."""
         if given := self._config.getoption("--claimeval-out"):
             return Path(self._config.invocation_params.dir, given)
-        return self._config.cache.mkdir("claimeval") if self._config.cache else None
+        cache: pytest.Cache | None = getattr(self._config, "cache", None)
+        return cache.mkdir("claimeval") if cache else None
 
 
 _SESSION = pytest.StashKey[Claimeval]()

@@ -592,6 +592,8 @@ class SampleResult(Record):
             UsageError: There is no such score, or a limit is not from 0 to 1.
         """
         __tracebackhide__ = True
+        if not least:
+            raise UsageError("no metric to assert; name one, as in faithfulness=0.9")
         failed = []
         for name, limit in least.items():
             if name not in self.scores:

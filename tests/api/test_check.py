@@ -189,6 +189,8 @@ def test_an_undefined_score_fails_with_its_reason() -> None:
 
 
 def test_assertions_on_nothing_that_was_asked_are_errors_of_use(result: SampleResult) -> None:
+    with pytest.raises(ce.UsageError, match="no metric to assert"):
+        result.assert_at_least()
     with pytest.raises(ce.UsageError, match="unknown metric 'correctness'"):
         result.assert_at_least(correctness=0.5)
     for limit in (90, float("nan")):

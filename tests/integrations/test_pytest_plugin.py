@@ -194,6 +194,20 @@ def test_words(claimeval):
     assert dict(of_session(pytester).attached) == {}, "those of an earlier session are gone"
 
 
+def test_a_folder_of_others_is_not_written_to(pytester: pytest.Pytester) -> None:
+    pytester.mkdir("out").joinpath("mine.txt").write_text("mine")
+    done = session(pytester, TESTS)
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines(["no report: *out is not empty and holds no run; give another --out"])
+    assert [path.name for path in (pytester.path / "out").iterdir()] == ["mine.txt"]
+
+
+def test_without_a_cache_and_a_folder_there_is_no_report(pytester: pytest.Pytester) -> None:
+    done = session(pytester, TESTS, "-p", "no:cacheprovider", "--claimeval-out=")
+    done.assert_outcomes(passed=1)
+    done.stdout.no_fnmatch_line("*report:*")
+
+
 def test_the_judge_is_that_of_the_call_the_option_or_the_settings(pytester: pytest.Pytester) -> None:
     tests = """
 def test_it(claimeval):
