@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from types import TracebackType
 from typing import Self
 
@@ -20,9 +20,11 @@ POLL = 0.05
 class CachedExecutor:
     """Executor that returns stored replies and passes every other request on once."""
 
-    def __init__(self, store: Store, fallback: Executor) -> None:
+    def __init__(self, store: Store, fallback: Executor, on_stored: Callable[[], None] = lambda: None) -> None:
+        """`on_stored` is called for each answer that is nobody's new reply."""
         self._store = store
         self._fallback = fallback
+        self._on_stored = on_stored
         self._pending: dict[str, asyncio.Future[Outcome]] = {}
         self._locks = KeyLocks(store.folder / LOCK_FILE)
 
@@ -37,8 +39,16 @@ class CachedExecutor:
     async def ask(self, request: Request) -> Outcome:
         """Return the stored reply or, if there is none, the fallback's outcome."""
         key = request.key
+        outcome: Outcome
         if (value := self._store.get(key)) is not None:
-            return completion(value)
+            outcome = completion(value)
+        else:
+            outcome = await self._ask_once(key, request)
+        if isinstance(outcome, Completion) and outcome.cached:
+            self._on_stored()
+        return outcome
+
+    async def _ask_once(self, key: str, request: Request) -> Outcome:
         await asyncio.sleep(0)  # the code below may need its task; see `concurrently.start_soon`
         if (pending := self._pending.get(key)) is not None:
             outcome = await asyncio.shield(pending)

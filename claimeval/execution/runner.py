@@ -188,8 +188,10 @@ async def run_items(
             online = await stack.enter_async_context(OnlineExecutor(judges, keep, options, progress, budget))
             syncing = asyncio.create_task(_sync(store, progress))
             stack.callback(syncing.cancel)
-        cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor()))
-        executor: Executor = _CountingExecutor(cached, progress)
+        in_batches = options.batch and online is not None
+        counted = (lambda: None) if in_batches else progress.answered_from_cache
+        cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor(), counted))
+        executor: Executor = cached
         batched: BatchExecutor | None = None
         if options.batch and online:
             batch_budget = BatchBudget(budget, row, run)
@@ -245,21 +247,6 @@ async def run_items(
             paused=batched.pending_batches if batched else None,
             learned=lessons.learned(judges),
         )
-
-
-class _CountingExecutor:
-    """Tells the progress which answers came from the store."""
-
-    def __init__(self, behind: Executor, progress: Progress) -> None:
-        self._behind = behind
-        self._progress = progress
-
-    async def ask(self, request: Request) -> Outcome:
-        """Ask, and count a reply from the cache."""
-        outcome = await self._behind.ask(request)
-        if isinstance(outcome, Completion) and outcome.cached:
-            self._progress.answered_from_cache()
-        return outcome
 
 
 async def _sync(store: Store, progress: Progress) -> None:

@@ -123,14 +123,15 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     """
     task = request.task
     assert isinstance(task, AssessTask)
-    lines = {f"c{i}": claim_line(claim) for i, claim in enumerate(task.claims, 1)}
+    as_json = request.reply_format == "json"
+    lines = {f"c{i}": "" if as_json else claim_line(claim) for i, claim in enumerate(task.claims, 1)}
     claims = {f"c{i}": claim.id for i, claim in enumerate(task.claims, 1)}
     names = {f"d{i}": document.id for i, document in enumerate(task.documents, 1)}
     likely = {} if computed else probabilities.supported(completion, request, lines)
 
     def parse(text: str) -> Readings[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
-        if request.reply_format == "json":
+        if as_json:
             return replies.verdicts_json(text, tuple(claims), task.scale, shown(request))
         return replies.verdicts_tags(text, lines, task.scale)
 

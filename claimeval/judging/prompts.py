@@ -178,6 +178,7 @@ class _Header(Record):
     """Variables of the prompt's own with their allowed values, the default first; an experiment can sweep them."""
 
 
+@lru_cache(maxsize=64)
 def _header(name: str, source: str) -> _Header:
     match = _HEADER.match(source)
     if not match:

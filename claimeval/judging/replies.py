@@ -169,12 +169,12 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
     Raises:
         Unparsable: If the reply is not about these ids.
     """
-    entries = find(text, _VERDICTS, shown)
-    return by_id(entries, ids, "a verdict", lambda entry: _verdict(entry, scale))
+    words = (*scale.offered, ABSTAIN)
+    return by_id(find(text, _VERDICTS, shown), ids, "a verdict", lambda entry: _verdict(entry, words, scale))
 
 
-def _verdict(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdict]:
-    word = _word(entry, "label", (*scale.offered, ABSTAIN))
+def _verdict(entry: Mapping[str, object], words: Sequence[str], scale: Scale) -> tuple[str, ParsedVerdict]:
+    word = _word(entry, "label", words)
     explanation, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
     cited = evidence if isinstance(evidence, list) else [evidence]
     return word, ParsedVerdict(
