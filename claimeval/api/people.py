@@ -8,13 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
-from claimeval import ir
-from claimeval.api.data import Data, Read, path_of, samples_of
+from claimeval.api.data import Data, Read, path_of
+from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
-from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.reading import NO_FIELDS
-from claimeval.evaluation import relevance
-from claimeval.evaluation.relevance import Candidates
 from claimeval.runs import claim_labels as drawing
 from claimeval.runs import correct as corrections
 from claimeval.runs import document_labels as marks
@@ -133,7 +130,7 @@ def annotate(
         if metric or design != "uniform" or annotator:
             raise UsageError("metric, design and annotator are for claims; with documents give each person another out")
         path = path_of(run)
-        ranked = partial(_candidates, run, fields, corpus, trec_run)
+        ranked = partial(_ranked, run, fields, corpus, trec_run)
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
         target = Path(out) if out is not None else marks.default_path(path or Path("data"))
         return _annotate_documents(ranked, source, target, n=n, seed=seed, depth=depth)
@@ -297,7 +294,7 @@ class DocumentAnnotation(Annotation):
 
 
 def _annotate_documents(
-    ranked: Callable[[int], Iterable[Candidates]],
+    ranked: Callable[[int], Iterable[Sample]],
     source: str,
     target: Path,
     *,
@@ -320,21 +317,14 @@ def _annotate_documents(
     return DocumentAnnotation(labels, drawn, todo)
 
 
-def _candidates(
+def _ranked(
     data: Data,
     fields: Mapping[str, str],
     corpus: str | Path | None,
     trec_run: str | Path | None,
     depth: int,
-) -> Iterable[Candidates]:
+) -> Iterable[Sample]:
     if (corpus is None) != (trec_run is None):
         raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
-    if corpus is None or trec_run is None:
-        return marks.of_samples(samples_of(data, Read(fields)), depth)
-    path = path_of(data)
-    if path is None:
-        raise UsageError("with a corpus, the data is a file of queries")
-    pool = relevance.pool([ir.read_run(Path(trec_run))], depth)
-    wanted = {name for names in pool.values() for name in names}
-    documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in wanted}
-    return relevance.of_pool(pool, read_queries(path), documents, depth)
+    runs = () if trec_run is None else (trec_run,)
+    return graded_samples(data, Read(fields), corpus=corpus, trec_runs=runs, depth=depth, qrels=None)

@@ -15,11 +15,11 @@ from claimeval.api.twins import blocking_twin
 from claimeval.data.corpora import read_corpus, read_queries
 from claimeval.data.grades import read_qrels
 from claimeval.data.reading import NO_FIELDS
-from claimeval.evaluation.grade import Against, GradingOptions, samples_of_pool
+from claimeval.evaluation.grade import Against, GradingOptions
 from claimeval.evaluation.grade import make_job as grade_job
 from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
-from claimeval.evaluation.relevance import of_samples, pool, survey
+from claimeval.evaluation.relevance import pool, samples_of_pool, survey
 from claimeval.evaluation.retrieval import MEASURES
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
@@ -151,7 +151,7 @@ async def agrade(
     samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
     examination = Examination(samples, data, read, options)
     if against == "question":
-        survey(of_samples(examination, 1))
+        survey(examination)
     elif not sum(bool(sample.reference_contexts) for sample in examination):
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     prepared = Prepared.over(job, examination)

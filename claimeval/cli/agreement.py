@@ -97,7 +97,7 @@ def _of_grades(given: AgreementOptions) -> int:
     from claimeval import ir
     from claimeval.cli.validity_table import print_refused, print_validity
     from claimeval.data.grades import read_names, read_qrels, relevance_scale, write_assessors
-    from claimeval.evaluation.validity import against_people, read_graders
+    from claimeval.evaluation.validity import read_graders, validity
     from claimeval.ir.output import labels
 
     if given.labels is None:
@@ -109,7 +109,9 @@ def _of_grades(given: AgreementOptions) -> int:
     runs = {name: ir.read_run(path) for name, path in zip(labels(asked.trec_runs), asked.trec_runs, strict=True)}
     names = read_names(asked.assessors) if asked.assessors else ()
     assessors, refused = read_graders(given.runs, names, scale)
-    found = {name: against_people(grades, human, scale, runs, asked.measures) for name, grades in assessors.items()}
+    found = {
+        name: validity(grades, human, scale, runs=runs, measures=asked.measures) for name, grades in assessors.items()
+    }
     written = write_assessors(assessors, asked.out) if asked.out else []
     print_validity(output, found, confusions=len(found) == 1)
     print_refused(output, refused, scale)

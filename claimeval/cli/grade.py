@@ -153,7 +153,7 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
     from claimeval.api.data import Read
     from claimeval.api.ratings import graded_samples
     from claimeval.data.grades import read_qrels
-    from claimeval.evaluation.relevance import of_samples, survey
+    from claimeval.evaluation.relevance import survey
     from claimeval.evaluation.validity import check_grades, share_pairs
     from claimeval.types.errors import DataError
 
@@ -169,7 +169,7 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
         depth=given.depth,
         qrels=given.qrels,
     )
-    found = survey(of_samples(samples, 1))
+    found = survey(samples)
     if found.without_text:
         say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document")
     if given.qrels is None:
@@ -184,7 +184,7 @@ def _people(given: GradeOptions) -> ir.Qrels | None:
 def _compared(given: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Validity]:
     """The grades held against those of people."""
     from claimeval import ir
-    from claimeval.evaluation.validity import against_people, share_pairs
+    from claimeval.evaluation.validity import share_pairs, validity
     from claimeval.ir.output import labels
     from claimeval.types.clusters import cluster_of
 
@@ -196,7 +196,7 @@ def _compared(given: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Vali
     runs = {name: ir.read_run(path) for name, path in zip(names, given.trec_runs, strict=True)}
     scale = run.manifest.questions[0].scale
     assessor = "panel" if len(judges) > 1 else judges[0].name
-    return {assessor: against_people(qrels, people, scale, runs, given.measures or MEASURES, clusters)}
+    return {assessor: validity(qrels, people, scale, runs=runs, measures=given.measures or MEASURES, clusters=clusters)}
 
 
 def _print(output: Output, grades: Grades, record: Manifest) -> None:

@@ -13,7 +13,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, SelfPreference
-from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.runs.directory import ScoresSummary, beside, read_results

@@ -20,6 +20,7 @@ from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
     JudgingContext,
+    PanelJob,
     Question,
     judge,
     one_each,
@@ -28,8 +29,8 @@ from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
-from claimeval.judging.panel import Panel, same_family
-from claimeval.judging.panel.voting import refuse_same_family
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.voting import refuse_same_family, same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
@@ -99,7 +100,7 @@ class ClaimsOptions:
 
 
 @dataclass(frozen=True)
-class ClaimsJob:
+class ClaimsJob(PanelJob):
     """Judge answers claim by claim: what is asked of every sample, settled and checked before any call is made."""
 
     metrics: tuple[Metric, ...]
@@ -109,7 +110,6 @@ class ClaimsJob:
     assess_prompt: Prompt
     panel: Panel = _ONE_JUDGE
     on_record: frozenset[str] = frozenset()
-    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
     extracts: bool = True
     """Whether some text may have to be taken apart."""
     derived: tuple[str, ...] = ()
@@ -125,8 +125,11 @@ class ClaimsJob:
     @property
     def asked(self) -> tuple[Judge, ...]:
         """Everyone to whom a question may go."""
-        judges = tuple(judge for judge in self.judges if judge.name not in self.on_record)
-        return (*judges, self.extractor) if self.extracts and not self.panel.extract_per_judge else judges
+        return (*self.asked_judges, self.extractor) if self._one_extracts else self.asked_judges
+
+    @property
+    def _one_extracts(self) -> bool:
+        return self.extracts and not self.panel.extract_per_judge
 
     @cached_property
     def families(self) -> Families:
@@ -251,10 +254,7 @@ class ClaimsJob:
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
         """Whether no judge, or no extractor, is left."""
-        asked = [judge.name for judge in self.judges if judge.name not in self.on_record]
-        nobody = bool(asked) and all(name in stopped for name in asked)
-        one_taker = self.extracts and not self.panel.extract_per_judge
-        return nobody or (one_taker and self.extractor.name in stopped)
+        return super().hopeless(stopped) or (self._one_extracts and self.extractor.name in stopped)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return all claims, verdicts and scores of one sample. What fails is in the result as a reason.
@@ -488,7 +488,7 @@ def check_questions(job: ClaimsJob, found: Survey) -> None:
     """Raise DataError if samples have no question and a judge would be asked with a prompt that reads it."""
     if not found.no_question:
         return
-    assessors = any(reads_prompts(judge) for judge in job.judges if judge.name not in job.on_record)
+    assessors = any(map(reads_prompts, job.asked_judges))
     asked = [*((job.assess_prompt, *job.own_prompts.values()) if assessors else ())]
     if job.extracts and reads_prompts(job.extractor):
         asked.append(job.extract_prompt)

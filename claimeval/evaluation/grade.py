@@ -6,7 +6,7 @@ An item is a sample whose contexts are the documents; a pool of a corpus and TRE
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -19,6 +19,7 @@ from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgingContext,
     OtherJudging,
+    PanelJob,
     Question,
     judge,
     one_each,
@@ -82,7 +83,7 @@ class GradingOptions:
 
 
 @dataclass(frozen=True)
-class GradeJob:
+class GradeJob(PanelJob):
     """Grade documents, or match them with reference contexts: what is asked about every sample, and whom."""
 
     judges: tuple[Judge, ...]
@@ -94,13 +95,7 @@ class GradeJob:
     measures: str = retrieval.MEASURES
     cluster: str | None = None
     on_record: frozenset[str] = frozenset()
-    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
     name = NAME
-
-    @property
-    def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
-        return tuple(judge for judge in self.judges if judge.name not in self.on_record)
 
     @property
     def units(self) -> dict[str, str]:
@@ -173,10 +168,6 @@ class GradeJob:
             return self
         panel = self.panel.model_copy(update={"escalate": None})
         return replace(self, judges=self.judges[: self.panel.escalate], panel=panel)
-
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether no judge is left."""
-        return bool(self.asked) and all(judge.name in stopped for judge in self.asked)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the grades or matches of one sample's contexts. A document without a text is not asked about."""
@@ -473,15 +464,3 @@ class _GradeTally:
             grades=dict(sorted(self._grades.items())),
             unassessed=dict(self._unassessed.most_common()),
         )
-
-
-def samples_of_pool(
-    pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document]
-) -> Iterator[Sample]:
-    """Give a sample a query whose contexts are its documents in the pool.
-
-    Queries and documents without a text stay in, so that they are counted as missing.
-    """
-    for query, ids in pool.items():
-        contexts = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
-        yield Sample(id=query, question=queries.get(query, ""), contexts=contexts)

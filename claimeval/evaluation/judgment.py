@@ -15,8 +15,7 @@ from claimeval.evaluation.ask import CallAddress, Replies, Subject, ask_about
 from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging import panel
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
 from claimeval.types.records import (
@@ -145,6 +144,28 @@ class JudgingContext(NamedTuple):
     earlier: EarlierVerdicts = EarlierVerdicts()
 
 
+class PanelJob:
+    """What jobs have in common that put their questions to a panel."""
+
+    judges: tuple[Judge, ...]
+    on_record: frozenset[str]
+    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
+
+    @property
+    def asked_judges(self) -> tuple[Judge, ...]:
+        """The judges that are not only on record."""
+        return tuple(judge for judge in self.judges if judge.name not in self.on_record)
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """Everyone to whom a question may go."""
+        return self.asked_judges
+
+    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+        """Whether no judge is left."""
+        return bool(self.asked_judges) and all(judge.name in stopped for judge in self.asked_judges)
+
+
 class OtherJudging(NamedTuple):
     """What is other when the answers or documents of a run are judged again."""
 
@@ -203,13 +224,13 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     found = await _ask_judges(question, subjects, judges[: settings.escalate], context)
     if settings.escalate:
         rows, name = found.by_subject(), question.records[0].name
-        divided = [one for one in subjects if panel.disputed(rows.get((name, whole, one.id), ()), settings)]
+        divided = [one for one in subjects if voting.disputed(rows.get((name, whole, one.id), ()), settings)]
         found = _joined([found, await _ask_judges(question, divided, judges[settings.escalate :], context)])
     rows = found.by_subject()
     panels = {record.name: record.panel.while_running for record in question.records}
     keys = dict.fromkeys([*((name, whole, subject.id) for subject in subjects for name in panels), *rows])
     voted = [
-        panel.vote(
+        voting.vote(
             subject,
             evidence,
             rows.get((name, evidence, subject), ()),

@@ -6,6 +6,7 @@ Each source of metrics reads a stream of samples, since local models and rank me
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -154,29 +155,39 @@ class RankMetrics:
 
 
 @dataclass(frozen=True)
-class QueryLikelihood:
-    """How likely a local model finds the question when it has read each retrieved text."""
+class LocalModel(ABC):
+    """A local model that computes metrics; its weights are loaded when it is first asked."""
 
     local: LocalOptions
 
     @cached_property
-    def scorer(self) -> perplexity.QuestionScorer:
-        """The model with its settings; its weights are loaded when it is first asked."""
-        return perplexity.QuestionScorer(self.local)
+    @abstractmethod
+    def scorer(self) -> perplexity.QuestionScorer | reward.RewardScorer:
+        """The model with its settings."""
 
     def __getstate__(self) -> dict[str, LocalOptions]:
         """A copy loads its weights anew."""
         return {"local": self.local}
 
     @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The model, and how it reads."""
+        return {"model": self.scorer.name, "revision": self.scorer.revision, **self.scorer.settings}
+
+
+@dataclass(frozen=True)
+class QueryLikelihood(LocalModel):
+    """How likely a local model finds the question when it has read each retrieved text."""
+
+    @cached_property
+    def scorer(self) -> perplexity.QuestionScorer:
+        """The model with its settings."""
+        return perplexity.QuestionScorer(self.local)
+
+    @property
     def units(self) -> dict[str, str]:
         """The best text, and means of the first and of the best."""
         return dict.fromkeys(perplexity.METRICS, "share")
-
-    @property
-    def settings(self) -> dict[str, JsonValue]:
-        """The model, and how it reads."""
-        return _settings(self.scorer)
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
@@ -188,29 +199,18 @@ class QueryLikelihood:
 
 
 @dataclass(frozen=True)
-class AnswerReward:
+class AnswerReward(LocalModel):
     """What a local reward model makes of each answer."""
-
-    local: LocalOptions
 
     @cached_property
     def scorer(self) -> reward.RewardScorer:
-        """The model with its settings; its weights are loaded when it is first asked."""
+        """The model with its settings."""
         return reward.RewardScorer(self.local)
-
-    def __getstate__(self) -> dict[str, LocalOptions]:
-        """A copy loads its weights anew."""
-        return {"local": self.local}
 
     @property
     def units(self) -> dict[str, str]:
         """The reward."""
         return {reward.METRIC: "share"}
-
-    @property
-    def settings(self) -> dict[str, JsonValue]:
-        """The model, and how it reads."""
-        return _settings(self.scorer)
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
@@ -258,7 +258,7 @@ class MeasureJob:
     @property
     def local(self) -> bool:
         """Whether a local model computes something, which is kept in the reply cache."""
-        return any(isinstance(source, (QueryLikelihood, AnswerReward)) for source in self.sources)
+        return any(isinstance(source, LocalModel) for source in self.sources)
 
     @property
     def manifest(self) -> Manifest:
@@ -415,7 +415,3 @@ def _texts(sample: Sample) -> lexical.LexicalSample:
         references=["\n\n".join(sample.reference_answers)] if together else sample.reference_answers,
         id=sample.id,
     )
-
-
-def _settings(scorer: perplexity.QuestionScorer | reward.RewardScorer) -> dict[str, JsonValue]:
-    return {"model": scorer.name, "revision": scorer.revision, **scorer.settings}

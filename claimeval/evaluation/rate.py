@@ -16,6 +16,7 @@ from claimeval.evaluation.judgment import (
     JudgedSubjects,
     JudgingContext,
     OtherJudging,
+    PanelJob,
     Question,
     judge,
 )
@@ -23,8 +24,8 @@ from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, rate
-from claimeval.judging.panel import Panel, same_family
-from claimeval.judging.panel.voting import refuse_same_family
+from claimeval.judging.panel import Panel
+from claimeval.judging.panel.voting import refuse_same_family, same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -120,20 +121,14 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
 
 
 @dataclass(frozen=True)
-class RateJob:
+class RateJob(PanelJob):
     """Rate whole answers: what is asked about every answer, and whom."""
 
     judges: tuple[Judge, ...]
     questions: tuple[PutQuestion, ...]
     cluster: str | None = None
     on_record: frozenset[str] = frozenset()
-    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
     name = NAME
-
-    @property
-    def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
-        return tuple(judge for judge in self.judges if judge.name not in self.on_record)
 
     @property
     def panel(self) -> Panel:
@@ -197,10 +192,6 @@ class RateJob:
             return self
         questions = tuple(replace(put, panel=put.panel.model_copy(update={"escalate": None})) for put in self.questions)
         return replace(self, judges=self.judges[: self.panel.escalate], questions=questions)
-
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether no judge is left."""
-        return bool(self.asked) and all(judge.name in stopped for judge in self.asked)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the ratings of one answer; a rating that failed is a score without a value, with its reason.

@@ -10,45 +10,16 @@ from claimeval.types.errors import DataError
 from claimeval.types.records import Document, Sample
 
 
-class Candidates(NamedTuple):
-    """Documents of one question that are graded together; a text that is not known is empty."""
+def samples_of_pool(
+    pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document]
+) -> Iterator[Sample]:
+    """Give a sample a query whose contexts are its documents in the pool.
 
-    query: str
-    """Id of the question."""
-    question: str
-    documents: tuple[Document, ...]
-
-
-def of_samples(samples: Iterable[Sample], per_call: int) -> Iterator[Candidates]:
-    """What each sample retrieved, in runs of at most `per_call` documents."""
-    for sample in samples:
-        yield from _chunks(sample.id, sample.question, sample.contexts or (), per_call)
-
-
-def of_pool(
-    pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document], per_call: int
-) -> Iterator[Candidates]:
-    """Yield the documents of a pool, query by query.
-
-    Queries and documents without a text are kept, so that they are counted as missing.
-
-    Args:
-        pool: Ids of the documents of each query.
-        queries: Text of each query.
-        documents: The documents by id.
-        per_call: Number of documents in one request.
-
-    Yields:
-        The candidates of each query.
+    Queries and documents without a text stay in, so that they are counted as missing.
     """
     for query, ids in pool.items():
-        found = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
-        yield from _chunks(query, queries.get(query, ""), found, per_call)
-
-
-def _chunks(query: str, question: str, documents: tuple[Document, ...], size: int) -> Iterator[Candidates]:
-    for start in range(0, len(documents), size):
-        yield Candidates(query, question, documents[start : start + size])
+        contexts = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
+        yield Sample(id=query, question=queries.get(query, ""), contexts=contexts)
 
 
 def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> dict[str, list[str]]:
@@ -71,35 +42,32 @@ class PoolCounts(NamedTuple):
 
     queries: int
     pairs: int
-    items: int
-    """Calls for each judge."""
     without_text: int
     """Pairs whose question or document has no text; they cannot be graded."""
 
 
-def survey(items: Iterable[Candidates]) -> PoolCounts:
+def survey(samples: Iterable[Sample]) -> PoolCounts:
     """Counts, and makes sure before any call that the grades can be written; DataError where they cannot."""
     queries: dict[str, set[str]] = {}
-    pairs = count = without = 0
-    for item in items:
-        count += 1
-        documents = queries.setdefault(item.query, set())
-        for document in item.documents:
-            check_name(item.query, "question")
+    pairs = without = 0
+    for sample in samples:
+        documents = queries.setdefault(sample.id, set())
+        for document in sample.contexts or ():
+            check_name(sample.id, "question")
             check_name(document.id, "document")
             if document.id in documents:
                 raise DataError(
-                    f"document {document.id!r} stands twice under question {item.query!r}; ids of questions and of the "
+                    f"document {document.id!r} stands twice under question {sample.id!r}; ids of questions and of the "
                     "documents of a question must be unique"
                 )
             documents.add(document.id)
             pairs += 1
-            without += not gradable(item.question, document)
+            without += not gradable(sample.question, document)
     if not pairs:
         raise DataError("there is nothing to grade: no question has a document")
     if without == pairs:
         raise DataError("no question and document have both a text; check that the ids of the files are the same")
-    return PoolCounts(len(queries), pairs, count, without)
+    return PoolCounts(len(queries), pairs, without)
 
 
 def gradable(question: str, document: Document) -> bool:

@@ -86,35 +86,22 @@ class _GradePairs(NamedTuple):
     queries: list[str]
 
 
-class GradeSteps(NamedTuple):
-    """The grades that divide relevant documents from others."""
-
-    relevant_from: int = 2
-    """Lowest grade that counts as relevant."""
-    most: int | None = None
-    """Highest grade that the assessor can give. Default: the highest grade of both."""
-    human_relevant_from: int | None = None
-    """Lowest relevant grade of people, if their scale is another one."""
-
-
-_TREC_STEPS = GradeSteps()
-
-
 def validity(
     assessor: ir.Qrels,
     human: ir.Qrels,
+    scale: Scale,
     *,
-    steps: GradeSteps = _TREC_STEPS,
-    runs: Mapping[str, ir.TrecRun] | None = None,
+    runs: Mapping[str, ir.TrecRun] = MappingProxyType({}),
     measures: str | Sequence[str] = ("ndcg@10", "P@10"),
     clusters: Mapping[str, int] = MappingProxyType({}),
 ) -> Validity:
     """Compare the grades of an assessor with those of people, over the pairs that people graded.
 
     Args:
-        assessor: Grades of the judges.
-        human: Grades of people; grades below 0 (pooled, not judged) do not count.
-        steps: The lowest relevant grades and the highest grade.
+        assessor: Grades of a judge or of the panel.
+        human: Grades of people, whose scale is told from their highest grade; grades below 0 (pooled, not judged) do
+            not count.
+        scale: The scale of the assessor.
         runs: Rankings whose order under both qrels is compared.
         measures: Measures that rank the runs.
         clusters: Number of each query's cluster, by which intervals draw. A query without one is its own cluster.
@@ -126,12 +113,12 @@ def validity(
         DataError: If the two share no pair.
     """
     joined = _join(assessor, human)
-    relevant_from, most = steps.relevant_from, steps.most
-    theirs = steps.human_relevant_from or relevant_from
     check_grades(assessor)
     check_grades(human)
-    labels = tuple(range(max([*(g for g in joined.assessor if g is not None), *joined.human, most or 0]) + 1))
-    same_scale = most is None or max(joined.human) <= most
+    relevant_from, most, highest = int(scale.positive_from), scale.steps[-1], max(joined.human)
+    theirs = relevant_from if highest == most else 2 if highest > 2 else 1
+    labels = tuple(range(max([*(g for g in joined.assessor if g is not None), highest, most]) + 1))
+    same_scale = highest <= most
     graded = sum(grade is not None for grade in joined.assessor)
     if not graded:
         raise DataError("the assessor and the people graded no pair in common; are the ids of the two files the same?")
@@ -156,40 +143,7 @@ def validity(
         kappa_binary=Estimate.of(cohen_kappa(relevant, truly, labels=(False, True), clusters=together)),
         labels=labels,
         confusion=table.counts,
-        orders=_orders(assessor, human, runs or {}, measures, relevant_from, theirs),
-    )
-
-
-def against_people(
-    grades: ir.Qrels,
-    human: ir.Qrels,
-    scale: Scale,
-    runs: Mapping[str, ir.TrecRun],
-    measures: str,
-    clusters: Mapping[str, int] = MappingProxyType({}),
-) -> Validity:
-    """Compare grades on a scale with grades by people, whose scale is told from their highest grade.
-
-    Args:
-        grades: The grades of one assessor.
-        human: The grades by people.
-        scale: The scale of `grades`.
-        runs: Systems that both put in order.
-        measures: By what they put them in order.
-        clusters: Query to what it belongs to, for intervals.
-    """
-    highest = max((grade for row in human.values() for grade in row.values()), default=0)
-    return validity(
-        grades,
-        human,
-        steps=GradeSteps(
-            relevant_from=int(scale.positive_from),
-            most=scale.steps[-1],
-            human_relevant_from=None if highest == scale.steps[-1] else 2 if highest > 2 else 1,
-        ),
-        runs=runs,
-        measures=measures,
-        clusters=clusters,
+        orders=_orders(assessor, human, runs, measures, relevant_from, theirs),
     )
 
 

@@ -23,7 +23,7 @@ from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.relevance import check_name
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
-from claimeval.judging import check_query, prompts, write_query
+from claimeval.judging import prompts, queries
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import WrittenQuery
 from claimeval.metrics.scoring import defined, undefined
@@ -103,8 +103,10 @@ class WriteQueriesJob:
         """Return the questions about one document, the useless ones with the reasons."""
         sample = Sample(id=item.id, question="", contexts=(item,))
         reply = await ask_until_read(
-            lambda attempt: write_query.ask(self.write_prompt, self.writer, item, self.per_document, attempt=attempt),
-            write_query.read,
+            lambda attempt: queries.ask_to_write(
+                self.write_prompt, self.writer, item, self.per_document, attempt=attempt
+            ),
+            queries.read_written,
             executor,
             CallAddress("queries", "document"),
             item.id,
@@ -124,10 +126,10 @@ class WriteQueriesJob:
         if why := rejected(written, document):
             return _Checked(query.model_copy(update={"rejected": (why,)}), ())
         reply = await ask_until_read(
-            lambda attempt: check_query.ask(
+            lambda attempt: queries.ask_to_check(
                 self.check_prompt, self.checker, written.question, written.answer, document, attempt=attempt
             ),
-            check_query.read,
+            queries.read_checked,
             executor,
             CallAddress("screen", "document"),
             document.id,
@@ -148,7 +150,7 @@ class WriteQueriesJob:
     def usual_checks(self, document: Document) -> Iterator[Request]:
         """Give the checks of questions of usual length, for a forecast where they are not written yet."""
         for n in range(self.per_document):
-            yield check_query.ask(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
+            yield queries.ask_to_check(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
 
 
 def make_job(

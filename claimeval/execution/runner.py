@@ -29,7 +29,7 @@ from claimeval.store.replies import pack
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.requests import Completion, Judge, Learned, Outcome, Request
+from claimeval.types.requests import Completion, Judge, Learned, Request
 
 TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that are treated as Ctrl-C: of a scheduler or a container, and of a terminal that is closed."""

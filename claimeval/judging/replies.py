@@ -169,8 +169,8 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
     Raises:
         Unparsable: If the reply is not about these ids.
     """
-    words = (*scale.offered, ABSTAIN)
-    return by_id(find(text, _VERDICTS, shown), ids, "a verdict", lambda entry: _verdict(entry, words, scale))
+    entries, words = find(text, _VERDICTS, shown), (*scale.offered, ABSTAIN)
+    return by_id(entries, ids, "a verdict", lambda entry: _verdict(entry, words, scale))
 
 
 def _verdict(entry: Mapping[str, object], words: Sequence[str], scale: Scale) -> tuple[str, ParsedVerdict]:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from claimeval import ir
 from claimeval.evaluation import relevance
-from claimeval.evaluation.relevance import Candidates, gradable
+from claimeval.evaluation.relevance import gradable
 from claimeval.runs.claim_labels import FOLDER
 from claimeval.runs.directory import has_results, no_follow
 from claimeval.statistics import mean_interval
@@ -92,13 +92,8 @@ class DocumentToLabel(NamedTuple):
     """How many of them there are."""
 
 
-def of_samples(samples: Iterable[Sample], first: int) -> Iterator[Candidates]:
-    """The first contexts of each sample; `contexts[i]` is rank i+1."""
-    return (Candidates(sample.id, sample.question, (sample.contexts or ())[:first]) for sample in samples)
-
-
 def draw(
-    items: Iterable[Candidates], count: int, *, first: int, seed: int, source: str
+    samples: Iterable[Sample], count: int, *, first: int, seed: int, source: str
 ) -> tuple[DocumentDraw, list[DocumentToLabel]]:
     """Draw questions with results, each as likely as any other, in one pass.
 
@@ -106,7 +101,7 @@ def draw(
     for showing, so that their rank says nothing.
 
     Args:
-        items: The questions with their documents.
+        samples: The questions, with what was retrieved for each as its contexts, best first.
         count: Number of questions. If there are fewer, all are drawn.
         first: Number of documents of a question.
         seed: Seed of the draw.
@@ -120,16 +115,16 @@ def draw(
     """
     population = without_results = 0
 
-    def with_results() -> Iterator[Candidates]:
+    def with_results() -> Iterator[Sample]:
         nonlocal population, without_results
-        for item in items:
-            if item.documents:
+        for sample in samples:
+            if sample.contexts:
                 population += 1
-                yield item
+                yield sample.model_copy(update={"contexts": sample.contexts[:first]})
             else:
                 without_results += 1
 
-    chosen = heapq.nsmallest(count, with_results(), key=lambda item: _number(item.query, seed))
+    chosen = heapq.nsmallest(count, with_results(), key=lambda sample: _number(sample.id, seed))
     relevance.survey(chosen)
     drawn = DocumentDraw(
         source=source,
@@ -143,19 +138,20 @@ def draw(
     return drawn, list(_pairs(chosen, seed))
 
 
-def _shown(item: Candidates) -> Shown:
-    blank = tuple(document.id for document in item.documents if not gradable(item.question, document))
-    return Shown(query=item.query, documents=tuple(d.id for d in item.documents), without_text=blank)
+def _shown(sample: Sample) -> Shown:
+    documents = sample.contexts or ()
+    blank = tuple(document.id for document in documents if not gradable(sample.question, document))
+    return Shown(query=sample.id, documents=tuple(d.id for d in documents), without_text=blank)
 
 
-def _pairs(chosen: Iterable[Candidates], seed: int) -> Iterator[DocumentToLabel]:
-    for number, item in enumerate(chosen, 1):
+def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentToLabel]:
+    for number, sample in enumerate(chosen, 1):
         documents = sorted(
-            (document for document in item.documents if gradable(item.question, document)),
-            key=lambda document: _number(f"{item.query}\n{document.id}", seed),
+            (document for document in sample.contexts or () if gradable(sample.question, document)),
+            key=lambda document: _number(f"{sample.id}\n{document.id}", seed),
         )
         for place, document in enumerate(documents, 1):
-            yield DocumentToLabel(item.query, item.question, document, number, place, len(documents))
+            yield DocumentToLabel(sample.id, sample.question, document, number, place, len(documents))
 
 
 def _number(key: str, seed: int) -> bytes:

@@ -14,8 +14,7 @@ from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.rate import RateJob
 from claimeval.evaluation.summary import Summary, Tallies
-from claimeval.judging import panel as panels
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
 from claimeval.metrics import scoring
@@ -125,13 +124,13 @@ class Revote:
         if isinstance(self._job, GradeJob):
             return frozenset()
         of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
-        return panels.same_family(self._record.judges, self._families, result.sample, of, a.evidence.part)
+        return voting.same_family(self._record.judges, self._families, result.sample, of, a.evidence.part)
 
     def _voted(self, result: SampleResult, assessments: Iterable[Assessment]) -> Iterator[Assessment]:
         for a in assessments:
             verdicts = [verdict for verdict in a.verdicts if verdict.judge in self._judges]
             if verdicts:
-                yield panels.vote(
+                yield voting.vote(
                     a.subject,
                     a.evidence,
                     verdicts,

@@ -237,7 +237,7 @@ def test_a_pool_has_judged_documents_and_the_first_of_each_run() -> None:
 )
 def test_pairs_that_could_not_be_written_are_refused_before_any_call(sample: Sample, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        relevance.survey(relevance.of_samples([sample], 1))
+        relevance.survey([sample])
 
 
 def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.judging import panel
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.metrics.derived import GROUPS, scores
 from claimeval.metrics.matrix import Matrix
 from claimeval.runs.directory import read_results
@@ -172,7 +171,7 @@ def test_nuggets(name: str, value: float) -> None:
 def test_a_nugget_between_partial_and_none_is_open_except_where_only_support_counts() -> None:
     """Of two claims one is supported; of the other one judge says partial support and one says none."""
     m = matrix(q="sn", vital="ss")
-    split = panel.vote("reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL))
+    split = voting.vote("reference-1", Evidence(part="answer"), grades_of([0, 1], PARTIAL), Panel(scale=PARTIAL))
     m.columns["reference", Evidence(part="answer")]["reference-1"] = split  # type: ignore[index]  # a dict underneath
     found = scores(["nugget_recall", "nugget_recall_strict"], m)
     assert (split.label, split.tied) == ("not_found", True)

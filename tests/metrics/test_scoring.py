@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.judging import panel
+from claimeval.judging.panel import voting
 from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
 from claimeval.types.records import Assessment, Claim, Evidence, Reason, Score, Verdict
@@ -61,7 +61,7 @@ def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
 
 
 def test_one_judges_label_stands_as_it_is() -> None:
-    found = panel.vote("answer-1", Evidence(part="contexts"), [verdict("contradicted")])
+    found = voting.vote("answer-1", Evidence(part="contexts"), [verdict("contradicted")])
     assert (found.label, found.agreement) == ("contradicted", None)
 
 

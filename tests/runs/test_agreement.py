@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from claimeval.data.labels import HumanLabel
-from claimeval.judging import panel
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.runs.agreement import Agreement, measure
 from claimeval.runs.labels import join, weights
 from claimeval.types.errors import UsageError
@@ -36,7 +35,7 @@ def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str 
         sample=Sample(id=name, question="q", answer=ANSWER, contexts=(Document(id="1", text="x"),)),
         claims=claims,
         assessments=tuple(
-            panel.vote(claim.id, Evidence(part=against), verdicts(marks), settings)
+            voting.vote(claim.id, Evidence(part=against), verdicts(marks), settings)
             for against, column in rows.items()
             for claim, marks in zip(claims, column, strict=False)
         ),
@@ -211,7 +210,7 @@ def test_probabilities_give_an_auroc() -> None:
     said = [("+", 0.9), ("+", 0.6), ("0", 0.7), ("0", 0.1)]
     results = []
     for number, (mark, p) in enumerate(said):
-        voted = panel.vote("answer-1", CONTEXTS, verdicts(mark, probability=[p]))
+        voted = voting.vote("answer-1", CONTEXTS, verdicts(mark, probability=[p]))
         results.append(result({"contexts": [mark]}, name=str(number)).model_copy(update={"assessments": (voted,)}))
     people = [
         label(who, sample=str(n), claim_id="answer-1") for n, who in enumerate(["supported"] * 2 + ["not_found"] * 2)
@@ -226,7 +225,7 @@ def test_grades_are_compared_as_grades() -> None:
     given, people = [3, 2, 0, 1], [3, 1, 0, 0]
     results = [
         result({"contexts": ["+"]}, name=str(n)).model_copy(
-            update={"assessments": (panel.vote("answer-1", CONTEXTS, grades_of([grade], settings.scale), settings),)}
+            update={"assessments": (voting.vote("answer-1", CONTEXTS, grades_of([grade], settings.scale), settings),)}
         )
         for n, grade in enumerate(given)
     ]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation.relevance import Candidates
 from claimeval.runs.document_labels import (
     DocumentDraw,
     DocumentLabel,
@@ -16,7 +15,6 @@ from claimeval.runs.document_labels import (
     Shown,
     draw,
     lgtm,
-    of_samples,
 )
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, Sample
@@ -26,8 +24,11 @@ def documents(*names: str) -> tuple[Document, ...]:
     return tuple(Document(id=name, text=f"text of {name}") for name in names)
 
 
-def items(count: int, each: int = 3) -> list[Candidates]:
-    return [Candidates(f"q{i}", f"Question {i}?", documents(*(f"d{j}" for j in range(each)))) for i in range(count)]
+def items(count: int, each: int = 3) -> list[Sample]:
+    return [
+        Sample(id=f"q{i}", question=f"Question {i}?", contexts=documents(*(f"d{j}" for j in range(each))))
+        for i in range(count)
+    ]
 
 
 def drawn(*queries: Shown) -> DocumentDraw:
@@ -108,14 +109,14 @@ def test_documents_are_shown_in_an_order_that_does_not_tell_their_rank() -> None
 
 def test_questions_without_results_are_counted_and_not_drawn() -> None:
     samples = [Sample(id="full", question="Q", contexts=documents("a", "b", "c")), Sample(id="none", question="Q")]
-    found, pairs = draw(of_samples(samples, 2), 50, first=2, seed=0, source="x")
+    found, pairs = draw(samples, 50, first=2, seed=0, source="x")
     assert (found.population, found.without_results) == (1, 1)
     assert found.queries == (Shown(query="full", documents=("a", "b")),)
     assert len(pairs) == 2
 
 
 def test_a_document_without_a_text_is_counted_and_not_shown() -> None:
-    item = Candidates("q", "Q?", (Document(id="empty", text=" "), *documents("a")))
+    item = Sample(id="q", question="Q?", contexts=(Document(id="empty", text=" "), *documents("a")))
     found, pairs = draw([item], 1, first=10, seed=0, source="x")
     assert found.queries[0].without_text == ("empty",)
     assert [pair.document.id for pair in pairs] == ["a"]
@@ -124,12 +125,12 @@ def test_a_document_without_a_text_is_counted_and_not_shown() -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (Candidates("two words", "Q", documents("a")), "cannot stand in a qrels file"),
-        (Candidates("q", "Q", documents("a", "a")), "stands twice under question"),
-        (Candidates("q", "Q", ()), "nothing to grade"),
+        (Sample(id="two words", question="Q", contexts=documents("a")), "cannot stand in a qrels file"),
+        (Sample(id="q", question="Q", contexts=documents("a", "a")), "stands twice under question"),
+        (Sample(id="q", question="Q", contexts=()), "nothing to grade"),
     ],
 )
-def test_what_could_not_be_written_is_refused_before_anybody_marks(item: Candidates, message: str) -> None:
+def test_what_could_not_be_written_is_refused_before_anybody_marks(item: Sample, message: str) -> None:
     with pytest.raises(DataError, match=message):
         draw([item], 1, first=10, seed=0, source="x")
 
@@ -167,7 +168,7 @@ def test_other_draws_and_other_data_are_refused(tmp_path: Path) -> None:
     for other in (draw(items(30), 4, first=3, seed=1, source="x"), draw(items(30), 5, first=3, seed=2, source="x")):
         with pytest.raises(UsageError, match="first 3 documents of 5 questions, seed 1"):
             DocumentLabels(path).begin(other[0])
-    changed, _ = draw(items(30, each=4), 5, first=3, seed=1, source="x")
+    changed, _ = draw(items(30, each=2), 5, first=3, seed=1, source="x")
     with pytest.raises(DataError, match="are not those that"):
         DocumentLabels(path).begin(changed)
     DocumentLabels(path).begin(more)

@@ -10,7 +10,7 @@ import pytest
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.raters import compare_ratings
-from claimeval.evaluation.validity import GradeSteps, validity
+from claimeval.evaluation.validity import validity
 from claimeval.metrics.scoring import MetricTally
 from claimeval.runs import directory
 from claimeval.runs.agreement import measure
@@ -22,6 +22,7 @@ from claimeval.statistics import mean_interval, paired_difference
 from claimeval.types.clusters import check_cluster, cluster_of, sample_count
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample, SampleResult, Score
+from claimeval.types.scales import BINARY_RELEVANCE
 from tests import sample_runs
 from tests.report.runs import make
 
@@ -173,8 +174,8 @@ def test_grades_are_held_to_people_by_question() -> None:
     """Queries 2i and 2i+1 have one text: the six of twelve pairs that differ stand in six clusters."""
     human = {f"q{i}": {"a": 1, "b": i % 2, "c": 0} for i in range(12)}
     assessor = {f"q{i}": {"a": 1, "b": (i // 2) % 2, "c": 0} for i in range(12)}
-    alone = validity(assessor, human, steps=GradeSteps(relevant_from=1))
-    pairs = validity(assessor, human, steps=GradeSteps(relevant_from=1), clusters={f"q{i}": i // 2 for i in range(12)})
+    alone = validity(assessor, human, BINARY_RELEVANCE)
+    pairs = validity(assessor, human, BINARY_RELEVANCE, clusters={f"q{i}": i // 2 for i in range(12)})
     same = [float(human[q][d] == assessor[q][d]) for q in human for d in human[q]]
     by_hand = mean_interval(same, clusters=[i // 2 for i in range(12) for _ in range(3)])
     assert alone.exact.value == pairs.exact.value == pytest.approx(30 / 36)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from claimeval.judging.assess import CLAIMS_PER_CALL
-from claimeval.judging.panel.settings import Panel
+from claimeval.judging.panel import Panel
 from claimeval.providers.prices import counted, price_of
 from claimeval.types.estimates import Cost
 from claimeval.types.records import Call, Evidence, Part, Record, SampleResult

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import cast_ballots
-from claimeval.judging.panel.settings import Panel
 from claimeval.metrics.scoring import MetricSummary, MetricTally, best
 from claimeval.types.records import Assessment, Claim, Reason, Score
 

@@ -9,9 +9,9 @@ from itertools import combinations
 from typing import Literal
 
 from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, ReplicateNoise, SelfPreference
+from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Ballot, cast_ballots, choice
 from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.judging.panel.settings import Panel
 from claimeval.types.records import ASKED, Assessment, Claim, Sample, SampleResult, Verdict
 
 DISPUTES = 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from claimeval.types.records import Reason, Verdict
 
 if TYPE_CHECKING:
-    from claimeval.judging.panel.settings import Panel
+    from claimeval.judging.panel import Panel
 
 T = TypeVar("T")
 

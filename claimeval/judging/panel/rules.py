@@ -20,7 +20,7 @@ from claimeval.types.errors import unknown_name
 from claimeval.types.scales import Scale
 
 if TYPE_CHECKING:
-    from claimeval.judging.panel.settings import Panel
+    from claimeval.judging.panel import Panel
 
 
 class VoteContext(NamedTuple):

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.judging.panel.ballots import Ballot, Winners, cast_ballots, choice, representative
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VoteContext
-from claimeval.judging.panel.settings import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.statistics import vote_entropy
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families

@@ -9,8 +9,7 @@ from itertools import permutations, product
 
 import pytest
 
-from claimeval.judging import panel
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.judging.panel.error_rates import ErrorRates
 from claimeval.judging.panel.rules import VOTES
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
@@ -46,7 +45,7 @@ def voted(said: Sequence[str], rule: str, line_up: str = "good judges", tie: str
     scale = GRADES if said[0] in GRADES.words else THREE_WAY
     verdicts = [verdict(judge, one, scale) for judge, one in zip(JUDGES, said, strict=False)]
     known = rates(scale.ranked, RIGHT[line_up])
-    return panel.vote("c", CONTEXTS, verdicts, settings(rule, line_up, tie, scale), rates=known)
+    return voting.vote("c", CONTEXTS, verdicts, settings(rule, line_up, tie, scale), rates=known)
 
 
 CONTEXTS = Evidence(part="contexts")

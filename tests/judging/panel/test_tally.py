@@ -13,8 +13,7 @@ from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_panel
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, Tallies
-from claimeval.judging import panel
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.metrics.rows import metric
 from claimeval.types.records import Call, Claim, Document, Evidence, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
@@ -32,7 +31,7 @@ def result(
     claims = tuple(Claim(id=f"answer-{i}", text=f"Claim {i}.", of="answer") for i in range(1, len(rows) + 1))
     names = {chr(ord("a") + i): judge.name for i, judge in enumerate(judges)}
     assessments = tuple(
-        panel.vote(
+        voting.vote(
             claim.id,
             Evidence(part="contexts"),
             [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from claimeval.judging import panel
-from claimeval.judging.panel import Panel, rules
+from claimeval.judging.panel import Panel, rules, voting
 from claimeval.judging.panel.ballots import Ballot
 from claimeval.judging.panel.error_rates import ErrorRates, estimate_error_rates
 from claimeval.judging.panel.rules import VOTES, VoteContext, VoteRule
@@ -38,12 +38,12 @@ def verdicts(said: str, *, replicate: int = 0, **fields: Any) -> list[Verdict]:
 
 
 def vote(said: str, same_family: frozenset[str] = frozenset(), **settings: Any) -> Assessment:
-    return panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), same_family=same_family)
+    return voting.vote("answer-1", CONTEXTS, verdicts(said), Panel(**settings), same_family=same_family)
 
 
 def graded(grades: list[int | None], **settings: Any) -> Assessment:
     scale = grade_scale("grades", highest=3, positive_from=2, divided=False)
-    return panel.vote("d1", CONTEXTS, grades_of(grades, scale), Panel(scale=scale, **settings))
+    return voting.vote("d1", CONTEXTS, grades_of(grades, scale), Panel(scale=scale, **settings))
 
 
 def grades_of(grades: Sequence[int | None], scale: Scale, replicate: int = 0) -> list[Verdict]:
@@ -116,7 +116,7 @@ def test_a_named_judge_breaks_ties_only() -> None:
 
 def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
     def mean(said: str, probabilities: list[float | None]) -> str | None:
-        found = panel.vote("answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean"))
+        found = voting.vote("answer-1", CONTEXTS, verdicts(said, probability=probabilities), Panel(vote="mean"))
         return found.label
 
     assert mean("+00", [0.9, 0.4, 0.4]) == "supported"  # 0.567
@@ -125,9 +125,9 @@ def test_the_mean_of_probabilities_can_overrule_the_labels() -> None:
 
 
 def test_probabilities_do_not_overrule_judges_of_one_mind() -> None:
-    likely = panel.vote("answer-1", CONTEXTS, verdicts("++", probability=[0.45, 0.4]), Panel(vote="mean"))
+    likely = voting.vote("answer-1", CONTEXTS, verdicts("++", probability=[0.45, 0.4]), Panel(vote="mean"))
     assert likely.label == "supported"
-    unlikely = panel.vote("answer-1", CONTEXTS, verdicts("-0", probability=[0.7, 0.6]), Panel(vote="mean"))
+    unlikely = voting.vote("answer-1", CONTEXTS, verdicts("-0", probability=[0.7, 0.6]), Panel(vote="mean"))
     assert unlikely.label == "not_found"
 
 
@@ -157,7 +157,7 @@ def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
     assert rates is not None
     assert rates.converged
     settings = Panel(vote="dawid_skene")
-    found = panel.vote("answer-1", CONTEXTS, verdicts("0x+"), settings, rates=rates)
+    found = voting.vote("answer-1", CONTEXTS, verdicts("0x+"), settings, rates=rates)
     assert found.label == "not_found"
     assert rates.judges["c"][0] == pytest.approx((0.0, 1.0), abs=0.01)
 
@@ -178,7 +178,7 @@ RATES = ErrorRates(
     ],
 )
 def test_dawid_skene_by_hand(said: str, label: str) -> None:
-    found = panel.vote("answer-1", CONTEXTS, verdicts(said), Panel(vote="dawid_skene"), rates=RATES)
+    found = voting.vote("answer-1", CONTEXTS, verdicts(said), Panel(vote="dawid_skene"), rates=RATES)
     assert found.label == label
 
 
@@ -189,7 +189,7 @@ def test_dawid_skene_adds_up_what_speaks_against_support() -> None:
         prevalence=(0.25, 0.35, 0.4),
         judges=dict.fromkeys("ab", ((1 / 3, 1 / 3, 1 / 3),) * 3),
     )
-    found = panel.vote("answer-1", CONTEXTS, verdicts("+-"), Panel(vote="dawid_skene"), rates=rates)
+    found = voting.vote("answer-1", CONTEXTS, verdicts("+-"), Panel(vote="dawid_skene"), rates=rates)
     assert found.label == "not_found"
 
 
@@ -295,7 +295,7 @@ def repeated(*rounds: str) -> list[Verdict]:
 
 def test_the_repeats_of_a_judge_are_one_vote() -> None:
     """a says + + 0, b says 0 0 0, c says - - +: one vote each."""
-    found = panel.vote("answer-1", CONTEXTS, repeated("+0-", "+0-", "00+"), Panel(replicates=3))
+    found = voting.vote("answer-1", CONTEXTS, repeated("+0-", "+0-", "00+"), Panel(replicates=3))
     assert found.label == "not_found"  # + against 0 and -
     assert found.probability == pytest.approx((2 / 3 + 0 + 1 / 3) / 3)
     counts = [3 / 9, 4 / 9, 2 / 9]
@@ -303,15 +303,15 @@ def test_the_repeats_of_a_judge_are_one_vote() -> None:
 
 
 def test_a_judge_that_contradicts_itself_evenly_has_no_vote() -> None:
-    found = panel.vote("answer-1", CONTEXTS, repeated("+", "0"), Panel(replicates=2))
+    found = voting.vote("answer-1", CONTEXTS, repeated("+", "0"), Panel(replicates=2))
     assert (found.label, found.unassessed) == (None, "tie")
     assert (found.entropy, found.probability) == (1.0, 0.5)
 
 
 def test_a_judge_that_finds_no_support_in_two_ways_has_a_vote() -> None:
-    assert panel.vote("answer-1", CONTEXTS, repeated("0", "-"), Panel(replicates=2)).label == "not_found"
-    assert panel.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label == "not_found"
-    assert panel.vote("answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)).label == (
+    assert voting.vote("answer-1", CONTEXTS, repeated("0", "-"), Panel(replicates=2)).label == "not_found"
+    assert voting.vote("answer-1", CONTEXTS, repeated("+", "0", "-"), Panel(replicates=3)).label == "not_found"
+    assert voting.vote("answer-1", CONTEXTS, repeated("-", "-", "0", "+", "+"), Panel(replicates=5)).label == (
         "contradicted"
     )
 
@@ -321,28 +321,28 @@ def test_the_repeats_of_a_judge_may_be_grades_on_one_side_of_support() -> None:
 
     def grade(first: int, second: int) -> str | None:
         said = [*grades_of([first], settings.scale), *grades_of([second], settings.scale, replicate=1)]
-        return panel.vote("d1", CONTEXTS, said, settings).label
+        return voting.vote("d1", CONTEXTS, said, settings).label
 
     assert (grade(2, 3), grade(0, 1), grade(1, 2)) == ("2", "0", None)
 
 
 def test_one_failed_repeat_does_not_lose_the_judge() -> None:
-    found = panel.vote("answer-1", CONTEXTS, repeated("+", "x", "+"), Panel(replicates=3))
+    found = voting.vote("answer-1", CONTEXTS, repeated("+", "x", "+"), Panel(replicates=3))
     assert (found.label, found.probability) == ("supported", 1.0)
 
 
 def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
     settings = Panel()
-    assert not panel.disputed(verdicts("++"), settings)
-    assert panel.disputed(verdicts("+0"), settings)
-    assert panel.disputed(verdicts("+x"), settings)
-    assert not panel.disputed(verdicts("-0"), settings)
+    assert not voting.disputed(verdicts("++"), settings)
+    assert voting.disputed(verdicts("+0"), settings)
+    assert voting.disputed(verdicts("+x"), settings)
+    assert not voting.disputed(verdicts("-0"), settings)
 
 
 def test_judges_are_divided_when_grades_differ() -> None:
     settings = Panel(scale=grade_scale("grades", highest=3, positive_from=2, divided=False))
-    assert panel.disputed(grades_of([0, 1], settings.scale), settings)
-    assert not panel.disputed(grades_of([1, 1], settings.scale), settings)
+    assert voting.disputed(grades_of([0, 1], settings.scale), settings)
+    assert not voting.disputed(grades_of([1, 1], settings.scale), settings)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_one_verdict_stands_as_it_is_under_every_rule(rule: str, label: str, pro
         }
     )
     settings = Panel(vote=rule, weights={"a": 1.0}, quorum=1)
-    short_way = panel.vote("c", CONTEXTS, [said], settings)
-    long_way = panel.vote("c", CONTEXTS, [said], settings, same_family=frozenset({"somebody else"}))
+    short_way = voting.vote("c", CONTEXTS, [said], settings)
+    long_way = voting.vote("c", CONTEXTS, [said], settings, same_family=frozenset({"somebody else"}))
     assert short_way == long_way
     assert short_way.label == label
