@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check compatibility release-check browser clean
+.PHONY: demo test check compatibility release-check docs browser clean
 
 demo: $(VENV)/installed  ## score the bundled samples with the local scorer; needs no key
 	$(BIN)/claimeval demo
@@ -33,6 +33,9 @@ release-check: $(BIN)/uv  ## build wheel and sdist into dist/ and check them as 
 		&& $$run --with mypy mypy --strict typed_user.py \
 		&& echo '{"typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": true}' > pyrightconfig.json \
 		&& $$run --with 'pyright[nodejs]' pyright
+
+docs: $(BIN)/uv browser  ## build the documentation site into build/site and check its links; pictures of the report need a Chromium
+	$(BIN)/uv run --quiet --no-project --isolated --python $(BIN)/python --with-editable '.[docs]' python tools/site.py
 
 $(BIN)/uv: | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -1,10 +1,15 @@
-"""The list of changes and the index of decision records are whole."""
+"""The list of changes, the index of decision records, and the site's navigation and reference are whole."""
 
 from __future__ import annotations
 
 import re
+import runpy
+import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+
+import claimeval as ce
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = ROOT / "docs" / "decisions"
@@ -36,3 +41,31 @@ def test_the_list_of_changes_has_every_heading_and_line_once() -> None:
     unreleased = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
     lines = [line for line in unreleased.splitlines() if line.startswith(("### ", "- "))]
     assert [line for line, count in Counter(lines).items() if count > 1] == []
+
+
+def pages(navigation: object) -> Iterator[str]:
+    """The pages of a navigation, in order."""
+    if isinstance(navigation, str):
+        yield navigation
+    elif isinstance(navigation, dict):
+        for below in navigation.values():
+            yield from pages(below)
+    elif isinstance(navigation, list):
+        for below in navigation:
+            yield from pages(below)
+
+
+def test_the_navigation_of_the_site_has_every_page_once() -> None:
+    """`make docs` builds and checks the site; a new page gets its line in zensical.toml."""
+    listed = list(pages(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
+    written = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    guide = [page for page in written if not re.match(r"decisions/\d", page)]
+    made = ["reference/command-line.md", *runpy.run_path(str(ROOT / "tools" / "site.py"))["COPIED"].values()]
+    assert len(listed) == len(set(listed))
+    assert set(guide) - set(listed) == set(), "pages without a line in zensical.toml"
+    assert set(listed) == {*guide, *made}
+
+
+def test_the_reference_has_every_public_name_once() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^::: claimeval\.(\w+)$", page, re.M)) == sorted(ce.__all__)

@@ -1,0 +1,205 @@
+"""Builds the documentation site from docs/: stages the pages and what is made from the code, runs Zensical, checks it.
+
+Made from the code are the help of all commands, the example notebook with its outputs, and pictures of the demo's
+report if there is a Chromium. `make docs` calls this from the root of the repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import contextlib
+import json
+import os
+import pprint
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).parents[1]
+STAGE, SITE = ROOT / "build" / "docs", ROOT / "build" / "site"
+COPIED = {
+    "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "prompts/README.md": "prompts.md",
+    "examples/first_look.ipynb": "notebook.md",
+}
+"""Pages made of files elsewhere in the repository."""
+NO_PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+)
+"""One transparent pixel."""
+PICTURES = {"report": "", "report-sample": "#/sample/city-tram-tickets"}
+"""By name, the view of the demo's report."""
+
+
+def main() -> int:
+    """Stage, build and check the site."""
+    shutil.rmtree(STAGE, ignore_errors=True)
+    for source in (ROOT / "docs").rglob("*.md"):
+        stage(source, source.relative_to(ROOT / "docs"))
+    for name, page in COPIED.items():
+        stage(ROOT / name, Path(page))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CLAIMEVAL_CACHE"] = f"{folder}/cache"
+        (STAGE / "reference" / "command-line.md").write_text("".join(command_line()), encoding="utf-8")
+        pictures(Path(folder))
+    done = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT)
+    problems = [*broken_links(), *missing_names()]
+    print("\n".join(problems) or f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}")
+    return done.returncode or bool(problems)
+
+
+def stage(source: Path, page: Path) -> None:
+    """Write a page to the stage, its links to files of the repository turned into links to their pages."""
+    places = {ROOT / name: Path(to) for name, to in COPIED.items()}
+
+    def moved(link: re.Match[str]) -> str:
+        target = (source.parent / link[1]).resolve()
+        place = places.get(target) or (target.is_relative_to(ROOT / "docs") and target.relative_to(ROOT / "docs"))
+        return f"]({os.path.relpath(place, page.parent)}{link[2] or ''})" if place else link[0]
+
+    text = "".join(notebook(source)) if source.suffix == ".ipynb" else source.read_text(encoding="utf-8")
+    (STAGE / page).parent.mkdir(parents=True, exist_ok=True)
+    (STAGE / page).write_text(re.sub(r"\]\(([\w./-]+)(#[\w-]*)?\)", moved, text), encoding="utf-8")
+
+
+def command_line() -> Iterator[str]:
+    """Yield a page with the help of each command."""
+    import click
+
+    from claimeval.cli.main import app, commands
+
+    os.environ["COLUMNS"] = "90"
+    yield "# Command line\n\n" + _help(app, click.Context(app, info_name="claimeval"))
+    for heading, names in commands().items():
+        yield f"\n## {heading}\n"
+        for name in names:
+            parent = click.Context(app, info_name="claimeval")
+            command = app.get_command(parent, name)
+            assert command, name
+            context = click.Context(command, info_name=name, parent=parent)
+            yield f"\n### {name}\n\n" + _help(command, context)
+            if isinstance(command, click.Group):
+                for sub in command.list_commands(context):
+                    inner = command.get_command(context, sub)
+                    assert inner, sub
+                    below = click.Context(inner, info_name=sub, parent=context)
+                    yield f"\n#### {name} {sub}\n\n" + _help(inner, below)
+
+
+def _help(command: object, context: object) -> str:
+    return f"```text\n{command.get_help(context)}\n```\n"  # type: ignore[attr-defined]  # click, of the run time
+
+
+def notebook(path: Path) -> Iterator[str]:
+    """Run the code of a notebook and yield it as Markdown with what its cells show."""
+    names: dict[str, object] = {}
+    with contextlib.chdir(path.parent):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                yield f"{source}\n\n"
+            else:
+                yield f"```python\n{source}\n```\n\n{_shown(_value(source, names))}\n\n"
+
+
+def _value(source: str, names: dict[str, object]) -> object:
+    """Run a cell and return the value of its last expression."""
+    *before, last = ast.parse(source).body
+    assert isinstance(last, ast.Expr), "every cell of the notebook ends with what it shows"
+    names["__name__"] = "notebook"
+    exec(compile(ast.Module(before, []), "notebook", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "notebook", "eval"), names)  # noqa: S307  # our own notebook
+
+
+def _shown(value: object) -> str:
+    if hasattr(value, "_repr_html_"):
+        page = "\n".join(line for line in value._repr_html_().splitlines() if line.strip())
+        return f'<div class="shown">{page}</div>'
+    return f"```text\n{pprint.pformat(value, width=80)}\n```"
+
+
+def pictures(folder: Path) -> None:
+    """Write pictures of the demo's report, or empty ones without a Chromium."""
+    import claimeval as ce
+    from claimeval.testing import samples
+
+    ce.score(samples(), judges="local:lexical", out=folder / "demo")
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    (STAGE / "pictures").mkdir()
+    for name, view in PICTURES.items():
+        for scheme, number in (("light", 1), ("dark", 0)):
+            out = STAGE / "pictures" / f"{name}-{scheme}.png"
+            out.write_bytes(NO_PICTURE)
+            if browser:
+                address = (folder / "demo" / "report.html").resolve().as_uri() + view
+                switches = [
+                    "--headless",
+                    "--no-sandbox",
+                    "--disable-gpu",
+                    "--hide-scrollbars",
+                    "--window-size=1200,900",
+                ]
+                switches += [f"--blink-settings=preferredColorScheme={number}", "--virtual-time-budget=3000"]
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    subprocess.run(
+                        [browser, *switches, f"--screenshot={out}", address], capture_output=True, timeout=60
+                    )
+    if not browser:
+        print("no Chromium: the pictures of the report are left out")
+
+
+class Page(HTMLParser):
+    """The links and the anchors of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what points somewhere, and what can be pointed at."""
+        for name, value in attrs:
+            if value and name == "id":
+                self.anchors.add(value)
+            elif value and name in ("href", "src") and tag != "link":
+                self.links.append(value)
+
+
+def broken_links() -> Iterator[str]:
+    """Yield each link within the site to a page or anchor that is not there."""
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html")}
+    for path, page in pages.items():
+        for link in page.links if path.name != "404.html" else ():
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = target / "index.html" if target.is_dir() else target
+            anchors = pages[target].anchors if target in pages else None
+            if not target.exists() or (
+                parts.fragment and anchors is not None and unquote(parts.fragment) not in anchors
+            ):
+                yield f"{path.relative_to(SITE)}: broken link {link}"
+
+
+def missing_names() -> Iterator[str]:
+    """Yield each public name without a place in the reference."""
+    import claimeval as ce
+
+    anchors = Page((SITE / "reference" / "python" / "index.html").read_text(encoding="utf-8")).anchors
+    yield from (f"reference: no entry for {name}" for name in ce.__all__ if f"claimeval.{name}" not in anchors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
