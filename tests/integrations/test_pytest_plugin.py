@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -51,12 +50,15 @@ def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
     ce.measure([row], "token_recall")
 
 
+@pytest.fixture(autouse=True)
+def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 def session(pytester: pytest.Pytester, tests: str, *options: str) -> pytest.RunResult:
     """Run these tests in a session of their own, in this process."""
     pytester.makepyfile(test_bot=tests)
-    installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
-    loaded = () if installed else ("-p", PLUGIN)
-    return pytester.runpytest_inprocess(*loaded, "--claimeval-out", "out", *options)
+    return pytester.runpytest_inprocess("-p", PLUGIN, "--claimeval-out", "out", *options)
 
 
 def of_session(pytester: pytest.Pytester) -> ce.Run:
@@ -141,7 +143,7 @@ def test_offline_without_replies_a_score_is_undefined_and_fails_with_its_reason(
 
 
 def test_parallel_workers_write_one_run_directory(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    done = session(pytester, TESTS + RED, "-n", "2", f"--junit-xml={tmp_path / 'tests.xml'}")
+    done = session(pytester, TESTS + RED, "-p", "xdist", "-n", "2", f"--junit-xml={tmp_path / 'tests.xml'}")
     done.assert_outcomes(passed=1, failed=2)
     done.stdout.fnmatch_lines(["answers judged: 3, calls: 6, replies from the cache: 0"])
     assert [(result.sample.id, result.faithfulness) for result in of_session(pytester)] == [
