@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from compatibility.conftest import ROOT, SECONDS, interpreter, uv
+from compatibility.conftest import EXTRAS, ROOT, SECONDS, interpreter, uv
 
 LOWEST = "3.11"
 """The oldest Python, for which the lowest versions have wheels."""
+TESTS = (
+    "tests/providers/test_http_client.py",
+    "tests/providers/test_http_errors.py",
+    "tests/providers/test_anthropic.py",
+    "tests/loopback/test_faults.py",
+    "tests/cli/test_command.py",
+)
 
-TESTS = ("tests/providers/test_http_client.py", "tests/providers/test_http_errors.py", "tests/loopback/test_faults.py")
+
+def environment(folder: Path, python: str, *requirements: str | Path) -> Path:
+    """Make a virtual environment that has these requirements; return the folder of its programs."""
+    assert (made := uv("venv", "--quiet", "--python", python, folder)).returncode == 0, made.stderr
+    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    install(programs, *requirements)
+    return programs
 
 
-def environment(folder: Path, python: str, *requirements: str | Path, resolution: str = "highest") -> Path:
-    """Make a virtual environment that has these requirements, and return the folder of its programs."""
-    options = ("--quiet", "--python", folder, "--only-binary", ":all:", "--resolution", resolution)
-    made = uv("venv", "--quiet", "--python", python, folder)
-    done = made if made.returncode else uv("pip", "install", *options, *requirements)
+def install(programs: Path, *requirements: str | Path) -> None:
+    """Install these requirements, from wheels alone."""
+    done = uv("pip", "install", "--python", programs / "python", "--only-binary", ":all:", *requirements)
     if done.returncode:
         pytest.fail(done.stderr, pytrace=False)
-    return folder / ("Scripts" if os.name == "nt" else "bin")
 
 
 def output(folder: Path, *command: str | Path) -> str:
@@ -45,18 +57,30 @@ def check(programs: Path, folder: Path, *options: str) -> None:
     assert printed.splitlines() == ["openai 0.5 2", "mistral 0.5 2"]
 
 
-def test_the_lowest_versions_allowed_work(wheel: Path, tmp_path: Path) -> None:
-    programs = environment(tmp_path / "lowest", interpreter(LOWEST), wheel, resolution="lowest-direct")
+def floors() -> dict[str, str]:
+    """Return the lowest version that pyproject.toml allows of each requirement."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *(line for extra in EXTRAS for line in project["optional-dependencies"][extra])]
+    return dict(line.partition(",")[0].split(">=") for line in lines)
+
+
+def numbers(version: str) -> list[int]:
+    """Return the numbers of a version, without zeros at its end."""
+    return list(map(int, re.sub(r"(\.0)+$", "", version).split(".")))
+
+
+def test_the_lowest_versions_allowed_work_and_pass_the_tests_of_the_providers(wheel: Path, tmp_path: Path) -> None:
+    extras = [f"--extra={extra}" for extra in EXTRAS]
+    # What is named to uv counts as direct: the project's requirements, not those of a wheel.
+    lowest: list[str | Path] = ["--resolution", "lowest-direct", "-r", ROOT / "pyproject.toml", *extras]
+    programs = environment(tmp_path / "lowest", interpreter(LOWEST), *lowest)
+    held = uv("pip", "freeze", "--python", programs / "python").stdout
+    installed = dict(line.split("==") for line in held.splitlines())
+    assert {name: numbers(installed[name]) for name in floors()} == {k: numbers(v) for k, v in floors().items()}
+
+    (tmp_path / "held.txt").write_text(held, encoding="utf-8")
+    install(programs, wheel, "pytest", "hypothesis", "-c", tmp_path / "held.txt")
     check(programs, tmp_path / "folder")
-
-
-def test_the_lowest_versions_allowed_pass_the_tests_of_the_providers(wheel: Path, tmp_path: Path) -> None:
-    python = interpreter(LOWEST)
-    programs = environment(tmp_path / "lowest", python, wheel, resolution="lowest-direct")
-    held = tmp_path / "held.txt"
-    held.write_text(uv("pip", "freeze", "--python", programs / "python").stdout, encoding="utf-8")
-    added = uv("pip", "install", "--quiet", "--python", programs / "python", "pytest", "hypothesis", "-c", held)
-    assert added.returncode == 0, added.stderr
     command = [str(programs / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compatibility.conftest import resolved
+from compatibility.conftest import EXTRAS, resolved
 
 NEIGHBOURS = (
     "arize-phoenix-evals",
@@ -21,7 +21,7 @@ NEIGHBOURS = (
     "ragas",
     "trulens",
 )
-SHARED = ("openai", "httpx2", "mistralai", "rich", "click", "numpy", "pydantic")
+SHARED = ("openai", "httpx2", "mistralai", "anthropic", "rich", "click", "numpy", "pydantic")
 """Requirements of claimeval that neighbours hold back."""
 PYTHON = "3.11"
 
@@ -36,7 +36,7 @@ def test_a_neighbour_keeps_its_newest_release(
     neighbour: str, wheel: Path, record_property: Callable[[str, object], None]
 ) -> None:
     alone = resolved(neighbour, python=PYTHON)[neighbour]
-    both = resolved(str(wheel), neighbour, python=PYTHON)
+    both = resolved(f"claimeval[{','.join(EXTRAS)}] @ {wheel.as_uri()}", neighbour, python=PYTHON)
     shared = ", ".join(f"{name} {both[name]}" for name in SHARED)
     record_property("row", f"{neighbour + ' ' + both[neighbour]:32} {shared}")
     assert release(both[neighbour]) >= release(alone), f"{neighbour} {alone} is pushed back to {both[neighbour]}"
