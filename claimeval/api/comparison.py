@@ -21,7 +21,7 @@ from claimeval.report import forms, notebook
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.compare import Series, track
 from claimeval.runs.compare import compare as compare_folders
-from claimeval.runs.directory import incomplete
+from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.experiments import Experiment, printing, read
 from claimeval.runs.experiments.results import ExperimentResult, tabulate
 from claimeval.runs.experiments.results import select as select_arm
@@ -239,7 +239,7 @@ def experiment(
         stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
         if len(carried.failed) == len(plan.arms):
             raise StoppedEarly(stopped)
-        with printing.flips_file(folder) as each_flip:
+        with write_lines(folder / "flips.jsonl") as each_flip:
             table = tabulate(plan, folder, options, carried.calls, carried.failed, each_flip=each_flip)
         if select and plan.baseline not in carried.failed:
             table = table.model_copy(update={"selection": select_arm(plan, folder, carried.failed)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from claimeval.data.labels import read_labels
 from claimeval.judging.panel import Panel
@@ -165,6 +166,9 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
     judges = [joined.raters[name] for name in names]
     ratings = list(zip(*judges, strict=True)) if len(judges) > 1 else []
     order = _order(joined, panel)
+    scale: Literal["ordinal", "nominal"] = "ordinal" if panel.scale.ordered else "nominal"
+    alpha = krippendorff_alpha(ratings, scale=scale, labels=order, clusters=joined.clusters) if ratings else None
+    ac1 = gwet_ac1(ratings, labels=order, clusters=joined.clusters) if ratings else None
     return Agreement(
         items=len(joined.clusters),
         asked_later=() if panel.extract_per_judge else tuple(n for n in everyone if n not in names),
@@ -173,14 +177,8 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
         labels=joined.labels,
         raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),
         pairs=tuple(_pairs(joined, with_people=with_people)),
-        alpha=Estimate.of(
-            krippendorff_alpha(
-                ratings, scale="ordinal" if panel.scale.ordered else "nominal", labels=order, clusters=joined.clusters
-            )
-        )
-        if ratings
-        else None,
-        ac1=Estimate.of(gwet_ac1(ratings, labels=order, clusters=joined.clusters)) if ratings else None,
+        alpha=Estimate.of(alpha) if alpha else None,
+        ac1=Estimate.of(ac1) if ac1 else None,
     )
 
 
@@ -197,17 +195,12 @@ def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[str]) ->
     graded = (
         cohen_kappa(said, human, weights="quadratic", labels=order, clusters=clusters) if panel.scale.ordered else None
     )
+    shares = ("accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "kappa")
     return RaterReport(
         rater=name,
         compared=binary.accuracy.n,
         unassessed=binary.unassessed,
-        accuracy=Estimate.of(binary.accuracy),
-        balanced_accuracy=Estimate.of(binary.balanced_accuracy),
-        precision=Estimate.of(binary.precision),
-        recall=Estimate.of(binary.recall),
-        specificity=Estimate.of(binary.specificity),
-        f1=Estimate.of(binary.f1),
-        kappa=Estimate.of(binary.kappa),
+        **{share: Estimate.of(getattr(binary, share)) for share in shares},
         auroc=Estimate.of(binary.auroc) if binary.auroc else None,
         same=Estimate.of(raw_agreement(said, human, clusters=clusters)),
         kappa_of_labels=Estimate.of(cohen_kappa(said, human, labels=order, clusters=clusters)),

@@ -7,8 +7,6 @@ score needs; `annotation/METRIC.labels.jsonl` has the labels, a line each, appen
 from __future__ import annotations
 
 import csv
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -18,7 +16,7 @@ from pydantic import ValidationError
 from claimeval.data.labels import HumanLabel, label
 from claimeval.data.rows import SourceRow, guarded, read_rows
 from claimeval.metrics.rows import Metric
-from claimeval.runs.directory import load_manifest, no_follow, read_results, write_text
+from claimeval.runs.directory import append_line, load_manifest, read_results, write_text
 from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.records import Assessment, Claim, Label, Record, SampleResult
@@ -183,10 +181,7 @@ class ClaimLabels:
             "label": said,
             **({"annotator": annotator} if annotator else {}),
         }
-        with open(self.path, "a", encoding="utf-8", opener=no_follow) as file:
-            file.write(json.dumps(fields, ensure_ascii=True) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self.path, fields)
         self._given[question.item.sample, question.claim.id] = label(SourceRow(str(self.path), 0, dict(fields)))
 
 

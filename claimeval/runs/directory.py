@@ -255,6 +255,28 @@ def write_text(path: Path, text: str) -> None:
     part.replace(path)
 
 
+@contextlib.contextmanager
+def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
+    """Put a file of records in its place, a line for each that is handed over."""
+    part = path.with_name(path.name + ".part")
+    with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
+
+        def write(record: Record) -> None:
+            """Write a line; lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
+            file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
+
+        yield write
+    part.replace(path)
+
+
+def append_line(path: Path, fields: Mapping[str, object]) -> None:
+    """Append a line to a file that people's answers are kept in; it is on the disk when this returns."""
+    with open(path, "a", encoding="utf-8", opener=no_follow) as file:
+        file.write(json.dumps(fields, ensure_ascii=True) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def no_follow(path: str, flags: int) -> int:
     """Open a file of a run to write it; UsageError for a link, which can lead to any other file."""
     try:

@@ -7,6 +7,7 @@ and every answer, a line each, appended and flushed as it is given; there stands
 from __future__ import annotations
 
 import heapq
+import io
 import json
 import os
 from collections import Counter
@@ -21,7 +22,7 @@ from claimeval import ir
 from claimeval.evaluation import relevance
 from claimeval.evaluation.relevance import gradable
 from claimeval.runs.claim_labels import FOLDER
-from claimeval.runs.directory import has_results, no_follow
+from claimeval.runs.directory import append_line, has_results, write_text
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.estimates import Estimate
@@ -193,13 +194,13 @@ class DocumentLabels:
                         f"({before.source}); choose another --out for other data"
                     )
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._append({"drawn": drawn.model_dump(mode="json")})
+        append_line(self._log, {"drawn": drawn.model_dump(mode="json")})
         self.drawn = drawn
         self._write_qrels()
 
     def add(self, answer: DocumentLabel) -> None:
         """Keeps one answer; it is on the disk when this returns."""
-        self._append(answer.model_dump())
+        append_line(self._log, answer.model_dump())
         self.answers[answer.query, answer.document] = answer.mark
         self._write_qrels()
 
@@ -211,17 +212,10 @@ class DocumentLabels:
                 found.setdefault(query, {})[document] = int(mark == "good")
         return found
 
-    def _append(self, fields: dict[str, object]) -> None:
-        with open(self._log, "a", encoding="utf-8", opener=no_follow) as file:
-            file.write(json.dumps(fields, ensure_ascii=True) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
     def _write_qrels(self) -> None:
-        part = self.path.with_name(f"{self.path.name}.part")
-        with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
-            ir.write_qrels(self.qrels(), file)
-        part.replace(self.path)
+        lines = io.StringIO()
+        ir.write_qrels(self.qrels(), lines)
+        write_text(self.path, lines.getvalue())
 
     def _read(self) -> None:
         content = self._log.read_bytes()

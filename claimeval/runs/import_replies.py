@@ -7,12 +7,10 @@ other tool).
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self, TextIO
+from typing import NamedTuple
 
 from claimeval.data.foreign import READERS, recognize
 from claimeval.data.foreign.field_maps import FieldMap
@@ -26,7 +24,7 @@ from claimeval.judging.panel import Panel
 from claimeval.metrics.scoring import defined
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import directory
-from claimeval.runs.directory import RunWriter
+from claimeval.runs.directory import RunWriter, write_lines
 from claimeval.runs.revote import Revote, settle
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
@@ -139,14 +137,19 @@ def import_judged(
         revote, tallies = Revote(record), Tallies(record)
         readings = {judge.name: _ImportCounter() for judge in judged.judges}
         labels = 0
-        with _Lines(folder / LABELS) as labelled, _Lines(folder / UNREAD) as unread:
+        with write_lines(folder / LABELS) as labelled, write_lines(folder / UNREAD) as unread:
             for sample in judged.samples():
                 result = revote(sample.result)
                 writer.add(result)
                 tallies.add(result)
-                labelled.add(sample.human)
                 labels += len(sample.human)
-                unread.add(_read(sample, readings))
+                for label in sample.human:
+                    labelled(label)
+                for reply in _read(sample, readings):
+                    unread(reply)
+        for name in (LABELS, UNREAD):
+            if not (folder / name).stat().st_size:
+                (folder / name).unlink()
         summary = tallies.summary()
         if panel.needs_whole_run:
             summary, record = settle(writer, _labels(folder), complete=True), writer.manifest
@@ -212,31 +215,6 @@ def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Itera
                 because=because,
                 reply=call.reply or "",
             )
-
-
-class _Lines:
-    """A JSON Lines file that comes to be with its first line, so that there is none without any."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: TextIO | None = None
-
-    def __enter__(self) -> Self:
-        self._path.unlink(missing_ok=True)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file:
-            self._file.close()
-
-    def add(self, records: Iterable[Record]) -> None:
-        """Appends records; lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
-        for record in records:
-            if self._file is None:
-                self._file = self._path.open("w", encoding="utf-8", errors="backslashreplace")
-            self._file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
 
 
 def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> None:

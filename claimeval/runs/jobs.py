@@ -16,7 +16,7 @@ from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.execution.runner import RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
 from claimeval.runs.rejudge import PreparedRejudge
-from claimeval.runs.revote import settle
+from claimeval.runs.revote import revised, settle
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
@@ -79,7 +79,8 @@ def _finished(writer: ResultWriter, outcome: JobOutcome, panel: PanelOptions) ->
         labels = read_labels(Path(panel.labels)) if panel.labels else None
         outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
     elif writer.manifest.job == write_queries.NAME:
-        outcome = _with_summary(outcome, _without_repeated(writer, complete=outcome.status.complete))
+        kept = revised(writer, write_queries.reject_repeated())
+        outcome = _with_summary(outcome, kept.summary(complete=outcome.status.complete))
     told = writer.manifest.with_learned(outcome.status.learned)
     if told != writer.manifest:
         writer.amend(told)
@@ -92,19 +93,6 @@ def _finished(writer: ResultWriter, outcome: JobOutcome, panel: PanelOptions) ->
 def _with_summary(outcome: JobOutcome, summary: Summary) -> JobOutcome:
     kept = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
     return outcome._replace(summary=summary.model_copy(update=kept))
-
-
-def _without_repeated(writer: ResultWriter, *, complete: bool) -> Summary:
-    """Reject written questions that repeat an earlier one, and add up anew."""
-    tallies, rejected = Tallies(writer.manifest), write_queries.reject_repeated()
-
-    def revised(result: SampleResult) -> SampleResult:
-        now = rejected(result)
-        tallies.add(now)
-        return now
-
-    writer.revise(revised)
-    return tallies.summary(complete=complete)
 
 
 QRELS, QUERIES = "qrels.txt", "queries.jsonl"

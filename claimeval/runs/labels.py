@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from claimeval.data.labels import HumanLabel
@@ -92,22 +91,118 @@ def _majority(choices: Sequence[str], panel: Panel) -> str | None:
     return representative(winners, panel) if one_value else None
 
 
-@dataclass
 class RaterTable:
     """What is compared, a column a rater; None where a rater has no label."""
 
-    clusters: list[int] = field(default_factory=list)
-    """What each item belongs to, as `clustering.cluster_of` says: its question, or what `cluster` names."""
-    human: list[str | None] = field(default_factory=list)
-    """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
-    raters: dict[str, list[str | None]] = field(default_factory=dict)
-    """Judges, and the panel where there are several."""
-    probabilities: dict[str, list[float | None]] = field(default_factory=dict)
-    """The raters' probabilities of "supported"."""
-    annotators: dict[str, list[str | None]] = field(default_factory=dict)
-    unmatched: int = 0
-    """Labels that fit no claim or sample of the run."""
-    labels: HumanLabelCounts = field(default_factory=HumanLabelCounts)
+    def __init__(self, judges: Sequence[str], panel: Panel, cluster: str | None = None) -> None:
+        self._judges, self._panel, self._cluster = judges, panel, cluster
+        raters = (*judges, PANEL) if len(judges) > 1 or panel.replicates > 1 else judges
+        self.clusters: list[int] = []
+        """What each item belongs to, as `cluster_of` says: its question, or what `cluster` names."""
+        self.human: list[str | None] = []
+        """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
+        self.raters: dict[str, list[str | None]] = {rater: [] for rater in raters}
+        """Judges, and the panel where there are several."""
+        self.probabilities: dict[str, list[float | None]] = {rater: [] for rater in raters}
+        """The raters' probabilities of "supported"."""
+        self.annotators: dict[str, list[str | None]] = {}
+        self.unmatched = 0
+        """Labels that fit no claim or sample of the run."""
+        self.labels = HumanLabelCounts()
+
+    def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
+        """The items of one sample that its labels are about."""
+        part = {claim.id: claim.of for claim in result.claims}
+        found: dict[tuple[str, Evidence], list[HumanLabel]] = {}
+        whole: dict[Part | None, list[HumanLabel]] = {}
+        for label in labels:
+            if label.of_sample:
+                whole.setdefault(label.evidence.part if label.evidence else against, []).append(label)
+                continue
+            claims = set(claims_meant(result, label))
+            about = [
+                a
+                for a in result.assessments
+                if a.subject in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
+            ]
+            pairs = {(part[a.subject], a.evidence.part) for a in about}
+            if len(pairs) > 1 and against is None:
+                raise UsageError(_which_evidence(pairs))
+            about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
+            self.unmatched += not about
+            for assessment in about:
+                found.setdefault((assessment.subject, assessment.evidence), []).append(label)
+        assessments = {(a.subject, a.evidence): a for a in result.assessments}
+        for key, given in found.items():
+            self.add(
+                result.sample,
+                people(given, self._choice, self._panel),
+                cast_ballots(assessments[key].verdicts, self._panel),
+                assessments[key],
+            )
+        for which, given in whole.items():
+            self._add_sample(result, given, which)
+
+    def _add_sample(self, result: SampleResult, given: Sequence[HumanLabel], about: Part | None) -> None:
+        part = {claim.id: claim.of for claim in result.claims}
+        mine = [
+            a
+            for a in result.assessments
+            if part[a.subject] == "answer" and about in (None, a.evidence.part) and not a.unasked
+        ]
+        if len({a.evidence for a in mine}) > 1:
+            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
+        if not mine:
+            self.unmatched += len(given)
+            return
+        columns: defaultdict[str, list[str | None]] = defaultdict(list)
+        for assessment in mine:
+            for ballot in cast_ballots(assessment.verdicts, self._panel):
+                columns[ballot.judge].append(ballot.choice)
+        ballots = [Ballot(judge, self._rolled_up(said), _share(said), None) for judge, said in columns.items()]
+        labels = [a.support for a in mine]
+        label = self._rolled_up(labels)
+        whole = mine[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
+        self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
+
+    def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
+        """Add an item of a sample: what people, each judge and the panel say of it.
+
+        Args:
+            sample: The sample.
+            said: The labels of people.
+            ballots: The labels of the judges.
+            panels: The panel's assessment.
+        """
+        given = {ballot.judge: ballot for ballot in ballots}
+        for judge in self._judges:
+            ballot = given.get(judge)
+            self.raters[judge].append(ballot.choice if ballot else None)
+            self.probabilities[judge].append(ballot.probability if ballot else None)
+        if PANEL in self.raters:
+            self.raters[PANEL].append(None if panels.tied else panels.label)
+            self.probabilities[PANEL].append(panels.probability)
+        choices = said.choices if said else {}
+        for name in choices:
+            self.annotators.setdefault(name, [None] * len(self.clusters))
+        for name, column in self.annotators.items():
+            column.append(choices.get(name))
+        self.human.append(said.majority if said else None)
+        if said:
+            self.labels = added(self.labels, said.counts)
+        self.clusters.append(cluster_of(sample, self._cluster))
+
+    def _rolled_up(self, labels: Sequence[str | None]) -> Label | None:
+        """One label for all claims of a text; none on an ordered scale."""
+        return None if self._panel.scale.ordered else rolled_up(labels)
+
+    def _choice(self, label: HumanLabel) -> str | None:
+        """The label on the run's own scale."""
+        if self._panel.scale.ordered:
+            return self._panel.scale.of_step(label.grade)
+        if label.label == "contradicted" and "contradicted" not in self._panel.scale.words:
+            return "not_found"
+        return label.label
 
 
 def join(
@@ -137,120 +232,15 @@ def join(
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels or ():
         by_sample[label.sample].append(label)
-    several = len(judges) > 1 or panel.replicates > 1
-    joining = _Joining(judges, panel, (*judges, PANEL) if several else tuple(judges), cluster)
+    table = RaterTable(judges, panel, cluster)
     for result in results:
         if labels is None:
             for assessment in (a for a in result.assessments if not a.unasked):
-                joining.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
+                table.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
         elif mine := by_sample.pop(result.sample.id, None):
-            joining.add_labelled(result, mine, against)
-    joining.joined.unmatched += sum(map(len, by_sample.values()))
-    return joining.joined
-
-
-class _Joining:
-    def __init__(self, judges: Sequence[str], panel: Panel, raters: Sequence[str], cluster: str | None) -> None:
-        self._judges = judges
-        self._panel = panel
-        self._cluster = cluster
-        self.joined = RaterTable(raters={r: [] for r in raters}, probabilities={r: [] for r in raters})
-
-    def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
-        """The items of one sample that its labels are about."""
-        part = {claim.id: claim.of for claim in result.claims}
-        found: dict[tuple[str, Evidence], list[HumanLabel]] = {}
-        whole: dict[Part | None, list[HumanLabel]] = {}
-        for label in labels:
-            if label.of_sample:
-                whole.setdefault(label.evidence.part if label.evidence else against, []).append(label)
-                continue
-            claims = set(claims_meant(result, label))
-            about = [
-                a
-                for a in result.assessments
-                if a.subject in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
-            ]
-            pairs = {(part[a.subject], a.evidence.part) for a in about}
-            if len(pairs) > 1 and against is None:
-                raise UsageError(_which_evidence(pairs))
-            about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
-            self.joined.unmatched += not about
-            for assessment in about:
-                found.setdefault((assessment.subject, assessment.evidence), []).append(label)
-        assessments = {(a.subject, a.evidence): a for a in result.assessments}
-        for key, given in found.items():
-            self.add(
-                result.sample,
-                people(given, self._choice, self._panel),
-                cast_ballots(assessments[key].verdicts, self._panel),
-                assessments[key],
-            )
-
-        for which, given in whole.items():
-            self._add_sample(result, given, which)
-
-    def _add_sample(self, result: SampleResult, given: Sequence[HumanLabel], about: Part | None) -> None:
-        part = {claim.id: claim.of for claim in result.claims}
-        mine = [
-            a
-            for a in result.assessments
-            if part[a.subject] == "answer" and about in (None, a.evidence.part) and not a.unasked
-        ]
-        if len({a.evidence for a in mine}) > 1:
-            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
-        if not mine:
-            self.joined.unmatched += len(given)
-            return
-        columns: defaultdict[str, list[str | None]] = defaultdict(list)
-        for assessment in mine:
-            for ballot in cast_ballots(assessment.verdicts, self._panel):
-                columns[ballot.judge].append(ballot.choice)
-        ballots = [Ballot(judge, self._rolled_up(said), _share(said), None) for judge, said in columns.items()]
-        labels = [a.support for a in mine]
-        label = self._rolled_up(labels)
-        whole = mine[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
-        self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
-
-    def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
-        """Add one item.
-
-        Args:
-            sample: The sample of the item.
-            said: The labels of people.
-            ballots: The labels of the judges.
-            panels: The panel's assessment.
-        """
-        joined = self.joined
-        given = {ballot.judge: ballot for ballot in ballots}
-        for judge in self._judges:
-            ballot = given.get(judge)
-            joined.raters[judge].append(ballot.choice if ballot else None)
-            joined.probabilities[judge].append(ballot.probability if ballot else None)
-        if PANEL in joined.raters:
-            joined.raters[PANEL].append(None if panels.tied else panels.label)
-            joined.probabilities[PANEL].append(panels.probability)
-        choices = said.choices if said else {}
-        for name in choices:
-            joined.annotators.setdefault(name, [None] * len(joined.clusters))
-        for name, column in joined.annotators.items():
-            column.append(choices.get(name))
-        joined.human.append(said.majority if said else None)
-        if said:
-            joined.labels = added(joined.labels, said.counts)
-        joined.clusters.append(cluster_of(sample, self._cluster))
-
-    def _rolled_up(self, labels: Sequence[str | None]) -> Label | None:
-        """One label for all claims of a text; none on an ordered scale."""
-        return None if self._panel.scale.ordered else rolled_up(labels)
-
-    def _choice(self, label: HumanLabel) -> str | None:
-        """The label on the run's own scale."""
-        if self._panel.scale.ordered:
-            return self._panel.scale.of_step(label.grade)
-        if label.label == "contradicted" and "contradicted" not in self._panel.scale.words:
-            return "not_found"
-        return label.label
+            table.add_labelled(result, mine, against)
+    table.unmatched += sum(map(len, by_sample.values()))
+    return table
 
 
 def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts:

@@ -14,7 +14,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import Field
 
@@ -466,11 +465,6 @@ EXCERPT = 200
 """Characters of a document that a trouble carries."""
 
 
-class _WorstKey(NamedTuple):
-    rank: tuple[int, int, float, int]
-    trouble: WorstClaim
-
-
 class WorstClaims:
     """Keeps the worst claims of a run while its samples pass by."""
 
@@ -479,7 +473,7 @@ class WorstClaims:
         self._order = {part: i for i, part in reversed(list(enumerate(order)))}
         self._shown = shown
         self._samples = 0
-        self._found: list[_WorstKey] = []
+        self._found: list[tuple[tuple[int, int, float, int], WorstClaim]] = []
 
     def add(self, result: SampleResult) -> None:
         """Looks at one sample; of its answer's claims at most one is kept."""
@@ -492,12 +486,12 @@ class WorstClaims:
         ]
         if troubles:
             worst = min(troubles, key=self._rank)
-            self._found.append(_WorstKey((*self._rank(worst), self._samples), _trouble(result, worst)))
-            self._found = heapq.nsmallest(self._shown, self._found, key=lambda ranked: ranked.rank)
+            self._found.append(((*self._rank(worst), self._samples), _trouble(result, worst)))
+            self._found = heapq.nsmallest(self._shown, self._found, key=lambda ranked: ranked[0])
 
     def troubles(self) -> tuple[WorstClaim, ...]:
         """Worst first; in the order of the data among equals."""
-        return tuple(ranked.trouble for ranked in self._found)
+        return tuple(trouble for _, trouble in self._found)
 
     def _rank(self, assessment: Assessment) -> tuple[int, int, float]:
         """Contradicted first, then by evidence, then by the mean probability of "supported", lowest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
@@ -36,15 +36,20 @@ def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complet
     if record != writer.manifest:
         writer.amend(record)
     rates = Revote(record).error_rates(writer.added())
-    revote, tallies = Revote(record, rates), Tallies(record)
+    return revised(writer, Revote(record, rates)).summary(complete=complete, rates=rates.get("support"))
 
-    def voted(result: SampleResult) -> SampleResult:
-        now = revote(result)
+
+def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]) -> Tallies:
+    """Put what `change` makes of each sample in its place, and add up anew."""
+    tallies = Tallies(writer.manifest)
+
+    def changed(result: SampleResult) -> SampleResult:
+        now = change(result)
         tallies.add(now)
         return now
 
-    writer.revise(voted)
-    return tallies.summary(complete=complete, rates=rates.get("support"))
+    writer.revise(changed)
+    return tallies
 
 
 def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iterable[HumanLabel] | None) -> Manifest:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from claimeval.report import forms
+from claimeval.runs.directory import write_lines
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import (
     ArmFlip,
@@ -74,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
         ArmFlip(arm=MARKUP, claim=MARKUP, **said),
     ]
     printing.write(tmp_path, table)
-    with printing.flips_file(tmp_path) as add:
+    with write_lines(tmp_path / "flips.jsonl") as add:
         for flip in flips:
             add(flip)
     return tmp_path

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from claimeval.data.rows import guarded
 from claimeval.metrics.flips import FlipCounts
 from claimeval.metrics.scoring import ends_in_words
-from claimeval.runs.directory import no_follow, write_text
-from claimeval.runs.experiments.results import ArmFlip, ArmResult, ExperimentResult, Selection
+from claimeval.runs.directory import write_text
+from claimeval.runs.experiments.results import ArmResult, ExperimentResult, Selection
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, percent, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.estimates import Cost, Estimate
@@ -27,15 +26,6 @@ def write(folder: Path, table: ExperimentResult) -> None:
     write_text(folder / "experiment.json", json.dumps(table.model_dump(), indent=1) + "\n")
     write_text(folder / "experiment.csv", to_csv(table))
     write_text(folder / "experiment.md", to_markdown(table))
-
-
-@contextlib.contextmanager
-def flips_file(folder: Path) -> Iterator[Callable[[ArmFlip], object]]:
-    """Write `flips.jsonl` into the experiment's folder, a line for each claim that is handed over."""
-    part = folder / "flips.jsonl.part"
-    with open(part, "w", encoding="utf-8", opener=no_follow) as file:
-        yield lambda flip: file.write(flip.model_dump_json() + "\n")
-    part.replace(folder / "flips.jsonl")
 
 
 def to_csv(table: ExperimentResult) -> str:
