@@ -161,27 +161,15 @@ def _prepare_claims(
     source: RejudgeSource, wanted: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
     metrics = _metrics(source, wanted)
-    known = ReusableVerdicts(
-        source.manifest,
-        judges=_named(source, wanted),
-        extractor=specs.parse_judge(wanted.extractor) if wanted.extractor else None,
-        extract_prompt=wanted.extract_prompt,
-        assess_prompt=wanted.assess_prompt,
-        defaults=(EXTRACT_PROMPT, usual_assess_prompt(metrics)),
-    )
-    line_up, on_record = _line_up(source, wanted, known, metrics, keep_verdicts, options)
-    if known.undecided and len(on_record) < len(line_up.judges):
-        raise UsageError(
-            f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
-            "which of them to ask with"
-        )
+    known = ReusableVerdicts(source.manifest, wanted, (EXTRACT_PROMPT, usual_assess_prompt(metrics)))
+    line_up, on_record = _line_up(known, metrics, keep_verdicts, options)
     lacking: dict[Part, int] = {}
     found: Survey | None = None
     if metrics is None or not known.has(metrics.rows) or known.names_claims or len(on_record) < len(line_up.judges):
         found, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, known)
         metrics = choose_metrics(metrics, found)
-    extractor = _extractor(source, wanted, known, line_up, lacking)
-    settings = _settings(source, wanted, known, line_up, on_record)
+    extractor = _extractor(known, line_up, lacking)
+    settings = _settings(known, line_up, on_record)
     plan = ClaimsJob(
         metrics=metrics.rows,
         derived=_derived(metrics, wanted, settings),
@@ -200,7 +188,7 @@ def _prepare_claims(
     check_families(plan, found.generators if found else ())
     return PreparedRejudge(
         plan=plan,
-        manifest=_record(source, plan, known),
+        manifest=_record(known, plan),
         samples=found.samples if found else None,
         results=Results(source, lambda result, saved: known.taken_over(result, plan, saved)),
     )
@@ -220,19 +208,10 @@ def _prepare_ratings(
     steps = {prompt.id: prompt.step for prompt in job.prompts}
     if wanted.assess_prompt and len(steps) > 1:
         raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
-    known = ReusableVerdicts(
-        before,
-        judges=_named(source, wanted),
-        extractor=None,
-        extract_prompt=None,
-        assess_prompt=wanted.assess_prompt,
-        defaults=(EXTRACT_PROMPT, ASSESS_PROMPT),
-        step=job.prompts[0].step if len(steps) == 1 else "assess",
-    )
-    line_up, on_record = _line_up(source, wanted, known, None, keep_verdicts, options)
+    step = job.prompts[0].step if len(steps) == 1 else "assess"
+    known = ReusableVerdicts(before, wanted, (EXTRACT_PROMPT, ASSESS_PROMPT), step)
+    line_up, on_record = _line_up(known, None, keep_verdicts, options)
     asks = len(on_record) < len(line_up.judges)
-    if asks and known.undecided:
-        raise UsageError(f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); name one")
     names = {judge.name for judge in line_up.judges}
 
     def counted(panel: Panel, usual: str) -> Panel:
@@ -254,12 +233,6 @@ def _prepare_ratings(
         samples=sum(1 for _ in source.results()) if asks else None,
         results=Results(source, lambda result, saved: reused(result, job, before_ids, saved)),
     )
-
-
-def _named(source: RejudgeSource, wanted: ClaimsOptions) -> list[str]:
-    """The judges of the run that are named."""
-    own = {judge.name for judge in source.manifest.judges} if source.manifest else set()
-    return [spec for spec in wanted.judges if isinstance(spec, str) and spec in own]
 
 
 def _metrics(source: RejudgeSource, wanted: ClaimsOptions) -> MetricSelection | None:
@@ -295,15 +268,10 @@ def _look_over(
 
 
 def _line_up(
-    source: RejudgeSource,
-    wanted: ClaimsOptions,
-    known: ReusableVerdicts,
-    metrics: MetricSelection | None,
-    keep_verdicts: bool,
-    options: RunOptions,
+    known: ReusableVerdicts, metrics: MetricSelection | None, keep_verdicts: bool, options: RunOptions
 ) -> tuple[PanelSpec, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
-    named = _named(source, wanted)
+    wanted, named = known.wanted, known.named
     others = [spec for spec in wanted.judges if spec not in named]
     fresh = specs.parse_panel(others) if others else PanelSpec((), None, {})
     settings = {**fresh.settings, **wanted.panel_settings}
@@ -341,25 +309,24 @@ def _line_up(
     twice = {judge.name for judge in own} & {judge.name for judge in fresh.judges}
     if twice:
         raise UsageError(f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file")
+    if known.undecided and len(on_record) < len(judges):
+        raise UsageError(
+            f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
+            "which of them to ask with"
+        )
     return fresh._replace(judges=judges), frozenset(on_record)
 
 
-def _extractor(
-    source: RejudgeSource,
-    wanted: ClaimsOptions,
-    known: ReusableVerdicts,
-    line_up: PanelSpec,
-    lacking: Mapping[Part, int],
-) -> Judge | None:
+def _extractor(known: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Part, int]) -> Judge | None:
     """Who takes claims where there are none; None where every part has its claims already."""
     if known.claims_hold and not lacking:
         return None
     spec = known.extractor or line_up.extractor
     if spec:
         return specs.parse_judge(spec)
-    if source.manifest is None:
+    if known.record is None:
         return line_up.judges[0]
-    before = source.manifest.extractor
+    before = known.record.extractor
     assert before is not None, "a run of claims has an extractor"
     try:
         if before.provider != RECORDED:
@@ -371,22 +338,16 @@ def _extractor(
     raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
 
 
-def _settings(
-    source: RejudgeSource,
-    wanted: ClaimsOptions,
-    known: ReusableVerdicts,
-    line_up: PanelSpec,
-    on_record: frozenset[str],
-) -> Panel:
+def _settings(known: ReusableVerdicts, line_up: PanelSpec, on_record: frozenset[str]) -> Panel:
     """The panel's settings: what is wanted, before a panel file's, before the run's own where its judges stay."""
-    before = source.manifest.panel if source.manifest else Panel()
+    wanted, before = known.wanted, known.record.panel if known.record else Panel()
     names = {judge.name for judge in line_up.judges}
     scale = known.assess_prompt.scale
     assert scale is not None, "an assess prompt has a scale; loading checks it"
     base: dict[str, Any] = {"replicates": before.replicates} if names & on_record else {}
     if before.per_document:
         base["per_document"] = True
-    if source.manifest and not wanted.judges:
+    if known.record and not wanted.judges:
         base = before.model_dump(exclude={"scale"}, exclude_defaults=True)
     if names & on_record and not (names - on_record and _has_words_of(scale, before.scale)):
         scale = before.scale
@@ -400,9 +361,9 @@ def _has_words_of(scale: Scale, before: Scale) -> bool:
     return scale.ordered or before.ordered or set(before.words) <= set(scale.words)
 
 
-def _record(source: RejudgeSource, plan: ClaimsJob, known: ReusableVerdicts) -> Manifest:
+def _record(known: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
     """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
-    before = source.manifest
+    before = known.record
     taker = before.extractor if before and before.extractor and known.claims_hold else plan.extractor
     notes = (*notes_of(plan, taker), *_extractor_notes(plan, taker))
     record = plan.manifest.model_copy(update={"notes": notes, "extractor": taker})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob
+from claimeval.evaluation.claims import ONE_TEXT, ClaimsJob, ClaimsOptions
 from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.rate import RateJob
@@ -14,6 +14,7 @@ from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt, PromptRecord
 from claimeval.metrics.rows import Metric
+from claimeval.providers import specs
 from claimeval.types.records import (
     ABSTAINED,
     Assessment,
@@ -44,78 +45,70 @@ class ReusableVerdicts:
     """Which claims and verdicts of a run hold under another extractor, other prompts and other judges."""
 
     def __init__(
-        self,
-        record: Manifest | None,
-        *,
-        judges: Sequence[str],
-        extractor: Judge | None,
-        extract_prompt: str | None,
-        assess_prompt: str | None,
-        defaults: tuple[str, str],
-        step: str = "assess",
+        self, record: Manifest | None, wanted: ClaimsOptions, defaults: tuple[str, str], step: str = "assess"
     ) -> None:
-        """`judges` are those of the run that are named, all of them if none is.
+        """`defaults` are prompts for runs without, `step` is that of the prompt by which the judges are asked.
 
-        `extractor` and prompts are None where they shall be the run's; `defaults` are prompts for runs without; `step`
-        is that of the prompt by which the judges are asked.
+        What is not wanted otherwise shall be as in the run.
         """
+        self.record, self.wanted = record, wanted
         self._step = step
-        self._record = record
-        self.extractor = extractor
+        self.extractor = specs.parse_judge(wanted.extractor) if wanted.extractor else None
         self.own = {judge.name: judge for judge in record.judges} if record else {}
+        self.named = [spec for spec in wanted.judges if isinstance(spec, str) and spec in self.own]
+        """The judges of the run that are named."""
         self._ids = {judge.name: judge.id for judge in record.asked} if record else {}
         self._prompts = {p.id: p for p in record.prompts} if record else {}
         on_record = [p for p in self._prompts.values() if p.step == "extract"]
-        self.extract_prompt = _prompt("extract", extract_prompt, on_record, defaults[0])
-        asked = self.support_prompts(*(judges or self.own))
-        self.assess_prompt = _prompt(step, assess_prompt, asked, defaults[1])
-        self.undecided = () if assess_prompt or len(asked) < 2 else tuple(p.name for p in asked)
+        self.extract_prompt = _prompt("extract", wanted.extract_prompt, on_record, defaults[0])
+        asked = self.support_prompts(*(self.named or self.own))
+        self.assess_prompt = _prompt(step, wanted.assess_prompt, asked, defaults[1])
+        self.undecided = () if wanted.assess_prompt or len(asked) < 2 else tuple(p.name for p in asked)
         """The prompts among which nothing decides, if a judge must be asked."""
-        self._names_prompt = assess_prompt is not None
-        self._settings = extractor.id if extractor else None
-        self._extract_prompt = self.extract_prompt.id if extract_prompt else None
+        self._settings = self.extractor.id if self.extractor else None
+        self._extract_prompt = self.extract_prompt.id if wanted.extract_prompt else None
         self.names_claims = bool(self._settings or self._extract_prompt)
         """Whether it is said who takes the claims, or how."""
         self.claims_hold = (
             record is not None
             and record.extractor is not None
             and self._settings in (None, record.extractor.id)
-            and (not extract_prompt or any(p.id == self.extract_prompt.id for p in on_record))
+            and (not wanted.extract_prompt or any(p.id == self.extract_prompt.id for p in on_record))
         )
 
     @property
     def extractor_on_record(self) -> Judge:
         """Who took the claims that are taken over."""
-        assert self._record is not None, "claims are taken over from a run"
-        assert self._record.extractor is not None, "claims have an extractor"
-        return self._record.extractor
+        assert self.record is not None, "claims are taken over from a run"
+        assert self.record.extractor is not None, "claims have an extractor"
+        return self.record.extractor
 
     def support_prompts(self, *judges: str) -> list[PromptRecord]:
         """The prompts by which these judges of the run said whether a text supports a claim."""
-        asked_with = self._record.asked_with if self._record else {}
+        asked_with = self.record.asked_with if self.record else {}
         ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
         return [p for p in self._prompts.values() if p.id in ids and p.step == self._step]
 
     def same_prompt(self, judge: str) -> bool:
         """Whether a judge of the run was asked with no other prompt than the one that is wanted."""
-        if not self._names_prompt:
-            return self._record is not None
+        if self.wanted.assess_prompt is None:
+            return self.record is not None
         return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
 
     def has(self, metrics: Sequence[Metric]) -> bool:
         """Whether the run assessed all that these metrics need."""
-        before = {(m.claims_of, m.against) for m in self._record.rows} if self._record else set()
+        before = {(m.claims_of, m.against) for m in self.record.rows} if self.record else set()
         return all((metric.claims_of, metric.against) in before for metric in metrics)
 
     def asked_as(self, settings: Mapping[str, Any]) -> bool:
         """Whether judges asked so would be asked nothing new."""
-        if self._record is None:
+        if self.record is None:
             return False
-        return self.shown_as(settings) and settings.get("replicates", 1) <= self._record.panel.replicates
+        return self.shown_as(settings) and settings.get("replicates", 1) <= self.record.panel.replicates
 
     def shown_as(self, settings: Mapping[str, Any]) -> bool:
         """Whether the run showed its judges the documents in all the ways in which they are to be shown."""
-        before = self._record.panel if self._record else Panel()
+        before = self.record.panel if self.record else Panel()
         per_document: bool = settings.get("per_document", before.per_document)
         shuffle_contexts: int = settings.get("shuffle_contexts", 0)
         return per_document == before.per_document and shuffle_contexts <= before.shuffle_contexts
@@ -172,9 +165,9 @@ class ReusableVerdicts:
 
     def _shown_the_same(self, against: Part, plan: ClaimsJob) -> bool:
         """Whether the run showed its judges the documents of a part in the way in which they are to be shown."""
-        if self._record is None:
+        if self.record is None:
             return False
-        return against in ONE_TEXT or plan.panel.per_document == self._record.panel.per_document
+        return against in ONE_TEXT or plan.panel.per_document == self.record.panel.per_document
 
 
 def reused(
