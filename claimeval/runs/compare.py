@@ -6,7 +6,7 @@ import heapq
 import itertools
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -40,7 +40,7 @@ from claimeval.statistics import holm, mcnemar_exact, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Record, SampleResult
+from claimeval.types.records import Record, SampleResult, Score
 
 SHOWN = 20
 """Flipped claims that are kept."""
@@ -149,31 +149,70 @@ def compare(
     return Compared(facts, other.facts, paired)
 
 
+class PairedValues:
+    """The values of metrics in two runs, sample by sample."""
+
+    def __init__(self, source: str, metrics: Iterable[str], cluster: str | None) -> None:
+        self._source, self._cluster = source, cluster
+        self.ids: list[str] = []
+        self.clusters = array("q")
+        self.values: dict[str, Pairs] = {name: [] for name in metrics}
+
+    def add(self, a: SampleResult, b: Mapping[str, Score]) -> None:
+        """Add a sample of the first run, with its scores in the second."""
+        self.ids.append(a.sample.id)
+        self.clusters.append(cluster_of(a.sample, self._cluster))
+        for name, values in self.values.items():
+            values.append((a.scores[name].value, b[name].value))
+
+    def compared(self, chosen: Sequence[int] | None = None) -> list[MetricComparison]:
+        """Return a comparison for each metric over all samples, or over those at some places."""
+        places = range(len(self.ids)) if chosen is None else chosen
+        ids, clusters = [self.ids[i] for i in places], [self.clusters[i] for i in places]
+        return [self._metric(name, ids, [values[i] for i in places], clusters) for name, values in self.values.items()]
+
+    def _metric(self, name: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int]) -> MetricComparison:
+        both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
+        paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
+        moved = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
+        return MetricComparison(
+            metric=name,
+            source=self._source,
+            n=len(both),
+            clusters=paired.clusters,
+            a=sum(x for x, _, _ in both) / len(both) if both else None,
+            b=sum(y for _, y, _ in both) / len(both) if both else None,
+            difference=Estimate.of(paired),
+            p=paired.p,
+            higher=sum(y > x for x, y, _ in both),
+            lower=sum(y < x for x, y, _ in both),
+            dropped=paired.dropped,
+            moved=tuple(Moved(sample=sample, before=x, after=y) for _, sample, x, y in moved),
+        )
+
+
 class Comparing:
     """Takes the shared samples of two runs one by one."""
 
     def __init__(self, a: Manifest, b: Manifest, cluster: str | None, by: str | None = None) -> None:
         self._a, self._b, self._cluster, self._by = a, b, cluster, by
-        self._slices: list[str] = []
-        self._clusters = array("q")
+        self._slices: dict[str, list[int]] = {}
         self.metrics = shared_metrics(a, b)
         derived = (name for name in a.derived if name in b.derived)
         names = (*(metric.name for metric in self.metrics), *derived, *shared_others(a, b))
-        self._ids: list[str] = []
-        self._values: dict[str, Pairs] = {name: [] for name in names}
+        self._paired = PairedValues(_source(a), names, cluster)
         self._discordant: Counter[tuple[str, bool]] = Counter()
         self._other_texts = self._other_claims = 0
-        self._tally = flip_tally(a, b)
+        graded = a.panel.scale.ordered and a.panel.scale == b.panel.scale
+        self._tally = FlipTally({(metric.claims_of, metric.against) for metric in self.metrics}, graded=graded)
         self._flips: list[Flip] = []
 
     def add(self, pair: SamplePair) -> list[Flip]:
         """Count one sample in and return its flipped claims."""
-        self._ids.append(pair.a.sample.id)
-        self._clusters.append(cluster_of(pair.a.sample, self._cluster))
         if self._by:
-            self._slices.append(value_of(pair.a.sample, self._by) or "")
-        for name, values in self._values.items():
-            values.append((pair.a[name].value, pair.b[name].value))
+            value = value_of(pair.a.sample, self._by) or ""
+            self._slices.setdefault(value, []).append(len(self._paired.ids))
+        self._paired.add(pair.a, pair.b.scores)
         self._other_texts += _texts(pair.a) != _texts(pair.b)
         self._other_claims += _claims(pair.a) != _claims(pair.b)
         found = self._tally.add(pair.a, pair.b)
@@ -192,18 +231,17 @@ class Comparing:
         Raises:
             UsageError: The runs share no sample.
         """
-        shared = len(self._clusters)
+        shared = len(self._paired.ids)
         if not shared:
             raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
-        source = _source(self._a)
         of_claims = {metric.name for metric in self.metrics}
         metrics = [
-            pair_up(name, source, self._ids, values, self._clusters).model_copy(
-                update={"supported_in_one_only": self._in_one_only(name) if name in of_claims else None}
-            )
-            for name, values in self._values.items()
+            metric.model_copy(update={"supported_in_one_only": self._in_one_only(metric.metric)})
+            if metric.metric in of_claims
+            else metric
+            for metric in self._paired.compared()
         ]
-        names = joint_names([(metric.source, metric.metric) for metric in attached.metrics], self._values)
+        names = joint_names([(metric.source, metric.metric) for metric in attached.metrics], self._paired.values)
         metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached.metrics]
         if not metrics:
             told = [", ".join(manifest.names) for manifest in (self._a, self._b)]
@@ -212,7 +250,7 @@ class Comparing:
             a=a.name,
             b=b.name,
             shared=shared,
-            clusters=len(set(self._clusters)),
+            clusters=len(set(self._paired.clusters)),
             cluster=self._cluster,
             only_a=a.summary.samples - shared,
             only_b=b.summary.samples - shared,
@@ -221,29 +259,16 @@ class Comparing:
             settings=(*changed_settings(self._a, self._b), *attached.settings),
             abstained=tuple(self._abstained(a, b)),
             metrics=tuple(adjusted(metrics)),
-            by=self._by_value(source),
+            by=self._by_value(),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
         )
 
-    def _by_value(self, source: str) -> dict[str, tuple[MetricComparison, ...]]:
-        places: dict[str, list[int]] = {}
-        for place, value in enumerate(self._slices):
-            places.setdefault(value, []).append(place)
-
-        def compared_at(name: str, values: Pairs, chosen: Sequence[int]) -> MetricComparison:
-            ids, clusters = [self._ids[i] for i in chosen], [self._clusters[i] for i in chosen]
-            return pair_up(name, source, ids, [values[i] for i in chosen], clusters)
-
-        compared = [
-            (value, compared_at(name, values, chosen))
-            for value, chosen in sorted(places.items(), key=lambda item: -len(item[1]))
-            for name, values in self._values.items()
-        ]
-        found: dict[str, tuple[MetricComparison, ...]] = {}
-        for (value, _), metric in zip(compared, adjusted([metric for _, metric in compared]), strict=True):
-            found[value] = (*found.get(value, ()), metric)
-        return found
+    def _by_value(self) -> dict[str, tuple[MetricComparison, ...]]:
+        slices = sorted(self._slices.items(), key=lambda item: -len(item[1]))
+        compared = {value: self._paired.compared(places) for value, places in slices}
+        tested = iter(adjusted([metric for metrics in compared.values() for metric in metrics]))
+        return {value: tuple(itertools.islice(tested, len(metrics))) for value, metrics in compared.items()}
 
     def _in_one_only(self, metric: str) -> DiscordantCounts:
         a, b = self._discordant[metric, True], self._discordant[metric, False]
@@ -251,7 +276,7 @@ class Comparing:
 
     def _abstained(self, a: Overview, b: Overview) -> Iterator[str]:
         for name, facts in (("A", a), ("B", b)):
-            shared = {metric: found for metric, found in facts.summary.metrics.items() if metric in self._values}
+            shared = {metric: found for metric, found in facts.summary.metrics.items() if metric in self._paired.values}
             if said := open_to_doubt(shared):
                 yield f"{name}: {said}. The difference says little."
 
@@ -270,50 +295,6 @@ def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
 def shared_others(a: Manifest, b: Manifest) -> tuple[str, ...]:
     """The metrics that are not over claims and that two runs of one job share."""
     return tuple(name for name in a.others if name in b.others and a.job == b.job)
-
-
-def flip_tally(a: Manifest, b: Manifest) -> FlipTally:
-    """Counts flips between two runs, over the claims and evidence that metrics of both score."""
-    graded = a.panel.scale.ordered and a.panel.scale == b.panel.scale
-    return FlipTally({(metric.claims_of, metric.against) for metric in shared_metrics(a, b)}, graded=graded)
-
-
-def pair_up(name: str, source: str, samples: Sequence[str], values: Pairs, clusters: Sequence[int]) -> MetricComparison:
-    """Compare one metric from its values in both runs, sample by sample.
-
-    Args:
-        name: The name of the metric.
-        source: Whose scores they are.
-        samples: The ids of the samples.
-        values: Their values in both runs.
-        clusters: What each sample belongs to.
-    """
-    both = [(x, y) for x, y in values if x is not None and y is not None]
-    paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
-    moved = heapq.nlargest(
-        MOVED,
-        (
-            (abs(y - x), sample, x, y)
-            for sample, (x, y) in zip(samples, values, strict=True)
-            if x is not None
-            if y is not None
-            if x != y
-        ),
-    )
-    return MetricComparison(
-        metric=name,
-        source=source,
-        n=len(both),
-        clusters=paired.clusters,
-        a=sum(x for x, _ in both) / len(both) if both else None,
-        b=sum(y for _, y in both) / len(both) if both else None,
-        difference=Estimate.of(paired),
-        p=paired.p,
-        higher=sum(y > x for x, y in both),
-        lower=sum(y < x for x, y in both),
-        dropped=paired.dropped,
-        moved=tuple(Moved(sample=sample, before=x, after=y) for _, sample, x, y in moved),
-    )
 
 
 def adjusted(compared: Sequence[M]) -> list[M]:
@@ -340,12 +321,11 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         before, after = load_manifest(inside), load_manifest(theirs[job])
         settings += [f"{job}, {line}" for line in changed_settings(before, after)]
         rows = {result.sample.id: result.scores for result in read_results(theirs[job])}
-        pairs = [(result, rows[result.sample.id]) for result in read_results(inside) if result.sample.id in rows]
-        ids = [result.sample.id for result, _ in pairs]
-        clusters = [cluster_of(result.sample, cluster or before.cluster) for result, _ in pairs]
-        for name in shared_others(before, after) if pairs else ():
-            values = [(result[name].value, other[name].value) for result, other in pairs]
-            metrics.append(pair_up(name, job, ids, values, clusters))
+        paired = PairedValues(job, shared_others(before, after), cluster or before.cluster)
+        for result in read_results(inside):
+            if result.sample.id in rows:
+                paired.add(result, rows[result.sample.id])
+        metrics += paired.compared() if paired.ids else ()
     return Attached(tuple(metrics), tuple(settings))
 
 
