@@ -9,7 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+import yaml
+
 import claimeval as ce
+from claimeval.judging.panel import Panel
+from claimeval.providers.specs import SETTINGS
+from claimeval.types.requests import Judge
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = ROOT / "docs" / "decisions"
@@ -69,3 +75,21 @@ def test_the_navigation_of_the_site_has_every_page_once() -> None:
 def test_the_reference_has_every_public_name_once() -> None:
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^::: claimeval\.(\w+)$", page, re.M)) == sorted(ce.__all__)
+
+
+@pytest.mark.parametrize(
+    ("table", "settings"),
+    [("judge", set(Judge.model_fields) - {"learned"}), ("panel", {"judges", "extractor", *SETTINGS})],
+)
+def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(table: str, settings: set[str]) -> None:
+    page = (ROOT / "docs" / "judge-files.md").read_text(encoding="utf-8")
+    rows = page.partition(f"<!-- {table} -->")[2].partition("\n\n")[0].splitlines()[3:]
+    cells = [[cell.strip().strip("`") for cell in row.split("|")[1:3]] for row in rows]
+    assert sorted(name for name, _ in cells) == sorted(settings)
+    fields = Judge.model_fields if table == "judge" else Panel.model_fields
+    stated = {name: yaml.safe_load(default) for name, default in cells if name in fields}
+    assert {name: stated[name] for name, value in stated.items() if isinstance(value, bool | int)} == {
+        name: field.default
+        for name, field in fields.items()
+        if name in settings and isinstance(field.default, bool | int)
+    } | ({"temperature": 0} if table == "judge" else {})

@@ -139,7 +139,7 @@ def _forms(name: str) -> tuple[str, ...]:
     return without_address.partition(":")[2] or without_address, without_address, name
 
 
-SETTINGS = frozenset(Panel.model_fields) - {"labels", "grades"}
+SETTINGS = frozenset(Panel.model_fields) - {"scale"}
 """The settings of a panel that users may give."""
 _YAML = (".yaml", ".yml")
 
