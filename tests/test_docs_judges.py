@@ -209,6 +209,13 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return parse_judge(str(file))
 
 
+def test_the_page_on_judge_files_has_every_setting() -> None:
+    page = PAGE.with_name("judge-files.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page.partition("## A judge file")[2], re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(listed) == sorted(set(Judge.model_fields) - {"learned"})
+
+
 def test_every_host_of_the_page_is_tried() -> None:
     assert list(RECIPES) == list(HOSTS)
     rows = re.findall(r"^\| \[([^\]]+)\]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

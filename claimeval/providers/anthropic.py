@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from claimeval.providers import Keep, Provider, check_settings
-from claimeval.providers.batches import CHUNK, MAX_LINE_BYTES, Batches, BatchStatus, FileLimits, Phase
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
+from claimeval.providers.batches import CHUNK, MAX_LINE_BYTES, Batches, BatchStatus, FileLimits, Phase, read_record
+from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for, header_names
 from claimeval.providers.keys import Secrets
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
@@ -174,11 +174,13 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretS
 
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
-    lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
-    foreign = [] if PROVIDER.owns(judge.endpoint) else [line.partition(":")[0].strip() for line in lines if ":" in line]
-    headers: dict[str, Any] = {**dict.fromkeys(foreign, Omit()), **key.headers}
+    headers: dict[str, Any] = {}
     if not PROVIDER.owns(judge.endpoint):
-        headers.setdefault("x-api-key", key.get_secret_value())  # which the SDK has put elsewhere since version 2
+        ours = {"authorization": f"Bearer {key.get_secret_value()}", "x-api-key": key.get_secret_value()}
+        headers = {name: ours.get(name.lower(), Omit()) for name in header_names("ANTHROPIC_CUSTOM_HEADERS")}
+        if "x-api-key" not in map(str.lower, headers):
+            headers["x-api-key"] = ours["x-api-key"]  # which the SDK leaves out, and other servers read
+    headers |= key.headers
     async with client(judge.endpoint, key) as http:
         yield (
             AsyncAnthropic(
@@ -354,14 +356,7 @@ class AnthropicBatches:
                 reply = await self._sdk.post(
                     path, cast_to=httpx2.Response, content=content, options={"headers": headers}
                 )
-        try:
-            record = reply.json()
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or not ("id" in record or "data" in record):
-            answer = reply.content[:120]
-            raise CallError("provider_error", f"the server's answer is no record: {answer!r}", possibly_paid=True)
-        return record
+        return read_record(reply.content)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -5,15 +5,16 @@ The providers' names for statuses and fields are in their files; here are the wo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from claimeval.providers import provider, rows
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import Judge, Request
+from claimeval.types.requests import CallError, Judge, Request
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -105,6 +106,17 @@ class Batches:
     limits: FileLimits
     share: float = 1.0
     """What a token costs in a batch at the provider's own endpoint, as a share of its price."""
+
+
+def read_record(content: bytes) -> dict[str, Any]:
+    """Return the record in a body with status 200, of a file, of a batch or of a page of them; CallError for none."""
+    try:
+        record = json.loads(content)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or not ("id" in record or "data" in record):
+        raise CallError("provider_error", f"the server's answer is no record: {content[:120]!r}", possibly_paid=True)
+    return record
 
 
 def supports_batches(model: str) -> bool:

@@ -254,6 +254,12 @@ READ_TIMEOUT = 600.0
 """Seconds between two bytes. The deadline for a whole attempt is the executor's, by the wall clock."""
 
 
+def header_names(variable: str) -> list[str]:
+    """Return the names of the headers that an SDK takes from an environment variable, a header a line."""
+    lines = os.environ.get(variable, "").split("\n")
+    return [line.partition(":")[0].strip() for line in lines if ":" in line]
+
+
 def check_endpoint(url: str, judge: str) -> str:
     """Return the base URL without a trailing slash.
 

@@ -23,6 +23,8 @@ SHORTEST = 6
 _WIRE_LOGS = (
     *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
     "httpx2",
+    "openai._base_client",
+    "anthropic._base_client",
 )
 """The loggers that repeat, at level DEBUG, the responses of servers."""
 

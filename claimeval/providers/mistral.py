@@ -17,12 +17,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from claimeval.providers import Keep, Provider, check_settings
-from claimeval.providers.batches import CHAT, CHUNK, NAME, WINDOW_HOURS, Batches, BatchStatus, FileLimits, Phase
+from claimeval.providers.batches import (
+    CHAT,
+    CHUNK,
+    NAME,
+    WINDOW_HOURS,
+    Batches,
+    BatchStatus,
+    FileLimits,
+    Phase,
+    read_record,
+)
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
 from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import CallError, Completion, Judge, Request
+from claimeval.types.requests import Completion, Judge, Request
 
 if TYPE_CHECKING:
     from mistralai.client import Mistral
@@ -249,15 +259,7 @@ class MistralBatches:
                 return (await call).model_dump(mode="json", warnings=False)
             except ResponseValidationError as error:
                 content = error.body
-        try:
-            record = json.loads(content)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or not ("id" in record or "data" in record):
-            raise CallError(
-                "provider_error", f"the server's answer is no record: {content[:120]!r}", possibly_paid=True
-            )
-        return record
+        return read_record(content.encode())
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

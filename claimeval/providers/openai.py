@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from claimeval.providers import Keep, Provider, check_settings, provider
-from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
+from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase, read_record
+from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for, header_names
 from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import CallError, Completion, Judge, Request
+from claimeval.types.requests import Completion, Judge, Request
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -92,7 +92,8 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(provider(judge.model).api_key(judge), judge.headers, judge.query)
     own = judge.provider == PROVIDER.name and PROVIDER.owns(judge.endpoint)
-    headers: dict[str, Any] = {} if own else dict.fromkeys(_environment_headers(), Omit())
+    named = ["OpenAI-Organization", "OpenAI-Project", *header_names("OPENAI_CUSTOM_HEADERS")]
+    headers: dict[str, Any] = {} if own else dict.fromkeys(named, Omit())
     headers |= {name: f"Bearer {key.get_secret_value()}" for name in headers if name.lower() == "authorization"}
     headers |= key.headers
     if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
@@ -110,12 +111,6 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
             ),
             key,
         )
-
-
-def _environment_headers() -> list[str]:
-    """Return the names of the headers that the SDK takes from the environment."""
-    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-    return ["OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines if ":" in line)]
 
 
 @asynccontextmanager
@@ -187,7 +182,7 @@ class OpenAIBatches:
         """Upload a file of request lines and return its id."""
         with file.open("rb") as content, self._explained():
             reply = await self._sdk.files.with_raw_response.create(file=(f"{name}.jsonl", content), purpose="batch")
-        return str(_read(reply.content)["id"])
+        return str(read_record(reply.content)["id"])
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
         """Start a batch that is answered within 24 hours."""
@@ -195,7 +190,7 @@ class OpenAIBatches:
             reply = await self._sdk.batches.with_raw_response.create(
                 input_file_id=file_id, endpoint=CHAT, completion_window="24h", metadata={NAME: name}
             )
-        return self._status(_read(reply.content))
+        return self._status(read_record(reply.content))
 
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
         """List the batches of this name; the list is read page by page down to the time `since`."""
@@ -204,7 +199,7 @@ class OpenAIBatches:
         while True:
             with self._explained():
                 reply = await self._sdk.batches.with_raw_response.list(limit=PAGE, **after)
-            page = _read(reply.content)
+            page = read_record(reply.content)
             batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
             matches += [status for batch in batches if (status := self._status(batch)).name == name]
             if not batches or not page.get("has_more") or batches[-1].get("created_at", 0) < since:
@@ -215,7 +210,7 @@ class OpenAIBatches:
         """Return the status of a batch."""
         with self._explained():
             reply = await self._sdk.batches.with_raw_response.retrieve(batch_id)
-        return self._status(_read(reply.content))
+        return self._status(read_record(reply.content))
 
     async def fetch(self, file_id: str, into: Path) -> None:
         """Download a file of results; `into` holds the whole file or nothing."""
@@ -270,17 +265,6 @@ class OpenAIBatches:
 def _problem(problem: Mapping[str, Any]) -> str:
     line = f" (line {problem['line']})" if problem.get("line") else ""
     return f"{problem.get('code') or 'error'}: {problem.get('message')}{line}"
-
-
-def _read(content: bytes) -> dict[str, Any]:
-    """Return the record in a body with status 200."""
-    try:
-        record = json.loads(content)
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or not ("id" in record or "data" in record):
-        raise CallError("provider_error", f"the server's answer is no record: {content[:120]!r}", possibly_paid=True)
-    return record
 
 
 PROVIDER = Provider(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,27 @@ def test_the_sdk_sends_key_version_headers_and_query(monkeypatch: pytest.MonkeyP
     sent = server.headers[0]
     assert (sent["x-api-key"], sent["x-tenant"]) == (CANARY, "tenant-of-mine")
     assert "x-house" not in sent  # the server is not Anthropic's
+
+
+def test_headers_of_the_environment_are_anthropics_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer house\nX-Api-Key: house")
+    with anthropic_server(lambda body: message(text("{}"))) as server:
+        ask(judge(server))
+    sent = server.headers[0]
+    assert (sent["authorization"], sent["x-api-key"]) == (f"Bearer {CANARY}", CANARY)
+
+
+def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    with pytest.raises(UsageError, match=r"pip install 'claimeval\[anthropic\]'"):
+        run([judge()], tmp_path)
+
+
+def test_what_a_server_echoes_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    refused(401, "authentication_error", "no", x_echo=f"Bearer {CANARY}")
+    assert "[key]" in caplog.text
+    assert CANARY not in caplog.text
 
 
 def test_a_temperature_is_sent_under_the_version_that_still_takes_it() -> None:
