@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -223,6 +224,11 @@ def test_it(claimeval):
     pytester.mkdir("judges").joinpath("words.yaml").write_text("model: local:lexical")
     session(pytester, tests).assert_outcomes(passed=1)
     assert of_session(pytester).manifest.judges[0].name == "words"
+
+
+def test_the_plugin_is_an_entry_point() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"claimeval": PLUGIN}
 
 
 def test_the_options_are_in_the_help(pytester: pytest.Pytester) -> None:
