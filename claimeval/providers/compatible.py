@@ -47,7 +47,7 @@ GEMINI = Provider(
     example="gemini:gemini-2.5-flash",
     endpoint="https://generativelanguage.googleapis.com/v1beta/openai",
     key_variable="GEMINI_API_KEY",
-    refuses=frozenset({"seed", "top_logprobs"}),
+    refuses=frozenset({"seed"}),  # "Unknown name "seed": Cannot find field", as users report
     reasons=lambda model: _THINKING_GEMINI.search(model) is not None,
 )
 OLLAMA = Provider(

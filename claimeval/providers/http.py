@@ -80,6 +80,8 @@ _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
 """Said by something between us and the model, which may have answered, and charged, all the same."""
 _UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument|UnsupportedParams")
 """How Mistral (422), OpenAI and LiteLLM (400) refuse a field of the body; none gives the error a code of its own."""
+_RETRY_DELAY = re.compile(r'"retryDelay": *"(\d+(?:\.\d+)?)s"')
+"""Where Gemini says in a body how long to wait, having no header for it."""
 _RATE_LIMITS = (
     ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute", "anthropic-ratelimit-requests-limit"),
     ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute", "anthropic-ratelimit-requests-remaining"),
@@ -129,11 +131,14 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
         return CallError("provider_error", f"{message} (the prompt is too long)", status=status, retryable=False)
     if status in _RETRYABLE_STATUS or status >= 500:
         capacity = "capacity" in reason.lower()
+        wait = retry_after(headers)
+        if wait is None and (delay := _RETRY_DELAY.search(body)):
+            wait = min(float(delay[1]), MAX_RETRY_AFTER)
         return CallError(
             "provider_error",
             message,
             status=status,
-            retry_after=retry_after(headers),
+            retry_after=wait,
             rate_limited=status == 429 and not capacity,
             possibly_paid=status in _GATEWAY_STATUS,
             rate_limits=limits,

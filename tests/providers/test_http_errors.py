@@ -137,6 +137,13 @@ def test_a_prompt_that_is_too_long_may_tell_the_window(words: str, window: int |
     assert told(400, {"message": words}).context_tokens == window
 
 
+def test_gemini_says_in_the_body_how_long_to_wait() -> None:
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36.5s"}
+    body = json.dumps([{"error": {"code": 429, "message": "You exceeded your current quota.", "details": [info]}}])
+    assert error(429, body=body).retry_after == 36.5
+    assert error(429, {"retry-after": "2"}, body).retry_after == 2
+
+
 def test_a_request_that_never_fits_is_not_asked_again() -> None:
     assert not error(429, code="rate_limit_exceeded", message="Request too large for gpt on tokens per min").retryable
 
