@@ -1,4 +1,4 @@
-"""Panels of recorded judges against people: every vote beside its members. Tables for `docs/panels.md`.
+"""Panels of recorded judges against people: every vote beside its members. Tables for `docs/evidence/panels.md`.
 
     python -m benchmarks.recorded_panels [--data ../shared/data]
 
