@@ -37,7 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from claimeval.statistics import (
+    NO_INTERVAL,
     IntervalEstimate,
+    Resampling,
     cohen_kappa,
     difference_interval,
     krippendorff_alpha,
@@ -88,19 +90,27 @@ def chances(rng: np.random.Generator, answers: int, prevalence: float) -> Floats
 def macro(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
-    return Trial(mean_interval((right / claims).tolist(), resamples=resamples, seed=seed), prevalence)
+    return Trial(
+        mean_interval((right / claims).tolist(), resampling=Resampling(resamples=resamples, seed=seed)), prevalence
+    )
 
 
 def micro(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
     claims = 1 + rng.poisson(CLAIMS - 1, answers)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
-    return Trial(ratio_interval(right.tolist(), claims.tolist(), resamples=resamples, seed=seed), prevalence)
+    return Trial(
+        ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)),
+        prevalence,
+    )
 
 
 def uneven(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
     claims = rng.geometric(1 / CLAIMS, answers) * np.where(rng.random(answers) < 0.05, 5, 1)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
-    return Trial(ratio_interval(right.tolist(), claims.tolist(), resamples=resamples, seed=seed), prevalence)
+    return Trial(
+        ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)),
+        prevalence,
+    )
 
 
 def as_independent(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
@@ -116,7 +126,9 @@ def difference(rng: np.random.Generator, answers: int, prevalence: float, resamp
     anew = rng.random(answers) < 0.3
     second = np.where(anew, rng.binomial(claims, chances(rng, answers, prevalence - LOWER_BY)), first)
     differences = ((first - second) / claims).tolist()
-    return Trial(difference_interval(differences, resamples=resamples, seed=seed), 0.3 * LOWER_BY)
+    return Trial(
+        difference_interval(differences, resampling=Resampling(resamples=resamples, seed=seed)), 0.3 * LOWER_BY
+    )
 
 
 def means(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> dict[str, Trial]:
@@ -140,8 +152,8 @@ def corrections(
     chosen = {int(item) for item in rng.choice(len(answer), labels, replace=False)}
     human = [bool(truth) if item in chosen else None for item, truth in enumerate(right)]
     keys = answer.tolist()
-    powered = prediction_powered(says.astype(float).tolist(), human, clusters=keys, resamples=0)
-    by_rates = rogan_gladen(says.tolist(), human, clusters=keys, resamples=0).corrected
+    powered = prediction_powered(says.astype(float).tolist(), human, clusters=keys, resampling=NO_INTERVAL)
+    by_rates = rogan_gladen(says.tolist(), human, clusters=keys, resampling=NO_INTERVAL).corrected
     estimates = {"PPI++": powered.corrected, "people only": powered.human, "Rogan-Gladen": by_rates}
     return {what: Trial(estimate, prevalence) for what, estimate in estimates.items()}
 
@@ -155,7 +167,11 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
         for seed in range(sets):
             right = rng.random(len(keys)) < rng.beta(share, 1 - share, questions)[keys]
             for place, clusters in enumerate((keys, None)):
-                found = mean_interval(right.astype(float).tolist(), clusters=clusters, resamples=resamples, seed=seed)
+                found = mean_interval(
+                    right.astype(float).tolist(),
+                    clusters=clusters,
+                    resampling=Resampling(resamples=resamples, seed=seed),
+                )
                 covered[place] += holds(found, share)
         cells.append([f"{100 * n / sets:.1f}" for n in covered])
     covered, found_one = np.zeros(2), np.zeros(2)
@@ -164,7 +180,11 @@ def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples:
         first = rng.uniform(0.3, 0.7, len(keys))
         for place, clusters in enumerate((keys, None)):
             pair = paired_difference(
-                (first + effect).tolist(), first.tolist(), clusters=clusters, resamples=resamples, flips=1000, seed=seed
+                (first + effect).tolist(),
+                first.tolist(),
+                clusters=clusters,
+                resampling=Resampling(resamples=resamples, seed=seed),
+                flips=1000,
             )
             assert pair.low is not None and pair.high is not None and pair.p is not None  # noqa: PT018
             covered[place] += pair.low <= 0 <= pair.high
@@ -204,9 +224,14 @@ def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
     for name, (draw, truth) in SHAPES.items():
         cells = []
         for size in (2, 3, 4, 5):
-            means = [holds(mean_interval(draw(rng, size).tolist(), resamples=resamples), truth) for _ in range(sets)]
+            means = [
+                holds(mean_interval(draw(rng, size).tolist(), resampling=Resampling(resamples=resamples)), truth)
+                for _ in range(sets)
+            ]
             pairs = [(draw(rng, size) - draw(rng, size)).tolist() for _ in range(sets)]
-            apart = [holds(difference_interval(pair, resamples=resamples), 0.0) for pair in pairs]
+            apart = [
+                holds(difference_interval(pair, resampling=Resampling(resamples=resamples)), 0.0) for pair in pairs
+            ]
             cells += [f"{100 * np.mean(means):.1f}, {100 * np.mean(apart):.1f}"]
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return rows
@@ -226,7 +251,9 @@ def edge(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
 
 
 def holds_share(right: int, size: int, truth: float, resamples: int) -> bool:
-    return holds(mean_interval([1.0] * right + [0.0] * (size - right), resamples=resamples), truth)
+    return holds(
+        mean_interval([1.0] * right + [0.0] * (size - right), resampling=Resampling(resamples=resamples)), truth
+    )
 
 
 def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
@@ -241,8 +268,12 @@ def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str
             for seed in range(sets):
                 right = rng.random(items) < prevalence
                 a, b = ((right ^ (rng.random(items) > accuracy)).tolist() for _ in range(2))
-                found["kappa"].append(cohen_kappa(a, b, resamples=resamples, seed=seed))
-                found["alpha"].append(krippendorff_alpha(list(zip(a, b, strict=True)), resamples=resamples, seed=seed))
+                found["kappa"].append(cohen_kappa(a, b, resampling=Resampling(resamples=resamples, seed=seed)))
+                found["alpha"].append(
+                    krippendorff_alpha(
+                        list(zip(a, b, strict=True)), resampling=Resampling(resamples=resamples, seed=seed)
+                    )
+                )
             cells = []
             for estimates in found.values():
                 given = [estimate for estimate in estimates if estimate.low is not None]

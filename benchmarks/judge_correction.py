@@ -26,7 +26,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from claimeval.statistics import CorrectedEstimate, IntervalEstimate, binary_report, prediction_powered, rogan_gladen
+from claimeval.statistics import (
+    NO_INTERVAL,
+    CorrectedEstimate,
+    IntervalEstimate,
+    binary_report,
+    prediction_powered,
+    rogan_gladen,
+)
 
 JUDGES = ("gpt-4", "text-davinci-003")
 
@@ -75,13 +82,13 @@ def powered(
         [float(label) if index in labelled else None for index, label in enumerate(answers.human)],
         strata=answers.judge if by_verdict else None,
         clusters=clusters,
-        resamples=0,
+        resampling=NO_INTERVAL,
     )
 
 
 def by_error_rates(answers: Answers, labelled: set[int], clusters: Sequence[int] | None) -> IntervalEstimate:
     human = [label if index in labelled else None for index, label in enumerate(answers.human)]
-    return rogan_gladen(answers.judge, human, clusters=clusters, resamples=0).corrected
+    return rogan_gladen(answers.judge, human, clusters=clusters, resampling=NO_INTERVAL).corrected
 
 
 Method = Callable[[Answers, set[int], Sequence[int] | None], IntervalEstimate]

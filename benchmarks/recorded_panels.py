@@ -25,7 +25,7 @@ from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
 from claimeval.runs.labels import RaterTable, join, weights
 from claimeval.runs.revote import Revote
-from claimeval.statistics import IntervalEstimate, cohen_kappa
+from claimeval.statistics import NO_INTERVAL, IntervalEstimate, cohen_kappa
 from claimeval.types.records import SampleResult
 
 OPENQA: dict[str, Any] = {
@@ -73,7 +73,7 @@ class Kappa(NamedTuple):
 
 def against_people(said: Sequence[str | None], human: Sequence[str | None], clusters: Sequence[int]) -> Kappa:
     """Kappa with people over the four grades; its interval resamples queries."""
-    squared = cohen_kappa(said, human, weights="quadratic", labels="0123", clusters=clusters, resamples=0)
+    squared = cohen_kappa(said, human, weights="quadratic", labels="0123", clusters=clusters, resampling=NO_INTERVAL)
     share = sum(choice is not None for choice in said) / len(said)
     return Kappa(cohen_kappa(said, human, clusters=clusters), squared.value, share)
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import stats
 
 from claimeval.statistics import (
+    Resampling,
     binary_report,
     cohen_kappa,
     correlation,
@@ -86,19 +87,19 @@ def cases() -> list[tuple[str, Run, str, Run | None]]:
         ),
         (
             "share of 100,000 claims in 12,500 samples, 1,000 resamples",
-            lambda: mean_interval(lists["claims"], clusters=keys, resamples=1000),
+            lambda: mean_interval(lists["claims"], clusters=keys, resampling=Resampling(resamples=1000)),
             "percentile",
             bootstrap((per_sample, np.full(SAMPLES, 8.0)), "percentile", 1000, 100),
         ),
         (
             "mean of 100,000 different values, 1,000 resamples",
-            lambda: mean_interval(lists["large"], resamples=1000),
+            lambda: mean_interval(lists["large"], resampling=Resampling(resamples=1000)),
             "percentile",
             bootstrap((large,), "percentile", 1000, 10),
         ),
         (
             "ratio of sums of 12,500 samples, 1,000 resamples",
-            lambda: ratio_interval(per_sample.tolist(), [8] * SAMPLES, resamples=1000),
+            lambda: ratio_interval(per_sample.tolist(), [8] * SAMPLES, resampling=Resampling(resamples=1000)),
             "percentile",
             bootstrap((per_sample, np.full(SAMPLES, 8.0)), "percentile", 1000, 100),
         ),

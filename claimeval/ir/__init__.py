@@ -6,7 +6,6 @@
 0.5
 """
 
-from claimeval.ir.beir import Beir, Passage, find_qrels, read_beir, write_beir
 from claimeval.ir.evaluation import DEFAULT_MEASURES, Evaluation, Missing, NoRelevant, QueryCounts, evaluate
 from claimeval.ir.fusion import fuse
 from claimeval.ir.lists import (
@@ -28,16 +27,14 @@ from claimeval.ir.mappings import Qrels, TrecRun
 from claimeval.ir.names import Measure, parse
 from claimeval.ir.order import Ties
 from claimeval.ir.output import trec_text
-from claimeval.ir.trec_files import read_qrels, read_run, write_qrels, write_run
+from claimeval.ir.trec_files import find_qrels, read_qrels, read_run, write_qrels, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",
-    "Beir",
     "Evaluation",
     "Measure",
     "Missing",
     "NoRelevant",
-    "Passage",
     "Qrels",
     "QueryCounts",
     "Ties",
@@ -57,13 +54,11 @@ __all__ = [
     "parse",
     "precision",
     "r_precision",
-    "read_beir",
     "read_qrels",
     "read_run",
     "recall",
     "reciprocal_rank",
     "trec_text",
-    "write_beir",
     "write_qrels",
     "write_run",
 ]

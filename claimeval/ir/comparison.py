@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from claimeval.ir.evaluation import Evaluation
-from claimeval.statistics import PairedComparison, holm, paired_difference
+from claimeval.statistics import PairedComparison, Resampling, holm, paired_difference
 from claimeval.statistics.formatting import p_value, signed, signed_interval
 
 
@@ -46,7 +46,7 @@ def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> P
     return paired_difference(
         [compared[q].get(measure) if q in compared else None for q in queries],
         [baseline[q].get(measure) if q in baseline else None for q in queries],
-        seed=seed,
+        resampling=Resampling(seed=seed),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, NamedTuple
 
 from claimeval.ir.mappings import Qrels, TrecRun
@@ -45,6 +46,19 @@ def read_qrels(source: Source) -> dict[str, dict[str, int]]:
     Raises DataError with the line for the first one that is wrong.
     """
     return parse_qrels(FileContent.read(source))
+
+
+def find_qrels(folder: Path, split: str = "test") -> Path:
+    """Return the path of a split's qrels file; DataError if there is none."""
+    path = folder / "qrels" / f"{split}.tsv"
+    zipped = path.with_name(f"{path.name}.gz")
+    if not path.exists() and not zipped.exists():
+        splits = sorted(path.name for path in (folder / "qrels").glob("*.tsv*"))
+        raise DataError(
+            f"{folder}: there is no qrels/{split}.tsv; a BEIR folder holds corpus.jsonl, queries.jsonl and "
+            f"qrels/*.tsv, here {', '.join(splits) or 'none'}"
+        )
+    return path if path.exists() else zipped
 
 
 def write_run(run: TrecRun, target: IO[str], tag: str = "claimeval") -> None:

@@ -12,6 +12,9 @@ from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.import_replies import LABELS
 from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
 from claimeval.statistics import (
+    AlternativeAnnotatorTest,
+    Resampling,
+    alternative_annotator_test,
     binary_report,
     cohen_kappa,
     confusion,
@@ -20,6 +23,7 @@ from claimeval.statistics import (
     pairwise_agreement,
     raw_agreement,
 )
+from claimeval.statistics.bootstrap import NOT_REQUESTED
 from claimeval.statistics.formatting import UNDEFINED, estimate
 from claimeval.types import html
 from claimeval.types.errors import UsageError
@@ -27,6 +31,8 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 from claimeval.types.scales import THREE_WAY
 
+EPSILON = 0.2
+"""How much more the label of an expert is worth than a judge's: that of the alternative annotator test's paper."""
 MANY = 8
 """Of more raters than this, pairs are given without intervals, which would take minutes."""
 
@@ -57,6 +63,12 @@ class RaterReport(Record):
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
     """`confusion[a][b]`: items that people label `labels[a]` and the rater `labels[b]`."""
+
+    alt_test: Estimate | None = None
+    """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) in whose place the rater may label; it
+    passes from one half. None unless two annotators labelled 30 items together."""
+    advantage: Estimate | None = None
+    """Its mean probability that the rater is at least as close to the other annotators as the one left out."""
 
 
 class PairReport(Record):
@@ -119,6 +131,8 @@ def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estima
     yield "same grade" if graded else "same label", [rater.same for rater in raters]
     yield "kappa, all grades" if graded else "kappa, all labels", [rater.kappa_of_labels for rater in raters]
     yield "kappa, squared", [rater.weighted_kappa for rater in raters]
+    yield "alt-test, winning rate", [rater.alt_test for rater in raters]
+    yield "alt-test, advantage", [rater.advantage for rater in raters]
 
 
 def _in_words(number: Estimate | None) -> str:
@@ -196,6 +210,7 @@ def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[str]) ->
         cohen_kappa(said, human, weights="quadratic", labels=order, clusters=clusters) if panel.scale.ordered else None
     )
     shares = ("accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "kappa")
+    test = alternative_annotator_test(said, joined.annotators, epsilon=EPSILON)
     return RaterReport(
         rater=name,
         compared=binary.accuracy.n,
@@ -207,13 +222,21 @@ def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[str]) ->
         weighted_kappa=Estimate.of(graded) if graded else None,
         labels=tuple(map(str, table.labels)),
         confusion=table.counts,
+        alt_test=_of_annotators(test, test.winning_rate),
+        advantage=_of_annotators(test, test.advantage),
     )
+
+
+def _of_annotators(test: AlternativeAnnotatorTest, value: float | None) -> Estimate | None:
+    if value is None:
+        return None
+    return Estimate(value=value, n=len(test.comparisons), clusters=len(test.comparisons), because=NOT_REQUESTED)
 
 
 def _pairs(joined: RaterTable, *, with_people: bool) -> list[PairReport]:
     columns = dict(joined.raters) | ({HUMAN: joined.human} if with_people else {})
-    resamples = 2000 if len(columns) <= MANY else 0
-    found = pairwise_agreement(columns, clusters=joined.clusters, resamples=resamples)
+    resampling = Resampling(resamples=2000 if len(columns) <= MANY else 0)
+    found = pairwise_agreement(columns, clusters=joined.clusters, resampling=resampling)
     if len(joined.annotators) > 1:
         found += pairwise_agreement(joined.annotators, clusters=joined.clusters)
     return [

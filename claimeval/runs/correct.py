@@ -22,7 +22,7 @@ from claimeval.runs.claim_labels import ClaimDraw, ClaimLabels, drawn, metric_of
 from claimeval.runs.directory import cluster_field, read_results
 from claimeval.runs.import_replies import LABELS
 from claimeval.runs.labels import HumanLabelCounts, added, claims_meant, people, rolled_up
-from claimeval.statistics import CorrectedEstimate, active_estimate, prediction_powered, rogan_gladen
+from claimeval.statistics import CorrectedEstimate, Resampling, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
@@ -169,13 +169,15 @@ def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, 
     judge = [float(supported) for supported in items.judge]
     human = [None if label is None else float(label) for label in items.human]
     if method == "rogan-gladen":
-        return rogan_gladen(items.judge, items.human, clusters=items.clusters, seed=seed)
+        return rogan_gladen(items.judge, items.human, clusters=items.clusters, resampling=Resampling(seed=seed))
     if method == "active":
         if draw is None or draw.design != "uncertainty":
             raise UsageError("the active estimate needs claims drawn with `claimeval annotate --design uncertainty`")
-        return active_estimate(judge, human, items.probabilities, clusters=items.clusters, seed=seed)
+        return active_estimate(
+            judge, human, items.probabilities, clusters=items.clusters, resampling=Resampling(seed=seed)
+        )
     strata = items.labels if method == "stratified" else None
-    return prediction_powered(judge, human, strata=strata, clusters=items.clusters, seed=seed)
+    return prediction_powered(judge, human, strata=strata, clusters=items.clusters, resampling=Resampling(seed=seed))
 
 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:

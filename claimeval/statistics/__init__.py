@@ -7,7 +7,7 @@ every seed is an argument.
 from __future__ import annotations
 
 from claimeval.statistics.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
-from claimeval.statistics.bootstrap import IntervalEstimate
+from claimeval.statistics.bootstrap import NO_INTERVAL, IntervalEstimate, Resampling
 from claimeval.statistics.classification import BinaryReport, Confusion, binary_report, confusion
 from claimeval.statistics.correction import (
     CorrectedEstimate,
@@ -15,7 +15,6 @@ from claimeval.statistics.correction import (
     active_estimate,
     prediction_powered,
     rogan_gladen,
-    rogan_gladen_rate,
 )
 from claimeval.statistics.intervals import difference_interval, mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.paired import (
@@ -39,6 +38,7 @@ from claimeval.statistics.validity import (
 )
 
 __all__ = [
+    "NO_INTERVAL",
     "AlternativeAnnotatorTest",
     "AnnotatorComparison",
     "BinaryReport",
@@ -50,6 +50,7 @@ __all__ = [
     "PairAgreement",
     "PairedComparison",
     "Rate",
+    "Resampling",
     "SignFlipTest",
     "VarianceComponents",
     "Vote",
@@ -76,7 +77,6 @@ __all__ = [
     "ratio_interval",
     "raw_agreement",
     "rogan_gladen",
-    "rogan_gladen_rate",
     "self_preference",
     "sign_flip_test",
     "variance_components",

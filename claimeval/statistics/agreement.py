@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
+    STANDARD,
     ClusterSums,
     IntervalEstimate,
     Resampling,
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from claimeval.statistics.bootstrap import Statistic
-
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats, Statistic
 
 Label = TypeVar("Label", bound=Hashable)
 
@@ -93,9 +92,7 @@ def raw_agreement(
     b: Labels,
     *,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return the proportion of items to which both raters give the same label.
 
@@ -103,9 +100,7 @@ def raw_agreement(
         a: The labels of one rater; `None` for no label.
         b: The labels of the other rater for the same items.
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The proportion over the items that both labeled.
@@ -120,9 +115,7 @@ def raw_agreement(
     return mean_interval(
         [float(x == y) for x, y, both in zip(a, b, rated, strict=True) if both],
         clusters=keys_of(clusters, rated),
-        level=level,
-        resamples=resamples,
-        seed=seed,
+        resampling=resampling,
     )
 
 
@@ -134,9 +127,7 @@ def cohen_kappa(
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     counts: Sequence[int] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return Cohen's kappa of two raters: 1 - sum(w * observed) / sum(w * expected), w the disagreement of two labels.
 
@@ -150,9 +141,7 @@ def cohen_kappa(
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
         counts: How many items have the labels of each item; one by default. Not together with `clusters`.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         Kappa over the items that both labeled.
@@ -186,7 +175,7 @@ def cohen_kappa(
 
     reason = "both raters use only one label"
     items = _Items(tables, rated, rated, shares)
-    return _estimate(items, kappa, reason, clusters, counts, Resampling(level, resamples, seed))
+    return _estimate(items, kappa, reason, clusters, counts, resampling)
 
 
 def gwet_ac1(
@@ -195,9 +184,7 @@ def gwet_ac1(
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     counts: Sequence[int] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return Gwet's AC1: chance agreement is sum(p (1 - p)) / (q - 1) over the q labels of the scale.
 
@@ -209,9 +196,7 @@ def gwet_ac1(
         labels: The scale; by default the labels in use. With a single one AC1 is undefined.
         clusters: One key per item; by default every item is a cluster.
         counts: How many items have the labels of each item; one by default. Not together with `clusters`.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         AC1; undefined if no item has two labels.
@@ -236,7 +221,7 @@ def gwet_ac1(
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
     items = _Items(rows, raters > 0, pairs > 0, None)
-    return _estimate(items, coefficient, reason, clusters, counts, Resampling(level, resamples, seed))
+    return _estimate(items, coefficient, reason, clusters, counts, resampling)
 
 
 def krippendorff_alpha(
@@ -246,9 +231,7 @@ def krippendorff_alpha(
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     counts: Sequence[int] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return Krippendorff's alpha for any number of raters and missing labels.
 
@@ -260,9 +243,7 @@ def krippendorff_alpha(
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
         counts: How many items have the labels of each item; one by default. Not together with `clusters`.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         Alpha; undefined if only one label is used or no item has two labels.
@@ -308,7 +289,7 @@ def krippendorff_alpha(
     reason = "no item has two labels" if not rated.any() else "only one label is used"
     shares = table / np.maximum(raters, 1)[:, None]
     items = _Items(coincidences, rated, rated, shares)
-    return _estimate(items, alpha, reason, clusters, counts, Resampling(level, resamples, seed))
+    return _estimate(items, alpha, reason, clusters, counts, resampling)
 
 
 class _Items(NamedTuple):

@@ -129,6 +129,11 @@ class Resampling(NamedTuple):
     """The seed of the random generator."""
 
 
+STANDARD = Resampling()
+NO_INTERVAL = Resampling(resamples=0)
+"""For the value alone, which is much faster."""
+
+
 class ClusterSums(NamedTuple):
     """The data of a bootstrap: one row of sums per cluster."""
 
@@ -176,7 +181,7 @@ def bootstrap_sums(
     distinct, times = distinct_rows(rows) if occurrences is None else (rows, occurrences)
     count = int(times.sum())
     if count == 0:
-        return tuple(_bare(None, n, 0, level, because) for _ in statistics)
+        return tuple(without_interval(None, n, 0, level, because) for _ in statistics)
     total = rows.sum(axis=0) if occurrences is None else occurrences @ rows
     points = [float(statistic(total[None, :])[0]) for statistic in statistics]
     reason = no_interval_because or _no_interval_because(resamples, count)
@@ -184,10 +189,10 @@ def bootstrap_sums(
     estimates = []
     for statistic, point in zip(statistics, points, strict=True):
         if not math.isfinite(point):
-            estimates.append(_bare(None, n, count, level, because))
+            estimates.append(without_interval(None, n, count, level, because))
             continue
         if reason:
-            estimates.append(_bare(point, n, count, level, reason))
+            estimates.append(without_interval(point, n, count, level, reason))
             continue
         left_out = statistic(total - distinct)
         kept = np.isfinite(left_out)
@@ -201,7 +206,7 @@ def bootstrap_sums(
         else:
             interval = bca_interval(point, replicates, left_out, weights, number, level)
         if interval is None:
-            estimates.append(_bare(point, n, count, level, "nothing varies between resamples"))
+            estimates.append(without_interval(point, n, count, level, "nothing varies between resamples"))
         else:
             error = jackknife_error(left_out, weights)
             method: Method = "symmetric" if symmetric else "bca"
@@ -364,7 +369,16 @@ def _no_interval_because(resamples: int, clusters: int) -> str | None:
     return f"an interval needs {MIN_CLUSTERS} clusters, here are {clusters}" if clusters < MIN_CLUSTERS else None
 
 
-def _bare(value: float | None, n: int, clusters: int, level: float, reason: str) -> IntervalEstimate:
+def without_interval(value: float | None, n: int, clusters: int, level: float, reason: str) -> IntervalEstimate:
+    """Return an estimate that has no interval, or no value either, for a reason.
+
+    Args:
+        value: The value, if there is one.
+        n: How many observations it rests on.
+        clusters: How many groups these form.
+        level: The confidence level that was asked for.
+        reason: Why there is no interval.
+    """
     return IntervalEstimate(value, None, None, n, "none", None, clusters, level, reason)
 
 

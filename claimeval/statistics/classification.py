@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.statistics.agreement import cohen_kappa, label_codes, label_scale
 from claimeval.statistics.bootstrap import (
+    STANDARD,
     ClusterSums,
     IntervalEstimate,
     Resampling,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,7 @@ def binary_report(
     *,
     probabilities: Sequence[float | None] | None = None,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> BinaryReport:
     """Compare a judge with human labels of the same items.
 
@@ -75,9 +74,7 @@ def binary_report(
         human: The human label of each item; items without one do not count.
         probabilities: The judge's probability of yes for each item.
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no intervals.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         Accuracy, precision, recall and the like, each with its interval, and the counts.
@@ -100,15 +97,15 @@ def binary_report(
 
     def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> IntervalEstimate:
         """Return the proportion of `hits` among `of`."""
-        return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed)
+        return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, resampling=resampling)
 
     balanced, f1 = bootstrap_sums(
         ClusterSums(cluster_sums(cells, keys), len(rated)),
         [_balanced_accuracy, _f1],
-        Resampling(level, resamples, seed),
+        resampling,
         because="one of the labels never occurs",
     )
-    kappa = cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, level=level, resamples=resamples, seed=seed)
+    kappa = cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, resampling=resampling)
     return BinaryReport(
         accuracy=share(predicted == truth, np.ones_like(predicted)),
         balanced_accuracy=balanced,
@@ -117,7 +114,7 @@ def binary_report(
         specificity=share(~predicted & ~truth, ~truth),
         f1=f1,
         kappa=kappa,
-        auroc=None if probabilities is None else _auroc(human, probabilities, clusters, level),
+        auroc=None if probabilities is None else _auroc(human, probabilities, clusters, resampling.level),
         true_positives=int(cells[:, 0].sum()),
         false_positives=int(cells[:, 1].sum()),
         false_negatives=int(cells[:, 2].sum()),

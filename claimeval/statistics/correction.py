@@ -12,7 +12,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from claimeval.statistics.bootstrap import IntervalEstimate, cluster_codes, cluster_sums, clustered_error
+from claimeval.statistics.bootstrap import (
+    STANDARD,
+    IntervalEstimate,
+    Resampling,
+    cluster_codes,
+    cluster_sums,
+    clustered_error,
+    without_interval,
+)
 from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import constant_interval, mean_interval, wilson_interval
 from claimeval.statistics.quantiles import check_level, critical_value
@@ -22,7 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
+
     Positions = NDArray[np.intp]
 
 
@@ -110,9 +119,7 @@ def prediction_powered(
     *,
     strata: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
     """Return the mean of human labels of all items, from a judge on all items and people on a random sample of them.
 
@@ -139,9 +146,7 @@ def prediction_powered(
         clusters: One key per item, whose claims may be labeled or not (claims of one answer); the standard error is
         that
             of sums over them.
-        level: The confidence level.
-        resamples: The number of resamples of the judge's interval.
-        seed: The seed of these resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The corrected mean with those of judge and people, and how many labels would halve the interval.
@@ -151,7 +156,7 @@ def prediction_powered(
     """
     import numpy as np
 
-    check_level(level)
+    check_level(resampling.level)
     if len(judge) != len(human):
         raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
     labelled = np.array([label is not None for label in human], dtype=bool)
@@ -164,14 +169,14 @@ def prediction_powered(
         raise UsageError("values must be finite; leave items that the judge did not assess out")
     groups = np.zeros(len(judge), np.intp) if strata is None else cluster_codes(strata, len(judge))
     parts = [_stratum(items, labelled, groups == group) for group in np.unique(groups)]
-    judged = mean_interval(items.judge.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed)
+    judged = mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling)
     count = int(labelled.sum())
-    corrected = _estimate(items, parts, level)
+    corrected = _estimate(items, parts, resampling.level)
     weight = None if corrected.value is None else sum(part.weight * part.ppi_lambda for part in parts)
     return CorrectedEstimate(
         corrected=corrected,
         judge=judged,
-        human=_estimate(items, [part._replace(ppi_lambda=0.0) for part in parts], level),
+        human=_estimate(items, [part._replace(ppi_lambda=0.0) for part in parts], resampling.level),
         labelled=count,
         unlabelled=len(judge) - count,
         method="ppi++" if strata is None else "stratified ppi++",
@@ -205,7 +210,7 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
     groups = [len(np.unique(items.clusters[part.labelled])) for part in parts]
     if not parts or min(groups) < 2:
         reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
-        return IntervalEstimate(None, None, None, total, "none", level=level, because=reason)
+        return without_interval(None, total, 0, level, reason)
     rectified = [items.human[part.labelled] - part.ppi_lambda * items.judge[part.labelled] for part in parts]
     judged = [part.ppi_lambda * items.judge[part.unlabelled] for part in parts]
     means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
@@ -273,9 +278,7 @@ def active_estimate(
     probabilities: Sequence[float],
     *,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
     """Return the mean of human labels of all items, from labels drawn with known unequal probabilities.
 
@@ -288,9 +291,7 @@ def active_estimate(
         human: Y, the human label of each item, `None` if nobody labeled it.
         probabilities: pi, the probability with which each item was chosen (`sampling.Draw.probabilities`).
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples of the judge's interval.
-        seed: The seed of these resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The corrected mean with those of judge and people.
@@ -300,6 +301,7 @@ def active_estimate(
     """
     import numpy as np
 
+    level = resampling.level
     check_level(level)
     if not len(judge) == len(human) == len(probabilities):
         raise UsageError(
@@ -318,13 +320,13 @@ def active_estimate(
         """Return the estimate with `helper` in place of the judge."""
         if count < 2:
             reason = "fewer than two labels"
-            return IntervalEstimate(None, None, None, len(judge), "none", level=level, because=reason)
+            return without_interval(None, len(judge), 0, level, reason)
         increments = helper + np.where(known, weights * (labels - helper), 0.0)
         value = float(increments.mean())
         residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
         if len(residuals) < 2:
             reason = "one cluster has no spread to measure"
-            return IntervalEstimate(value, None, None, len(judge), "none", None, 1, level, reason)
+            return without_interval(value, len(judge), 1, level, reason)
         error = clustered_error(residuals, len(judge))
         if not shares:
             return mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
@@ -332,7 +334,7 @@ def active_estimate(
 
     return CorrectedEstimate(
         corrected=estimate(scores),
-        judge=mean_interval(scores.tolist(), clusters=clusters, level=level, resamples=resamples, seed=seed),
+        judge=mean_interval(scores.tolist(), clusters=clusters, resampling=resampling),
         human=estimate(np.zeros_like(scores)),
         labelled=count,
         unlabelled=len(judge) - count,
@@ -352,9 +354,7 @@ def rogan_gladen(
     human: Sequence[bool | None],
     *,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
     """Return the yes-rate of human labels of the unlabeled items, from the judge's error rates on the labeled ones.
 
@@ -368,9 +368,7 @@ def rogan_gladen(
         judge: The judge's answer to each item.
         human: The human label of each item; `None` for the items in question.
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples of the uncorrected intervals.
-        seed: The seed of these resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The corrected rate with those of judge and people.
@@ -393,20 +391,14 @@ def rogan_gladen(
     yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
     if yes is None or specificity is None or sensitivity is None:
         missing = "unlabelled items" if yes is None else "labels of both kinds"
-        corrected = IntervalEstimate(None, None, None, len(judge), "none", level=level, because=f"needs {missing}")
+        corrected = without_interval(None, len(judge), 0, resampling.level, f"needs {missing}")
     else:
-        corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=level)
+        corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=resampling.level)
     return CorrectedEstimate(
         corrected=corrected,
-        judge=mean_interval(
-            [float(answer) for answer in judge], clusters=clusters, level=level, resamples=resamples, seed=seed
-        ),
+        judge=mean_interval([float(answer) for answer in judge], clusters=clusters, resampling=resampling),
         human=mean_interval(
-            [float(bool(human[i])) for i in labelled],
-            clusters=[keys[i] for i in labelled],
-            level=level,
-            resamples=resamples,
-            seed=seed,
+            [float(bool(human[i])) for i in labelled], clusters=[keys[i] for i in labelled], resampling=resampling
         ),
         labelled=len(labelled),
         unlabelled=len(judge) - len(labelled),
@@ -440,7 +432,7 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
             f"the labels cannot tell the judge from chance: sensitivity {decimal(sensitivity.share, 2)} + specificity "
             f"{decimal(specificity.share, 2)} - 1 = {decimal(edge, 2)}, lower end {decimal(lowest, 2)}"
         )
-        return IntervalEstimate(None, None, None, observations, "none", level=level, because=reason)
+        return without_interval(None, observations, 0, level, reason)
     theta = min(1.0, max(0.0, (p + q0 - 1) / (q0 + q1 - 1)))
     shift = 2 * z * z * (theta * noise1 - (1 - theta) * noise0)
     variance = p * (1 - p) / n + (1 - theta) ** 2 * noise0 + theta**2 * noise1

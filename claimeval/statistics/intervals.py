@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
+    STANDARD,
     ClusterSums,
     Interval,
     IntervalEstimate,
@@ -22,15 +23,13 @@ from claimeval.statistics.bootstrap import (
     cluster_sums,
     clustered_error,
     effective_number,
+    without_interval,
 )
 from claimeval.statistics.quantiles import beta_quantile, check_level, critical_value
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
 
 
 def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
@@ -137,9 +136,7 @@ def mean_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     support: tuple[float, float] = (0.0, 1.0),
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return the mean of `values` with an interval that resamples clusters.
 
@@ -150,9 +147,7 @@ def mean_interval(
         clusters: One key per value (the question that several answers share, the sample that several claims come from).
             Whole clusters are drawn; by default every value is a cluster.
         support: The range of a single value.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The mean and its interval, or the reason why there is none.
@@ -163,7 +158,7 @@ def mean_interval(
     import numpy as np
 
     columns = _columns(values, np.ones(len(values)))
-    return _estimate(columns, clusters, support, False, Resampling(level, resamples, seed))
+    return _estimate(columns, clusters, support, False, resampling)
 
 
 def ratio_interval(
@@ -172,9 +167,7 @@ def ratio_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     support: tuple[float, float] = (0.0, 1.0),
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return the ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
 
@@ -191,9 +184,7 @@ def ratio_interval(
         denominators: One per numerator, not negative.
         clusters: One key per observation; by default every one is a cluster.
         support: The range of a single ratio.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The ratio and its interval, or the reason why there is none.
@@ -201,7 +192,7 @@ def ratio_interval(
     Raises:
         UsageError: If the arguments differ in length, a value is not finite or a denominator is negative.
     """
-    return _estimate(_columns(numerators, denominators), clusters, support, False, Resampling(level, resamples, seed))
+    return _estimate(_columns(numerators, denominators), clusters, support, False, resampling)
 
 
 def difference_interval(
@@ -209,9 +200,7 @@ def difference_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     support: tuple[float, float] = (-1.0, 1.0),
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return the mean of paired differences with an interval that resamples clusters.
 
@@ -223,9 +212,7 @@ def difference_interval(
         differences: One per pair; leave undefined ones out.
         clusters: One key per pair; by default every pair is a cluster.
         support: The range of a single difference.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The mean difference and its interval, or the reason why there is none.
@@ -236,7 +223,7 @@ def difference_interval(
     import numpy as np
 
     columns = _columns(differences, np.ones(len(differences)))
-    return _estimate(columns, clusters, support, True, Resampling(level, resamples, seed))
+    return _estimate(columns, clusters, support, True, resampling)
 
 
 def _columns(numerators: Sequence[float] | Floats, denominators: Sequence[float] | Floats) -> Floats:
@@ -265,7 +252,7 @@ def _estimate(
     rows = rows[rows[:, 1] > 0]
     n = int((columns[:, 1] > 0).sum())
     if n == 0:
-        return IntervalEstimate(None, None, None, 0, "none", level=level, because="no values")
+        return without_interval(None, 0, 0, level, "no values")
     total = rows.sum(axis=0)
     value = float(total[0] / total[1])
     error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.statistics.bootstrap import Method, cluster_sums
+from claimeval.statistics.bootstrap import STANDARD, Method, Resampling, cluster_sums
 from claimeval.statistics.intervals import difference_interval
 from claimeval.types.errors import UsageError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,8 @@ def paired_difference(
     b: Sequence[float | None],
     *,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
+    resampling: Resampling = STANDARD,
     flips: int = 10_000,
-    seed: int = 0,
 ) -> PairedComparison:
     """Return the mean of `a - b` over items that both arms scored, with interval and test.
 
@@ -67,10 +65,8 @@ def paired_difference(
         a: One value per item; pairs in which one value is `None` are left out and counted.
         b: The value of the other arm for the same item.
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
+        resampling: Level of confidence, number and seed of the resamples.
         flips: The largest number of sign patterns to count or sample.
-        seed: The seed of resamples and flips.
 
     Returns:
         The mean difference, its interval and the p-value of the test.
@@ -88,14 +84,9 @@ def paired_difference(
     kept = None if clusters is None else [key for _, _, key in pairs]
     shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
     mean = difference_interval(
-        differences,
-        clusters=kept,
-        support=(-1.0, 1.0) if shares else (math.inf, -math.inf),
-        level=level,
-        resamples=resamples,
-        seed=seed,
+        differences, clusters=kept, support=(-1.0, 1.0) if shares else (math.inf, -math.inf), resampling=resampling
     )
-    test = sign_flip_test(differences, clusters=kept, flips=flips, seed=seed)
+    test = sign_flip_test(differences, clusters=kept, flips=flips, seed=resampling.seed)
     return PairedComparison(
         value=mean.value,
         low=mean.low,
@@ -107,7 +98,7 @@ def paired_difference(
         test=test.kind,
         standard_error=mean.standard_error,
         clusters=mean.clusters,
-        level=level,
+        level=resampling.level,
         because=mean.because,
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from claimeval.statistics.bootstrap import (
+    STANDARD,
     ClusterSums,
     IntervalEstimate,
     Resampling,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
 
 
 def vote_entropy(votes: Sequence[Hashable | None]) -> float | None:
@@ -41,9 +42,7 @@ def self_preference(
     generators: Sequence[str],
     *,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> dict[str, IntervalEstimate]:
     """Return how much each judge family favors answers of its family, as a difference in differences.
 
@@ -60,9 +59,7 @@ def self_preference(
         generators: The family that wrote each item.
         clusters: One key per item, such as the question that all generators answered; by default every item is a
         cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The preference of each judge family.
@@ -83,7 +80,7 @@ def self_preference(
         counts = np.isfinite(others).sum(axis=0)
         lead = table[row] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
         of_family = np.array([generator == family for generator in generators], dtype=bool)
-        estimates[family] = _contrast(lead, of_family, clusters, Resampling(level, resamples, seed))
+        estimates[family] = _contrast(lead, of_family, clusters, resampling)
     return estimates
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
+    STANDARD,
     ClusterSums,
     IntervalEstimate,
     Resampling,
@@ -17,16 +18,14 @@ from claimeval.statistics.bootstrap import (
     cluster_sums,
     distinct_rows,
     resample_counts,
+    without_interval,
 )
 from claimeval.statistics.correction import share_estimate
 from claimeval.statistics.quantiles import check_level
 from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
 
 
 def auroc(
@@ -60,7 +59,7 @@ def auroc(
     positives, negatives = int(truth.sum()), int((~truth).sum())
     if positives == 0 or negatives == 0:
         reason = "needs items of both outcomes"
-        return IntervalEstimate(None, None, None, len(outcomes), "none", level=level, because=reason)
+        return without_interval(None, len(outcomes), 0, level, reason)
     ranks = midranks(values)
     placements = np.empty(len(values))
     placements[truth] = (ranks[truth] - midranks(values[truth])) / negatives
@@ -73,7 +72,7 @@ def auroc(
     groups = (len(np.unique(codes[truth])), len(np.unique(codes[~truth])), len(of_positives))
     if min(groups) < 2:
         reason = "one cluster has no spread to measure"
-        return IntervalEstimate(area, None, None, len(outcomes), "none", None, groups[2], level, reason)
+        return without_interval(area, len(outcomes), groups[2], level, reason)
     factors = [count / (count - 1) for count in groups]
     variance = (
         factors[0] * float((of_positives**2).sum())
@@ -91,9 +90,7 @@ def correlation(
     *,
     kind: Literal["pearson", "spearman"] = "spearman",
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
     """Return the correlation of two scores of the same items, with a BCa interval.
 
@@ -105,9 +102,7 @@ def correlation(
         kind: `spearman` ranks the scores, ties in the middle. The ranks are computed again in every resample, whose
             spread is the standard error; only the acceleration keeps the ranks of all items.
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no interval.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         The correlation and its interval, or the reason why there is none.
@@ -130,24 +125,26 @@ def correlation(
     (estimate,) = bootstrap_sums(
         ClusterSums(rows, len(x)),
         [_pearson],
-        Resampling(level, resamples if kind == "pearson" or len(rows) < MIN_CLUSTERS else 0, seed),
+        resampling if kind == "pearson" or len(rows) < MIN_CLUSTERS else resampling._replace(resamples=0),
         because="one of the scores is constant",
     )
-    if kind == "pearson" or estimate.value is None or resamples == 0 or len(rows) < MIN_CLUSTERS:
+    if kind == "pearson" or estimate.value is None or resampling.resamples == 0 or len(rows) < MIN_CLUSTERS:
         return estimate
     codes = np.arange(len(x)) if clusters is None else cluster_codes(clusters, len(x))
     replicates = np.concatenate(
-        [_reranked(first, second, drawn[:, codes]) for drawn in resample_counts(len(rows), resamples, seed)]
+        [
+            _reranked(first, second, drawn[:, codes])
+            for drawn in resample_counts(len(rows), resampling.resamples, resampling.seed)
+        ]
     )
     distinct, occurrences = distinct_rows(rows)
     left_out = _pearson(rows.sum(axis=0) - distinct)
-    interval = bca_interval(estimate.value, replicates, left_out, occurrences, len(rows), level)
+    interval = bca_interval(estimate.value, replicates, left_out, occurrences, len(rows), resampling.level)
     if interval is None:
-        return IntervalEstimate(
-            estimate.value, None, None, len(x), "none", None, len(rows), level, "nothing varies between resamples"
-        )
+        reason = "nothing varies between resamples"
+        return without_interval(estimate.value, len(x), len(rows), resampling.level, reason)
     error = float(np.nanstd(replicates, ddof=1))
-    return IntervalEstimate(estimate.value, *interval, len(x), "bca", error, len(rows), level)
+    return IntervalEstimate(estimate.value, *interval, len(x), "bca", error, len(rows), resampling.level)
 
 
 def midranks(values: Floats) -> Floats:

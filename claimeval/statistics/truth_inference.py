@@ -11,10 +11,7 @@ from claimeval.statistics.agreement import label_codes, label_scale
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from claimeval.statistics.bootstrap import Floats
 
 
 class Vote(NamedTuple):

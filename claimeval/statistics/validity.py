@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from claimeval.statistics.agreement import Weighting, cohen_kappa, raw_agreement
-from claimeval.statistics.bootstrap import IntervalEstimate
+from claimeval.statistics.bootstrap import STANDARD, IntervalEstimate, Resampling
 from claimeval.types.errors import UsageError
 
 
@@ -33,9 +33,7 @@ def pairwise_agreement(
     weights: Weighting = "unweighted",
     labels: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    resampling: Resampling = STANDARD,
 ) -> tuple[PairAgreement, ...]:
     """Return raw agreement and Cohen's kappa of every pair of raters.
 
@@ -47,9 +45,7 @@ def pairwise_agreement(
         weights: The weighting of kappa.
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
-        level: The confidence level.
-        resamples: The number of resamples; 0 for no intervals.
-        seed: The seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
         One agreement for each pair, in the order of `raters`.
@@ -61,18 +57,9 @@ def pairwise_agreement(
         PairAgreement(
             first,
             second,
-            raw_agreement(
-                raters[first], raters[second], clusters=clusters, level=level, resamples=resamples, seed=seed
-            ),
+            raw_agreement(raters[first], raters[second], clusters=clusters, resampling=resampling),
             cohen_kappa(
-                raters[first],
-                raters[second],
-                weights=weights,
-                labels=labels,
-                clusters=clusters,
-                level=level,
-                resamples=resamples,
-                seed=seed,
+                raters[first], raters[second], weights=weights, labels=labels, clusters=clusters, resampling=resampling
             ),
         )
         for first, second in itertools.combinations(raters, 2)

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from claimeval import ir
 from tests.command_line import call
 
 
@@ -93,7 +92,8 @@ def test_missing_error_refuses(files: tuple[str, str, str]) -> None:
 
 
 def test_qrels_may_be_a_beir_folder(files: tuple[str, str, str], tmp_path: Path) -> None:
-    ir.write_beir(ir.Beir(corpus={}, queries={}, qrels={"q1": {"a": 1}}), tmp_path / "set", split="dev")
+    (tmp_path / "set" / "qrels").mkdir(parents=True)
+    (tmp_path / "set" / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\n")
 
     result = call("rank", str(tmp_path / "set"), files[1], "-m", "mrr", "--split", "dev")
 

@@ -52,65 +52,27 @@ def test_a_query_that_would_read_back_as_a_comment_is_refused() -> None:
         ir.write_qrels({"#1": {"#a": 1}}, StringIO())
 
 
-BEIR = ir.Beir(
-    corpus={"d1": {"title": "Title", "text": "Ein schöner Text"}, "d2": {"title": "", "text": "x"}},
-    queries={"q1": "what?"},
-    qrels={"q1": {"d1": 1, "d2": 0}},
-)
-
-
-def test_a_beir_folder_reads_back_equal(tmp_path: Path) -> None:
-    ir.write_beir(BEIR, tmp_path / "set", split="dev")
-
-    assert ir.read_beir(tmp_path / "set", split="dev") == BEIR
-
-
-def test_only_the_queries_of_the_split_are_kept_and_gzipped_parts_are_read(tmp_path: Path) -> None:
-    ir.write_beir(BEIR, tmp_path)
-    (tmp_path / "queries.jsonl").unlink()
-    lines = b'{"_id": "q1", "text": "what?"}\n{"_id": "q7", "text": "other"}\n'
-    (tmp_path / "queries.jsonl.gz").write_bytes(gzip.compress(lines))
-
-    assert ir.read_beir(tmp_path) == BEIR
+def beir(folder: Path, split: str = "test") -> Path:
+    (folder / "qrels").mkdir()
+    path = folder / "qrels" / f"{split}.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n")
+    return path
 
 
 def test_beir_qrels_serve_as_qrels(tmp_path: Path) -> None:
-    ir.write_beir(BEIR, tmp_path)
+    beir(tmp_path)
     (tmp_path / "run").write_text("q1 Q0 d2 1 2 t\nq1 Q0 d1 2 1 t\n")
+    assert ir.evaluate(ir.find_qrels(tmp_path), tmp_path / "run", "mrr").mean["mrr"] == 1 / 2
 
-    assert ir.evaluate(tmp_path / "qrels" / "test.tsv", tmp_path / "run", "mrr").mean["mrr"] == 1 / 2
+
+def test_gzipped_qrels_of_a_split_are_read(tmp_path: Path) -> None:
+    path = beir(tmp_path, "dev")
+    path.with_name("dev.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert ir.read_qrels(ir.find_qrels(tmp_path, "dev")) == {"q1": {"d1": 1, "d2": 0}}
 
 
 def test_a_split_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
-    ir.write_beir(BEIR, tmp_path, split="dev")
-
+    beir(tmp_path, "dev")
     with pytest.raises(DataError, match=r"there is no qrels/test\.tsv; .*, here dev\.tsv"):
-        ir.read_beir(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", 'line 2: not an object with "_id" and "text"'),
-        ('{"_id": "d2"}', 'line 2: not an object with "_id" and "text"'),
-        ("[]", 'line 2: not an object with "_id" and "text"'),
-        ('{"_id": 2, "text": "x"}', 'line 2: "_id", "title" and "text" must be strings'),
-        ('{"_id": "d1", "text": "x"}', "line 2: the id 'd1' appears twice"),
-    ],
-)
-def test_what_is_wrong_with_a_corpus_is_said_with_file_and_line(line: str, message: str, tmp_path: Path) -> None:
-    ir.write_beir(BEIR, tmp_path)
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n' + line + "\n")
-
-    with pytest.raises(DataError) as caught:
-        ir.read_beir(tmp_path)
-
-    assert f"{tmp_path}/corpus.jsonl, {message}" in str(caught.value)
-
-
-def test_a_missing_corpus_is_named(tmp_path: Path) -> None:
-    ir.write_beir(BEIR, tmp_path)
-    (tmp_path / "corpus.jsonl").unlink()
-
-    with pytest.raises(DataError, match=r"corpus\.jsonl: there is no such file"):
-        ir.read_beir(tmp_path)
+        ir.find_qrels(tmp_path)

@@ -12,6 +12,7 @@ from claimeval.judging.panel import Panel, voting
 from claimeval.runs.agreement import Agreement, measure
 from claimeval.runs.labels import join, weights
 from claimeval.types.errors import UsageError
+from claimeval.types.estimates import Estimate
 from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult
 from claimeval.types.scales import BINARY, grade_scale
 from tests.judging.panel.test_voting import grades_of, verdicts
@@ -236,6 +237,18 @@ def test_grades_are_compared_as_grades() -> None:
     observed, expected = (1 + 1), sum((a - b) ** 2 for a in given for b in people) / 4
     assert rater.weighted_kappa is not None
     assert rater.weighted_kappa.value == pytest.approx(1 - observed / expected)
+
+
+def test_a_judge_may_stand_in_for_annotators_whom_it_is_as_close_to_as_they_are_to_each_other() -> None:
+    results = [result({"contexts": ["+0"]}, name=f"s{i}") for i in range(30)]
+    people = ((one.sample.id, who) for one in results for who in "xy")
+    labels = [label("supported", sample=name, claim_id="answer-1", annotator=who) for name, who in people]
+    always, never, _ = measure(join(results, JUDGES, Panel(), labels), Panel()).raters
+    assert always.alt_test == Estimate(value=1, n=2, clusters=2, because="no interval was requested")
+    assert always.advantage == always.alt_test
+    assert never.alt_test == never.advantage == Estimate(value=0, n=2, clusters=2, because="no interval was requested")
+    few = measure(join(results[:29], JUDGES, Panel(), labels[:58]), Panel()).raters[0]
+    assert (few.alt_test, few.advantage) == (None, None)
 
 
 def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:

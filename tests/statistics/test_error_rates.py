@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from claimeval.statistics import Rate, rogan_gladen, rogan_gladen_rate
+from claimeval.statistics import Rate, rogan_gladen
+from claimeval.statistics.correction import rogan_gladen_rate
 from claimeval.types.errors import UsageError
 
 

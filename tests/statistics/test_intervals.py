@@ -8,6 +8,7 @@ from scipy import stats
 
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.bootstrap import (
+    NO_INTERVAL,
     ClusterSums,
     Resampling,
     bootstrap_sums,
@@ -70,7 +71,7 @@ def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
     rows = np.stack([values, np.ones(25)], axis=1)
     replicates = resample_sums(*distinct_rows(rows), 2000, seed=5)
     reach = np.sqrt(25 / 24) * critical_value(0.95, 24)
-    mine = mean_interval(list(values), resamples=2000, seed=5)
+    mine = mean_interval(list(values), resampling=Resampling(resamples=2000, seed=5))
     given = stats.bootstrap((values,), np.mean, n_resamples=2, method="percentile")
     given.bootstrap_distribution = replicates[:, 0] / replicates[:, 1]
     theirs = stats.bootstrap(
@@ -171,7 +172,8 @@ def test_uneven_answers_have_wider_micro_intervals() -> None:
     share = rng.beta(2, 1, 40)
     even, uneven = np.full(40, 30), np.where(np.arange(40) < 4, 210, 10)
     wide, narrow = (
-        ratio_interval((share * claims).tolist(), claims.tolist(), resamples=4000) for claims in (uneven, even)
+        ratio_interval((share * claims).tolist(), claims.tolist(), resampling=Resampling(resamples=4000))
+        for claims in (uneven, even)
     )
     assert wide.width is not None
     assert narrow.width is not None
@@ -212,8 +214,8 @@ def test_claims_of_one_sample_are_clustered() -> None:
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     values = list(np.random.default_rng(1).random(30))
-    assert mean_interval(values, seed=7) == mean_interval(values, seed=7)
-    assert mean_interval(values, seed=7) != mean_interval(values, seed=8)
+    assert mean_interval(values, resampling=Resampling(seed=7)) == mean_interval(values, resampling=Resampling(seed=7))
+    assert mean_interval(values, resampling=Resampling(seed=7)) != mean_interval(values, resampling=Resampling(seed=8))
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.02, 30.5), (1, 200), (29, 2), (3.7, 0.001), (4000.5, 17.2), (90_000, 3)])
@@ -240,9 +242,9 @@ def test_bad_input_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="one key per observation"):
         mean_interval([0.5, 0.6], clusters=["a"])
     with pytest.raises(UsageError, match="level"):
-        mean_interval([0.5, 0.6], level=95)
+        mean_interval([0.5, 0.6], resampling=Resampling(level=95))
     with pytest.raises(UsageError, match="resamples"):
-        mean_interval([0.5, 0.6], resamples=-1)
+        mean_interval([0.5, 0.6], resampling=Resampling(resamples=-1))
 
 
 def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
@@ -254,6 +256,6 @@ def test_a_statistic_that_is_mostly_undefined_has_no_interval() -> None:
 
 
 def test_without_resamples_there_is_a_value_and_no_interval() -> None:
-    estimate = mean_interval([0.1, 0.2, 0.4], resamples=0)
+    estimate = mean_interval([0.1, 0.2, 0.4], resampling=NO_INTERVAL)
     assert (estimate.low, estimate.because) == (None, "no interval was requested")
     assert estimate.value == pytest.approx(0.7 / 3)

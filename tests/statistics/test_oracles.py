@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from claimeval.statistics import (
+    NO_INTERVAL,
     auroc,
     binary_report,
     cohen_kappa,
@@ -40,7 +41,7 @@ def test_kappa_equals_scikit_learn(seed: int, weights: str, theirs: str | None) 
     from sklearn import metrics
 
     a, b = grades(seed)
-    mine = cohen_kappa(a, b, weights=weights, resamples=0).value  # type: ignore[arg-type]  # parametrised literal
+    mine = cohen_kappa(a, b, weights=weights, resampling=NO_INTERVAL).value  # type: ignore[arg-type]  # parametrised literal
     assert mine == pytest.approx(metrics.cohen_kappa_score(a, b, weights=theirs), abs=1e-9)
 
 
@@ -52,7 +53,7 @@ def test_classification_equals_scikit_learn(seed: int) -> None:
     human = rng.random(120) < 0.7
     probabilities = np.clip(human * 0.3 + rng.random(120) * 0.7, 0, 1).round(2)
     judge = probabilities > 0.5
-    report = binary_report(judge.tolist(), human.tolist(), probabilities=probabilities.tolist(), resamples=0)
+    report = binary_report(judge.tolist(), human.tolist(), probabilities=probabilities.tolist(), resampling=NO_INTERVAL)
     assert report.auroc is not None
     assert report.accuracy.value == pytest.approx(metrics.accuracy_score(human, judge), abs=1e-9)
     assert report.balanced_accuracy.value == pytest.approx(metrics.balanced_accuracy_score(human, judge), abs=1e-9)
@@ -103,7 +104,7 @@ def test_alpha_equals_the_krippendorff_package(seed: int, scale: Literal["nomina
     ratings[rng.random((30, 4)) < 0.2] = np.nan
     theirs = krippendorff.alpha(reliability_data=ratings.T, level_of_measurement=scale)
     labels = [[None if np.isnan(value) else int(value) for value in row] for row in ratings]
-    mine = krippendorff_alpha(labels, scale=scale, resamples=0).value
+    mine = krippendorff_alpha(labels, scale=scale, resampling=NO_INTERVAL).value
     assert mine == pytest.approx(theirs, abs=1e-9)
 
 

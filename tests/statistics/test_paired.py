@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from claimeval.statistics import holm, mcnemar_exact, paired_difference, sign_flip_test
+from claimeval.statistics import Resampling, holm, mcnemar_exact, paired_difference, sign_flip_test
 from claimeval.types.errors import UsageError
 
 
@@ -81,7 +81,7 @@ def test_no_shared_items_have_no_difference() -> None:
 
 def test_the_interval_is_close_to_students_t_for_plain_differences() -> None:
     differences = np.random.default_rng(5).normal(0.1, 0.3, 60)
-    result = paired_difference(list(differences), [0.0] * 60, resamples=20_000)
+    result = paired_difference(list(differences), [0.0] * 60, resampling=Resampling(resamples=20_000))
     expected = stats.t.interval(0.95, 59, differences.mean(), stats.sem(differences))
     assert (result.low, result.high) == pytest.approx(expected, rel=0.05)
     assert result.method == "symmetric"

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from claimeval.statistics import (
+    NO_INTERVAL,
     IntervalEstimate,
+    Resampling,
     active_estimate,
     binary_report,
     cohen_kappa,
@@ -47,16 +49,18 @@ def check(estimate: IntervalEstimate, low: float = -math.inf, high: float = math
 def test_means(rows: list[tuple[float, int, int]], clustered: bool) -> None:
     values, claims = [value for value, _, _ in rows], [number for _, number, _ in rows]
     groups = [key for _, _, key in rows] if clustered else None
-    check(mean_interval(values, clusters=groups, resamples=50), 0, 1)
+    check(mean_interval(values, clusters=groups, resampling=Resampling(resamples=50)), 0, 1)
     supported = [value * number for value, number in zip(values, claims, strict=True)]
-    check(ratio_interval(supported, claims, clusters=groups, resamples=50), 0, 1)
-    check(difference_interval([value - 0.5 for value in values], clusters=groups, resamples=50))
+    check(ratio_interval(supported, claims, clusters=groups, resampling=Resampling(resamples=50)), 0, 1)
+    check(difference_interval([value - 0.5 for value in values], clusters=groups, resampling=Resampling(resamples=50)))
 
 
 @settings(max_examples=60, deadline=None)
 @given(some.lists(some.tuples(some.one_of(some.none(), shares), shares), max_size=12))
 def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
-    result = paired_difference([a for a, _ in pairs], [b for _, b in pairs], resamples=50, flips=100)
+    result = paired_difference(
+        [a for a, _ in pairs], [b for _, b in pairs], resampling=Resampling(resamples=50), flips=100
+    )
     assert result.p is None or 0 < result.p <= 1
     assert result.n + result.dropped == len(pairs)
     assert (result.low is None) == (result.because is not None)
@@ -66,9 +70,13 @@ def test_comparisons(pairs: list[tuple[float | None, float]]) -> None:
 @given(some.lists(some.tuples(labels, labels, labels, keys), max_size=12), verdicts)
 def test_agreement(rows: list[tuple[str | None, str | None, str | None, int]], clustered: bool) -> None:
     ratings, groups = [row[:3] for row in rows], [row[3] for row in rows] if clustered else None
-    check(cohen_kappa([row[0] for row in rows], [row[1] for row in rows], clusters=groups, resamples=50))
-    check(gwet_ac1(ratings, clusters=groups, resamples=50))
-    check(krippendorff_alpha(ratings, clusters=groups, resamples=50))
+    check(
+        cohen_kappa(
+            [row[0] for row in rows], [row[1] for row in rows], clusters=groups, resampling=Resampling(resamples=50)
+        )
+    )
+    check(gwet_ac1(ratings, clusters=groups, resampling=Resampling(resamples=50)))
+    check(krippendorff_alpha(ratings, clusters=groups, resampling=Resampling(resamples=50)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,10 +85,14 @@ def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool,
     judge, human = [row[0] for row in rows], [row[1] for row in rows]
     groups = [row[2] for row in rows] if clustered else None
     strata = judge if by_verdict else None
-    powered = prediction_powered(judge, human, strata=strata, clusters=groups, resamples=0)
+    powered = prediction_powered(judge, human, strata=strata, clusters=groups, resampling=NO_INTERVAL)
     check(powered.corrected, 0, 1)
-    check(rogan_gladen(judge, human, clusters=groups, resamples=0).corrected, 0, 1)
-    check(active_estimate(judge, human, [0.5] * len(rows), clusters=groups, resamples=0).corrected, 0, 1)
+    check(rogan_gladen(judge, human, clusters=groups, resampling=NO_INTERVAL).corrected, 0, 1)
+    check(
+        active_estimate(judge, human, [0.5] * len(rows), clusters=groups, resampling=NO_INTERVAL).corrected,
+        0,
+        1,
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -92,7 +104,7 @@ def test_reports(rows: list[tuple[bool | None, bool | None, float, int]]) -> Non
         [row[1] for row in rows],
         probabilities=probabilities,
         clusters=groups,
-        resamples=50,
+        resampling=Resampling(resamples=50),
     )
     for estimate in (report.accuracy, report.precision, report.recall, report.specificity):
         check(estimate, 0, 1)
@@ -101,7 +113,16 @@ def test_reports(rows: list[tuple[bool | None, bool | None, float, int]]) -> Non
     assert report.auroc is not None
     check(report.auroc, 0, 1)
     outcomes = [bool(row[0]) for row in rows]
-    check(correlation(probabilities, [float(outcome) for outcome in outcomes], clusters=groups, resamples=50))
+    check(
+        correlation(
+            probabilities,
+            [float(outcome) for outcome in outcomes],
+            clusters=groups,
+            resampling=Resampling(resamples=50),
+        )
+    )
     generators = ["x" if row[1] else "y" for row in rows]
-    for estimate in self_preference({"x": probabilities, "y": [0.5] * len(rows)}, generators, resamples=50).values():
+    for estimate in self_preference(
+        {"x": probabilities, "y": [0.5] * len(rows)}, generators, resampling=Resampling(resamples=50)
+    ).values():
         check(estimate)

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from claimeval.statistics import (
+    NO_INTERVAL,
     cohen_kappa,
     correlation,
     gwet_ac1,
@@ -45,8 +46,8 @@ def test_150_labels_with_gpt_4_say_more_than_alone_and_more_than_rogan_gladen() 
     for _ in range(300):
         chosen = set(rng.choice(len(kept), 150, replace=False).tolist())
         known = [bool(label) if i in chosen else None for i, label in enumerate(human)]
-        powered = prediction_powered(judge.astype(float).tolist(), known, resamples=0)
-        corrected = rogan_gladen(judge.tolist(), known, resamples=0).corrected
+        powered = prediction_powered(judge.astype(float).tolist(), known, resampling=NO_INTERVAL)
+        corrected = rogan_gladen(judge.tolist(), known, resampling=NO_INTERVAL).corrected
         for name, estimate in (("ppi", powered.corrected), ("people", powered.human), ("rogan-gladen", corrected)):
             assert estimate.value is not None
             assert estimate.low is not None
@@ -66,14 +67,14 @@ def test_agreement_of_recorded_judges_with_people_equals_other_programs() -> Non
     for judge in ("gpt-4", "text-davinci-003"):
         pairs = [(h, j) for h, j in zip(labels["human"], labels[judge], strict=True) if j is not None]
         human, verdicts = zip(*pairs, strict=True)
-        mine = cohen_kappa(labels["human"], labels[judge], resamples=0).value
+        mine = cohen_kappa(labels["human"], labels[judge], resampling=NO_INTERVAL).value
         assert mine == pytest.approx(metrics.cohen_kappa_score(human, verdicts), abs=1e-9)
         agreed = raw_agreement(labels["human"], labels[judge]).value
         assert agreed == pytest.approx(metrics.accuracy_score(human, verdicts), abs=1e-12)
     coded = [[np.nan if label is None else label == "Yes" for label in given] for given in labels.values()]
     ratings = list(zip(*labels.values(), strict=True))
     theirs = krippendorff.alpha(reliability_data=np.array(coded, dtype=float), level_of_measurement="nominal")
-    assert krippendorff_alpha(ratings, resamples=0).value == pytest.approx(theirs, abs=1e-9)
+    assert krippendorff_alpha(ratings, resampling=NO_INTERVAL).value == pytest.approx(theirs, abs=1e-9)
 
 
 def test_ac1_of_recorded_judges_by_its_formula() -> None:
@@ -82,7 +83,7 @@ def test_ac1_of_recorded_judges_by_its_formula() -> None:
     agreed = np.mean([h == j for h, j in pairs])
     share = np.mean([[h == "Yes", j == "Yes"] for h, j in pairs])
     chance = 2 * share * (1 - share)
-    assert gwet_ac1(pairs, resamples=0).value == pytest.approx((agreed - chance) / (1 - chance), abs=1e-9)
+    assert gwet_ac1(pairs, resampling=NO_INTERVAL).value == pytest.approx((agreed - chance) / (1 - chance), abs=1e-9)
 
 
 def test_ragchecker_follows_annotators_about_as_well_as_they_follow_each_other() -> None:

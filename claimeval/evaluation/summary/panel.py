@@ -89,7 +89,7 @@ class PanelTally:
         rates: ErrorRates | None = None,
     ) -> PanelSummary:
         """What the samples so far show; `noise_of_scores` is per metric and judge."""
-        from claimeval.statistics import gwet_ac1, krippendorff_alpha
+        from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
 
         measured_on = self._panel.asked_about_all(self._judges)
         unanimous = split = 0
@@ -111,10 +111,10 @@ class PanelTally:
             split=split,
             ties=self._ties,
             no_quorum=self._no_quorum,
-            alpha=krippendorff_alpha(ratings, scale=scale, labels=order, counts=counts, resamples=0).value
+            alpha=krippendorff_alpha(ratings, scale=scale, labels=order, counts=counts, resampling=NO_INTERVAL).value
             if counts
             else None,
-            ac1=gwet_ac1(ratings, labels=order, counts=counts, resamples=0).value if counts else None,
+            ac1=gwet_ac1(ratings, labels=order, counts=counts, resampling=NO_INTERVAL).value if counts else None,
             judge_pairs=tuple(pairs.agreement(i, j) for i, j in combinations(range(last), 2)) if measured_on else (),
             judge_vs_panel=tuple(pairs.agreement(i, last) for i in range(last)) if measured_on else (),
             noise={judge: self._noise(judge, noise_of_scores or {}) for judge in self._judges if self._repeats[judge]},
@@ -158,7 +158,7 @@ class _PairwiseTally:
         """Return the agreement of two judges by their positions."""
         import numpy as np
 
-        from claimeval.statistics import cohen_kappa
+        from claimeval.statistics import NO_INTERVAL, cohen_kappa
 
         size = len(self._order)
         a, b = self._codes[:, first], self._codes[:, second]
@@ -172,6 +172,6 @@ class _PairwiseTally:
             second=self._raters[second],
             claims=claims,
             raw_agreement=sum(counts[:: size + 1]) / claims if claims else None,
-            kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts, resamples=0).value,
+            kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts, resampling=NO_INTERVAL).value,
             disputed_only=bool({self._raters[first], self._raters[second]} & set(self._later)),
         )
