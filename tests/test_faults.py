@@ -102,20 +102,20 @@ def test_an_odd_reply_that_holds_the_answer_is_read(
 def test_a_fault_that_nothing_betters_stops_the_run_and_the_same_run_goes_on(
     server: ThreadHandle, store: Path, provider: Name, kind: str
 ) -> None:
-    samples = asked_in(f"stops {kind} {provider}", 10)
-    server.server.faults = Faults(first=(None,) * 5, rates={kind: 1.0})
+    samples = asked_in(f"stops {kind} {provider}", 4)
+    server.server.faults = Faults(first=(None,) * 3, rates={kind: 1.0})
     before = len(server.exchanges())
     judge = judge_at(server, provider)
     stopped = run([judge], store, samples, concurrency=2)
     assert not stopped.outcome.summary.complete
     assert list(stopped.outcome.status.stopped) == [judge.name]
     assert set(stopped.values) <= {RIGHT}
-    assert len(server.exchanges()) - before <= 5 + 2
+    assert len(server.exchanges()) - before <= 3 + 2
 
     server.server.faults = Faults()
     before = len(server.exchanges())
-    assert run([judge], store, samples).values == [RIGHT] * 10
-    assert len(server.exchanges()) - before == 20 - 5
+    assert run([judge], store, samples).values == [RIGHT] * 4
+    assert len(server.exchanges()) - before == 8 - 3
 
 
 @pytest.mark.parametrize("kind", ["status_401", "status_503", "hang"])

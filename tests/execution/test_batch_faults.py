@@ -66,7 +66,7 @@ def test_a_line_that_fails_is_a_reason_or_is_asked_again(
     kinds = [kind for kind in LINES if not is_fatal(kind, provider) and kind != "huge_content"]
     plan = Plan(lines=dict.fromkeys(kinds, 1 / len(kinds)), faulty_batches=1)
     server = start_server(Options(batching=plan), judge=claim_judge.answer)
-    came = go(server, [spec(server, provider)], tmp_path / "store", 150)
+    came = go(server, [spec(server, provider)], tmp_path / "store", 100)
     assert came.run.outcome.summary.complete
     first = came.lines[0].batch
     befell = {str(line.custom_id): str(line.fault) for line in came.lines if line.batch == first}

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge
+from claimeval import providers
 from claimeval.providers.specs import parse_judge
 from claimeval.types.requests import Judge
-from tests.command_line import Done, spawn
+from tests.command_line import call, spawn
 from tests.first_day.servers import judged, serve
 from tests.first_day.test_judge_habits import CALLS, SAMPLES, TRUE_SCORE, data
 
@@ -158,8 +159,8 @@ def test_a_function_of_another_process_is_missed_in_words() -> None:
 
 
 @pytest.fixture
-def acme(tmp_path: Path) -> str:
-    """The package of docs/adding-a-provider.md, installed; the path by which Python finds it."""
+def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The package of docs/adding-a-provider.md, installed; the folder in which Python finds it."""
     page = (ROOT / "docs" / "adding-a-provider.md").read_text(encoding="utf-8")
     code = page.partition("## A provider")[2].partition("```python\n")[2].partition("```")[0]
     entry = page.partition('[project.entry-points."claimeval.providers"]\n')[2].partition("```")[0]
@@ -169,33 +170,33 @@ def acme(tmp_path: Path) -> str:
     (package / "acme_judges.py").write_text(code, encoding="utf-8")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-judges\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[claimeval.providers]\n{entry}".replace('"', ""), encoding="utf-8")
-    return os.pathsep.join([str(package), str(ROOT)])
+    monkeypatch.syspath_prepend(package)
+    monkeypatch.setenv("ACME_KEY", "key-of-acme-12345")
+    yield package
+    providers._row.cache_clear()
+    sys.modules.pop("acme_judges", None)
 
 
-def with_acme(site: str, url: str, *arguments: object) -> Done:
-    return spawn(*arguments, PYTHONPATH=site, ACME_URL=url, ACME_KEY="key-of-acme-12345")
-
-
-def test_the_provider_of_the_page_pays_its_second_run_nothing(acme: str, tmp_path: Path) -> None:
+def test_the_provider_of_the_page_pays_its_second_run_nothing(acme: Path, tmp_path: Path) -> None:
     with serve(judged) as server:
         command = ("score", data(tmp_path), "-j", "acme:judge-1", "-m", "faithfulness", "-o")
-        first = with_acme(acme, server.url, *command, tmp_path / "a")
+        first = spawn(*command, tmp_path / "a", PYTHONPATH=os.pathsep.join([str(acme), str(ROOT)]), ACME_URL=server.url)
         paid = server.paid
-        second = with_acme(acme, server.url, *command, tmp_path / "b")
+        second = call(*command, tmp_path / "b", ACME_URL=server.url)
         assert (first.returncode, second.returncode) == (0, 0), first.stderr
         assert (paid, server.paid) == (CALLS, CALLS)
         assert server.headers[0]["authorization"] == "Bearer key-of-acme-12345"
         assert server.asked[0]["temperature"] == 0.0
-    unknown = spawn("score", data(tmp_path), "-j", "acne:judge-1", PYTHONPATH=acme)
+    unknown = call("score", data(tmp_path), "-j", "acne:judge-1")
     assert "Did you mean 'acme'" in unknown.stderr
 
 
-def test_a_reply_that_a_provider_does_not_keep_stops_the_run(tmp_path: Path, acme: str) -> None:
-    file = Path(acme.partition(os.pathsep)[0]) / "acme_judges.py"
+def test_a_reply_that_a_provider_does_not_keep_stops_the_run(tmp_path: Path, acme: Path) -> None:
+    file = acme / "acme_judges.py"
     file.write_text(file.read_text().replace("ResponseRecorder(self._key, keep)", "ResponseRecorder(self._key, print)"))
     with serve(judged) as server:
         options = ("-m", "faithfulness", "--concurrency", 1, "-o", tmp_path / "run")
-        done = with_acme(acme, server.url, "score", data(tmp_path), "-j", "acme:judge-1", *options)
+        done = call("score", data(tmp_path), "-j", "acme:judge-1", *options, ACME_URL=server.url)
     assert done.returncode == 3
     assert "gave a reply that it did not keep" in " ".join(done.stderr.split())
     assert server.paid == 1

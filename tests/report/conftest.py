@@ -109,8 +109,9 @@ class Browser:
         self._command("Emulation.setEmulatedMedia", media="print" if printing else "")
 
     def picture(self, name: str) -> None:
-        """Saves the whole page as artefacts/NAME.png."""
-        ARTEFACTS.mkdir(exist_ok=True)
+        """Saves the whole page as artefacts/NAME.png, if there is such a folder."""
+        if not ARTEFACTS.is_dir():
+            return
         found = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
         (ARTEFACTS / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
 

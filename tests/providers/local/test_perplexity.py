@@ -92,10 +92,10 @@ def test_the_score_is_that_of_the_plain_model_asked_token_by_token(model: str, r
 @pytest.mark.parametrize("model", ["t5", "bart"])
 def test_the_score_does_not_depend_on_the_batch_or_the_order(model: str, request: pytest.FixtureRequest) -> None:
     folder = request.getfixturevalue(model)
-    pairs = drawn(12)
+    pairs = drawn(6)
     one = scorer_on_cpu(folder)
     alone = [said.log_probability for pair in pairs[:6] for _, said in one.score([pair])]
-    for batch in (1, 64, 4096):
+    for batch in (1, 64):
         together = [said.log_probability for said in scores(folder, pairs, batch_size=batch)]
         backwards = [said.log_probability for said in scores(folder, pairs[::-1], batch_size=batch)][::-1]
         assert together[:6] == pytest.approx(alone, abs=TOLERANCE)
