@@ -6,7 +6,7 @@ label of the whole sample), and a label in words or a grade. Optional: `against`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from claimeval.types.records import Evidence, Label, Record
 
 NAMES = {
     "sample": ("id", "sample_id", "sample", "question_id"),
-    "claim_id": ("claim_id",),
+    "claim_id": ("claim_id", "document_id", "document"),
     "text": ("text", "claim"),
     "against": ("against",),
     "label": ("label", "human", "verdict"),
@@ -44,6 +44,8 @@ class HumanLabel(Record):
     label: Label | None = None
     """None if there is only a grade."""
     grade: int | None = None
+    word: str | None = None
+    """The label of a document or an answer, as a word of the scale that judges used."""
     annotator: str | None = None
 
     @property
@@ -59,8 +61,9 @@ class LabelFile:
     labels.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, words: Collection[str] = ()) -> None:
+        """`words` are those of the scales of a run whose judges use others than people do for claims."""
+        self._path, self._words = path, words
         self.blank = 0
         """Rows without a label, as far as the file was read."""
         self.undecided = 0
@@ -70,7 +73,7 @@ class LabelFile:
         for row in read_rows(self._path, texts=_TEXTS):
             if self._path.suffix.lower() in (".csv", ".tsv"):
                 row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
-            if human_label := label(row):
+            if human_label := label(row, self._words):
                 labeled += 1
                 yield human_label
             elif all(_empty(row.first(NAMES[field])) for field in ("label", "grade")):
@@ -82,28 +85,31 @@ class LabelFile:
             raise DataError(f"{self._path} has no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})")
 
 
-def read_labels(path: Path) -> LabelFile:
-    """Return the labels of a file."""
-    return LabelFile(path)
+def read_labels(path: Path, words: Collection[str] = ()) -> LabelFile:
+    """Return the labels of a file; `words` as in `LabelFile`."""
+    return LabelFile(path, words)
 
 
-def label(row: SourceRow) -> HumanLabel | None:
-    """Return the label in a row, or None if it is blank or undecided."""
+def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
+    """Return the label in a row, or None if it is blank or undecided; `words` are labels too."""
     values = {field: row.first(names) for field, names in NAMES.items()}
     if values["sample"] is None:
         raise DataError(f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
     word, number = values.pop("label"), values.pop("grade")
     if _empty(word) and _empty(number):
         return None
-    meaning, grade = parse_label(number if _empty(word) else word, row.location)
+    scale_word = next((one for one in words if one == str(word).strip().casefold()), None)
+    meaning, grade = (None, None) if scale_word else parse_label(number if _empty(word) else word, row.location)
     if not _empty(number):
         grade = parse_label(number, row.location)[1]
-    if meaning is None and grade is None:
+    if meaning is None and grade is None and scale_word is None:
         return None
     texts = {field: None if value is None else str(value) for field, value in values.items()}
     against = texts.pop("against")
     evidence = None if against is None else Evidence(part=against)
-    return HumanLabel.model_validate({**texts, "evidence": evidence, "label": meaning, "grade": grade})
+    return HumanLabel.model_validate(
+        {**texts, "evidence": evidence, "label": meaning, "grade": grade, "word": scale_word}
+    )
 
 
 def parse_label(value: Any, location: str, words: Vocabulary = _WORDS) -> tuple[Label | None, int | None]:

@@ -260,7 +260,6 @@ def job_of(record: Manifest) -> GradeJob:
 
 def make_job(wanted: GradingOptions) -> GradeJob:
     """Return the job with everything checked; UsageError before any call can be made."""
-    given = specs.without_labels(wanted.panel)
     line_up = specs.parse_panel(wanted.judges)
     judges = specs.require_prompt_readers(line_up.judges, "documents are graded")
     scale = MATCH
@@ -269,7 +268,9 @@ def make_job(wanted: GradingOptions) -> GradeJob:
     else:
         retrieval.asked(wanted.measures)
     usual = USUAL_VOTES[wanted.against]
-    settings = specs.panel_settings(line_up, given, scale, usual=usual, about_claims=False)
+    labelled = wanted.panel.labels is not None
+    given = wanted.panel.given
+    settings = specs.panel_settings(line_up, given, scale, usual=usual, with_labels=labelled, about_claims=False)
     return GradeJob(
         judges=judges,
         prompt=prompts.load("rate", wanted.prompt or PROMPTS[wanted.against]),

@@ -295,13 +295,19 @@ def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
     for name in wanted.prompts:
         if name not in {question.name for question in questions}:
             raise unknown_name("question with a prompt", name, [question.name for question in questions])
-    settings = specs.without_labels(wanted.panel)
 
     def put(question: AnswerQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""
         prompt = prompts.load(question.step, wanted.prompts.get(question.name, question.prompt))
-        usual = specs.panel_settings(line_up, settings, question.scale, usual=question.vote, about_claims=False)
-        return PutQuestion(question, prompt, usual)
+        panel = specs.panel_settings(
+            line_up,
+            wanted.panel.given,
+            question.scale,
+            usual=question.vote,
+            with_labels=wanted.panel.labels is not None,
+            about_claims=False,
+        )
+        return PutQuestion(question, prompt, panel)
 
     job = RateJob(judges, tuple(map(put, questions)), wanted.cluster)
     if survey.no_question:

@@ -20,7 +20,6 @@ from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.providers.keys import masked
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
-from claimeval.types.options import PanelOptions
 from claimeval.types.requests import Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
@@ -218,13 +217,6 @@ def panel_settings(
     if not about_claims and chosen.extract_per_judge:
         raise UsageError("extract_per_judge is for claims; every judge rates the same answers and documents")
     return chosen
-
-
-def without_labels(options: PanelOptions) -> dict[str, Any]:
-    """Return the settings of a panel that were given; UsageError for labels, which only votes on claims learn from."""
-    if options.labels is not None:
-        raise UsageError("labels: weights are learned from labels of claims only; give `weights` in a panel file")
-    return options.given
 
 
 def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from claimeval.data.labels import read_labels
+from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.evaluation import grade, write_queries
 from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.manifest import Manifest
@@ -17,6 +17,7 @@ from claimeval.execution.runner import RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
 from claimeval.runs.rejudge import PreparedRejudge
 from claimeval.runs.revote import revised, settle
+from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
@@ -48,10 +49,11 @@ async def run_into(
     Returns:
         The summary that was written, and how the run ended.
     """
+    labels = _labels(writer.manifest, panel)
     outcome = await run_job(
         job, items, writer.manifest, options=options, progress=progress, on_result=writer.add, run=run
     )
-    return _finished(writer, outcome, panel)
+    return _finished(writer, outcome, labels)
 
 
 def recount_into(
@@ -65,18 +67,32 @@ def recount_into(
         panel: Its `labels` are what the weights of a weighted vote are learned from.
         options: Its `prices` are what the cost is counted by.
     """
+    labels = _labels(writer.manifest, panel)
     tallies = Tallies(writer.manifest, options.prices)
     for result in prepared.recounted():
         writer.add(result)
         tallies.add(result)
     return _finished(
-        writer, JobOutcome(tallies.summary(), RunStatus(complete=True, interrupted=False, stopped={})), panel
+        writer, JobOutcome(tallies.summary(), RunStatus(complete=True, interrupted=False, stopped={})), labels
     )
 
 
-def _finished(writer: ResultWriter, outcome: JobOutcome, panel: PanelOptions) -> JobOutcome:
+def _labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
+    """Return the labels that weights are learned from; an error for a file of others before any call is made."""
+    if panel.labels is None:
+        return None
+    asked = () if record.of_claims else [one for one in record.questions if one.panel.rule.learns == "weights"]
+    labels = list(read_labels(Path(panel.labels), {word for one in asked for word in one.scale.words}))
+    if len(asked) > 1 and any(label.evidence is None for label in labels):
+        raise UsageError(
+            f"{panel.labels}: the run asks several questions; say in a column `against` which of them a label answers "
+            "(asked, contexts or reference)"
+        )
+    return labels
+
+
+def _finished(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel] | None) -> JobOutcome:
     if writer.manifest.panel.needs_whole_run:
-        labels = read_labels(Path(panel.labels)) if panel.labels else None
         outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
     elif writer.manifest.job == write_queries.NAME:
         kept = revised(writer, write_queries.reject_repeated())

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from claimeval.data.labels import HumanLabel
+from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.ballots import Ballot, cast_ballots, leading, representative
@@ -136,7 +137,7 @@ class RaterTable:
         for key, given in found.items():
             self.add(
                 result.sample,
-                people(given, self._choice, self._panel),
+                people(given, self.choice, self._panel),
                 cast_ballots(assessments[key].verdicts, self._panel),
                 assessments[key],
             )
@@ -163,7 +164,7 @@ class RaterTable:
         labels = [a.support for a in mine]
         label = self._rolled_up(labels)
         whole = mine[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
-        self.add(result.sample, people(given, self._choice, self._panel), ballots, whole)
+        self.add(result.sample, people(given, self.choice, self._panel), ballots, whole)
 
     def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
         """Add an item of a sample: what people, each judge and the panel say of it.
@@ -196,8 +197,10 @@ class RaterTable:
         """One label for all claims of a text; none on an ordered scale."""
         return None if self._panel.scale.ordered else rolled_up(labels)
 
-    def _choice(self, label: HumanLabel) -> str | None:
+    def choice(self, label: HumanLabel) -> str | None:
         """The label on the run's own scale."""
+        if label.word in self._panel.scale.words:
+            return label.word
         if self._panel.scale.ordered:
             return self._panel.scale.of_step(label.grade)
         if label.label == "contradicted" and "contradicted" not in self._panel.scale.words:
@@ -240,6 +243,30 @@ def join(
         elif mine := by_sample.pop(result.sample.id, None):
             table.add_labelled(result, mine, against)
     table.unmatched += sum(map(len, by_sample.values()))
+    return table
+
+
+def join_subjects(
+    results: Iterable[SampleResult], question: QuestionRecord, judges: Sequence[str], labels: Iterable[HumanLabel]
+) -> RaterTable:
+    """Return the documents or answers that have a human label, with the verdicts of the judges on a question.
+
+    Args:
+        results: The results of a run of grades or ratings.
+        question: One of its questions.
+        judges: Names of the judges.
+        labels: The human labels; one without a document is of the answer.
+    """
+    by_subject: defaultdict[tuple[str, str], list[HumanLabel]] = defaultdict(list)
+    for label in labels:
+        by_subject[label.sample, label.claim_id or "answer"].append(label)
+    table = RaterTable(judges, question.panel)
+    for result in results:
+        for a in result.assessments:
+            named = by_subject.get((result.sample.id, a.subject), ()) if a.question == question.name else ()
+            if given := [label for label in named if label.evidence in (None, a.evidence)]:
+                said = people(given, table.choice, question.panel)
+                table.add(result.sample, said, cast_ballots(a.verdicts, question.panel), a)
     return table
 
 

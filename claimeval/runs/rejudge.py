@@ -202,7 +202,6 @@ def _prepare_ratings(
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "extract_per_judge"):
         if getattr(wanted, name) is not None:
             raise UsageError(f"{name}: a run of {before.job} has no claims; leave it out")
-    specs.without_labels(wanted.panel)
     if wanted.metrics is not None:
         job = job.only([metric if isinstance(metric, str) else metric.name for metric in wanted.metrics])
     steps = {prompt.id: prompt.step for prompt in job.prompts}
@@ -219,7 +218,7 @@ def _prepare_ratings(
         base: dict[str, Any] = {"vote": usual} | ({"replicates": panel.replicates} if names & on_record else {})
         base = base if wanted.judges else panel.model_dump(exclude={"scale"})
         settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, panel.scale)
-        panels.check(settings, [judge.name for judge in line_up.judges])
+        panels.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
         return settings
 
     prompt = known.assess_prompt if wanted.assess_prompt else None

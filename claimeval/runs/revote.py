@@ -19,7 +19,7 @@ from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
 from claimeval.metrics import scoring
 from claimeval.runs.directory import ResultWriter
-from claimeval.runs.labels import join, weights
+from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import Assessment, SampleResult
@@ -32,7 +32,7 @@ def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complet
 
     Weights of a weighted vote come from `labels` where the manifest has none; then it is amended.
     """
-    record = with_weights(writer.manifest, writer.added(), labels)
+    record = with_weights(writer.manifest, writer.added, labels)
     if record != writer.manifest:
         writer.amend(record)
     rates = Revote(record).error_rates(writer.added())
@@ -52,17 +52,26 @@ def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]
     return tallies
 
 
-def with_weights(record: Manifest, results: Iterable[SampleResult], labels: Iterable[HumanLabel] | None) -> Manifest:
+def with_weights(
+    record: Manifest, results: Callable[[], Iterable[SampleResult]], labels: Iterable[HumanLabel] | None
+) -> Manifest:
     """Return the manifest with weights learned from the labels, where its vote is weighted and has none."""
     panel = record.panel
     if panel.rule.learns != "weights" or panel.weights:
         return record
     names = [judge.name for judge in record.judges]
-    learned = weights(join(results, names, panel, labels), panel)
+    if record.of_claims:
+        of_all = weights(join(results(), names, panel, labels), panel)
+        learned = dict.fromkeys((one.name for one in record.questions), of_all)
+    else:
+        asked = [one for one in record.questions if one.panel.rule.learns == "weights"]
+        learned = {one.name: weights(join_subjects(results(), one, names, labels or ()), one.panel) for one in asked}
+        of_all = learned[asked[0].name]
     questions = tuple(
-        one.model_copy(update={"panel": one.panel.model_copy(update={"weights": learned})}) for one in record.questions
+        one.model_copy(update={"panel": one.panel.model_copy(update={"weights": learned.get(one.name, {})})})
+        for one in record.questions
     )
-    return record.model_copy(update={"panel": panel.model_copy(update={"weights": learned}), "questions": questions})
+    return record.model_copy(update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions})
 
 
 def job_of(record: Manifest) -> RateJob | GradeJob:
