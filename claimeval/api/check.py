@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from claimeval.api.data import Metrics, samples_of
+from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, metric_names, parse_spec
 from claimeval.api.twins import blocking_twin
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
@@ -38,6 +38,7 @@ async def acheck(
     judge: JudgeSpec,
     question: str = "",
     reference_answers: str | Sequence[str] = (),
+    history: Sequence[Mapping[str, str]] = (),
     metrics: Metrics = "faithfulness",
     extract_prompt: str | Path = "atomic",
     assess_prompt: str | Path = "three_way",
@@ -56,6 +57,8 @@ async def acheck(
         judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there is no default.
         question: What was asked. Judges read it to understand the answer.
         reference_answers: Gold answers, for metrics such as `correctness`.
+        history: The messages before the question, with `role` and `content`. Judges read them with the question; as
+            evidence they count only for metrics of `answer` against `history` or `contexts+history`.
         metrics: As for `score`.
         extract_prompt: Name or path of the prompt that extracts claims.
         assess_prompt: Name or path of the prompt that assesses claims.
@@ -71,7 +74,7 @@ async def acheck(
         StoreError: The reply cache cannot be read or written.
     """
     deadline = asyncio.get_running_loop().time() + _seconds(timeout)
-    sample = _sample(answer, contexts, question, reference_answers)
+    sample = _sample(answer, contexts, question, reference_answers, history)
     selection = select_metrics(metric_names(metrics))
     for metric in selection.rows:
         if part := metric.missing_part(sample):
@@ -158,7 +161,11 @@ def _seconds(timeout: float) -> float:
 
 
 def _sample(
-    answer: str, contexts: Sequence[str | Document], question: str, reference_answers: str | Sequence[str]
+    answer: str,
+    contexts: Sequence[str | Document],
+    question: str,
+    reference_answers: str | Sequence[str],
+    history: Sequence[Mapping[str, str]],
 ) -> Sample:
     if not isinstance(answer, str):
         raise UsageError(f"answer: {type(answer).__name__}; give one text")
@@ -166,7 +173,8 @@ def _sample(
         raise UsageError("contexts: one text; give a list of texts, as in [text]")
     row = {"id": "answer", "question": question, "answer": answer, "contexts": list(contexts)}
     row |= {"reference_answers": reference_answers} if reference_answers else {}
-    (sample,) = samples_of([row])
+    row |= {"history": list(history)} if history else {}
+    (sample,) = samples_of([row], Read(fields={"history": "history"} if history else {}))
     return sample
 
 

@@ -14,14 +14,17 @@ from typing import Any, NamedTuple, cast, get_args
 
 from pydantic import ValidationError
 
+from claimeval.data.messages import read_conversation, turns_in
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, unknown_name
-from claimeval.types.records import Document, References, Sample
+from claimeval.types.records import Document, References, Sample, Turn
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
     "question": ("question", "query", "user_input"),
+    "history": ("history", "chat_history"),
+    "messages": ("messages", "conversations"),
     "answer": ("answer", "response"),
     "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "source_nodes"),
     "context_ids": ("context_ids", "contexts_id", "retrieved_context_ids"),
@@ -268,10 +271,13 @@ def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
     Fields that a sample does not have are kept in its metadata.
     """
     values = _Values(row, columns)
-    given: dict[str, Any] = {"id": values.id(), "question": values.text("question") or ""}
+    given: dict[str, Any] = {"id": values.id()}
+    if "messages" in values.present:
+        given |= values.conversation()
     for field in values.present:
         if field in _READERS:
             given[field] = _READERS[field](values, field)
+    given.setdefault("question", "")
     if "context_ids" in values.present:
         given["contexts"] = values.contexts()
     if metadata := values.metadata():
@@ -335,10 +341,27 @@ class _Values:
         if not assigned.known:
             raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=_NO_COLUMN)
         self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
+        self._read_turns(columns)
         references = self._other.get("references")
         self.references: References | None = None
         if isinstance(references, str) and references in get_args(References):
             self.references = cast(References, self._other.pop("references"))
+
+    def _read_turns(self, columns: Mapping[str, str]) -> None:
+        """Read lists of messages. A column that is named as if it had messages, and has none, is metadata."""
+        for field in ("history", "messages", "question"):
+            value = self.present.get(field)
+            if value is None or (field == "question" and not isinstance(value, list)):
+                continue
+            turns = turns_in(read_cell(value) if isinstance(value, str) else value)
+            if turns is not None:
+                del self.present[field]
+                self.present["history" if field == "history" else "messages"] = turns
+            elif field in columns:
+                raise self._error("no messages; give a list of objects with role and content", field=field)
+            elif field != "question":
+                del self.present[field]
+                self._other[self._columns[field]] = value
 
     def _error(self, problem: str, given: str = "", field: str | None = None) -> DataError:
         """Return the error of a value; `given` is what other rows with the problem do not share."""
@@ -370,6 +393,26 @@ class _Values:
         if not isinstance(value, (bool, int, float)):
             raise self._error(f"{_kind(value)}; give one text", field=field)
         return _written(value)
+
+    def turns(self, field: str) -> tuple[Turn, ...]:
+        """Return the turns of a conversation."""
+        return cast("tuple[Turn, ...]", self.present[field])
+
+    def conversation(self) -> dict[str, Any]:
+        """Return the fields of a sample that its messages hold."""
+        turns = self.turns("messages")
+        last = read_conversation(turns)
+        question, answer = self.text("question"), self.text("answer")
+        if question is not None and question.strip() != last.question.strip():
+            return {"history": turns}
+        if answer is not None and last.answer is not None and answer.strip() != last.answer.strip():
+            raise self._error("the last message of the assistant is another text than the answer", field="messages")
+        given: dict[str, Any] = {"history": last.history, "question": last.question}
+        if last.answer is not None:
+            given["answer"] = last.answer
+        if last.contexts and "contexts" not in self.present:
+            given["contexts"] = [{"id": str(i), "text": text} for i, text in enumerate(last.contexts, 1)]
+        return given
 
     def _items(self, field: str) -> list[Any] | None:
         """Return the items of a list, which can be a text; any other value is the only item."""
@@ -496,6 +539,8 @@ class _Values:
 
 
 _READERS: dict[str, Callable[[_Values, str], object]] = {
+    "question": _Values.text,
+    "history": _Values.turns,
     "answer": _Values.text,
     "contexts": _Values.contexts,
     "reference_answers": _Values.texts,

@@ -237,7 +237,7 @@ class ClaimsJob(PanelJob):
             """Return the request for verdicts on the claims, shown as c1, c2, ..."""
             shown = assess.ShownDocuments(sample.documents(evidence) or (), alternatives)
             judge, attempt, replicate = asked
-            return assess.ask(prompt, judge, claims, shown, sample.question, attempt=attempt, replicate=replicate)
+            return assess.ask(prompt, judge, claims, shown, sample.full_question, attempt=attempt, replicate=replicate)
 
         return Question(
             records=(record,),
@@ -354,8 +354,8 @@ async def _extract_text(
     if not says_something(text):
         return _Extracted((), ())
     reply = await ask_until_read(
-        lambda attempt: extract.ask(prompt, taker, part, text, sample.question, attempt=attempt),
-        lambda completion, request: extract.read(completion, request, part, sample.question),
+        lambda attempt: extract.ask(prompt, taker, part, text, sample.full_question, attempt=attempt),
+        lambda completion, request: extract.read(completion, request, part, sample.full_question),
         executor,
         CallAddress("extract", part),
     )

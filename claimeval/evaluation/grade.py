@@ -176,7 +176,7 @@ class GradeJob(PanelJob):
         if self.against == "question":
             documents = sample.contexts or ()
             with_text = [document for document in documents if gradable(sample.question, document)]
-            judged = [await judge(self._question(sample.question, Evidence(part=ASKED)), with_text, context)]
+            judged = [await judge(self._question(sample.full_question, Evidence(part=ASKED)), with_text, context)]
             votes = {vote.subject: vote for vote in judged[0].assessments}
             assessments = [votes.get(document.id) or _without_text(document) for document in documents]
         else:

@@ -44,18 +44,18 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
     if prompt.step == "rate":
         if not sample.contexts:
             raise UsageError(f"sample {sample.id!r} has no contexts, so no document would be graded")
-        return grade.ask(prompt, _READER, sample.question, sample.contexts[:1], UMBRELA).messages
+        return grade.ask(prompt, _READER, sample.full_question, sample.contexts[:1], UMBRELA).messages
     if part := metric.missing_part(sample):
         raise UsageError(f"sample {sample.id!r} has no {part}, which {metric.name} needs; choose another --metric")
     text = sample.text(metric.claims_of) or ""
     if prompt.step == "extract":
-        return extract.ask(prompt, _READER, metric.claims_of, text, sample.question).messages
+        return extract.ask(prompt, _READER, metric.claims_of, text, sample.full_question).messages
     found = claims if claims is not None else _split(metric, text)
     if not found:
         raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
     first = next(iter(assess.chunks(found)))
     shown = assess.ShownDocuments(sample.documents(metric.against) or (), sample.alternatives(metric.against))
-    return assess.ask(prompt, _READER, first, shown, sample.question).messages
+    return assess.ask(prompt, _READER, first, shown, sample.full_question).messages
 
 
 def _split(metric: Metric, text: str) -> list[Claim]:

@@ -48,7 +48,7 @@ def ask(
         prompt,
         judge,
         {
-            "question": quoted(sample.question),
+            "question": quoted(sample.full_question),
             "answer": quoted(sample.answer or ""),
             "contexts": numbered("d", sample.documents("contexts") or ()),
             "references": numbered("r", sample.documents("reference") or ()),

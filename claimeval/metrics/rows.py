@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable
 
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.records import ASKED, Part, Record, Sample
+from claimeval.types.records import ASKED, CONTEXTS_AND_HISTORY, HISTORY, Part, Record, Sample
 
 
 class Metric(Record):
@@ -53,6 +53,8 @@ FIELDS: dict[Part, str] = {
     "reference": "reference_answers",
     "contexts": "contexts",
     "reference_contexts": "reference_contexts",
+    HISTORY: "history",
+    CONTEXTS_AND_HISTORY: "contexts",
 }
 """The field of a sample that holds each built-in part."""
 
@@ -139,7 +141,7 @@ SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
 ABOUT_ANSWERS = ("faithfulness", "correctness", "coverage", "context_recall")
 """The rows that are taken where none is asked for; `reference_support` is about the test set and taken without them."""
 
-_ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.-]*)")
+_ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.+-]*)")
 
 
 def metric(spec: str | Metric) -> Metric:

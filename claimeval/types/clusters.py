@@ -6,19 +6,23 @@ import json
 from collections.abc import Iterable
 from hashlib import blake2b
 
+from pydantic import JsonValue
+
 from claimeval.types.errors import unknown_name
 from claimeval.types.records import Sample
 
-FIELDS = ("question", "answer", "generator", "reference_author")
+CONVERSATION = "conversation"
+FIELDS = ("question", CONVERSATION, "answer", "generator", "reference_author")
 """Fields of a sample to cluster by. Any other name is a field of the metadata."""
 
 
 def cluster_of(sample: Sample, field: str | None = None) -> int:
-    """Return the number of a sample's cluster: samples with the same question, or with the same value of `field`.
+    """Return the number of a sample's cluster: samples with the same value of `field`.
 
-    White space is ignored. A sample without a value is a cluster of its own.
+    By default turns of one conversation are a cluster, and so are samples with the same question. White space is
+    ignored. A sample without a value is a cluster of its own.
     """
-    value = _value(sample, field or "question")
+    value = _value(sample, field or CONVERSATION)
     return single_cluster(sample.id) if value is None else _number("together", value)
 
 
@@ -47,14 +51,26 @@ def sample_count(samples: int, clusters: int, field: str | None) -> str:
 
 def cluster_noun(field: str | None) -> str:
     """Return the plural noun for the clusters."""
+    if field == CONVERSATION:
+        return "conversations"
     return "questions" if field in (None, "question") else f"clusters by {field}"
 
 
 def _value(sample: Sample, field: str) -> str | None:
-    value = getattr(sample, field) if field in FIELDS else sample.metadata.get(field)
+    value: JsonValue
+    if field == CONVERSATION:
+        named = (sample.metadata.get(name) for name in (CONVERSATION, "conversation_id"))
+        value = next((name for name in named if name is not None), first_words(sample))
+    else:
+        value = getattr(sample, field) if field in FIELDS else sample.metadata.get(field)
     if isinstance(value, str):
         return " ".join(value.split()) or None
     return None if value is None else json.dumps(value, sort_keys=True)
+
+
+def first_words(sample: Sample) -> str:
+    """Return what a user said first in the conversation of a sample, which its later turns share."""
+    return next((turn.content for turn in sample.history if turn.role == "user"), sample.question)
 
 
 def _number(kind: str, text: str) -> int:

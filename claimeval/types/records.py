@@ -27,11 +27,15 @@ from claimeval.types import html
 from claimeval.types.errors import UsageError, unknown_name, visible
 
 Part = str
-"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `asked` (the question), or a name
-in `Sample.evidence`. Nothing is read out of a name; `Evidence` says which documents of a set are meant."""
+"""A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `history` (the earlier turns),
+`contexts+history`, `asked` (the question), or a name in `Sample.evidence`. Nothing is read out of a name; `Evidence`
+says which documents of a set are meant."""
 
 ASKED: Part = "asked"
 """What claims are weighed by, rather than searched for."""
+
+HISTORY: Part = "history"
+CONTEXTS_AND_HISTORY: Part = "contexts+history"
 
 
 def claims_question(of: Part, against: Part) -> str:
@@ -195,11 +199,24 @@ class Document(Record):
         return says_something(self.text) or says_something(self.title or "")
 
 
+class Turn(Record):
+    """One message of a conversation."""
+
+    role: str
+    """Who wrote it: `user`, `assistant`, `system` or `tool`."""
+    content: str
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.content}"
+
+
 class Sample(Record):
     """One question with what a system made of it."""
 
     id: str
     question: str
+    history: tuple[Turn, ...] = ()
+    """The turns of the conversation before the question, in order."""
     answer: str | None = None
     """The generated answer; None when there is none, empty when the system said nothing."""
     contexts: tuple[Document, ...] | None = None
@@ -235,6 +252,15 @@ class Sample(Record):
                 first.setdefault(" ".join(text.casefold().split()).rstrip(" ."), text)
         return tuple(first.values())
 
+    @property
+    def full_question(self) -> str:
+        """The question as judges read it: after what was said before in its conversation, instructions left out."""
+        turns = [turn for turn in self.history if turn.role not in ("system", "developer")]
+        if not turns:
+            return self.question
+        turns.append(Turn(role="user", content=self.question))
+        return "\n".join(map(str, turns))
+
     def has(self, part: Part) -> bool:
         """Whether `documents` of a whole part are not None: they are there, or known to be none."""
         if part == "answer":
@@ -243,6 +269,10 @@ class Sample(Record):
             return self.contexts is not None
         if part in ("reference", "reference_contexts"):
             return any(map(says_something, self.reference_answers if part == "reference" else self.reference_contexts))
+        if part == HISTORY:
+            return bool(self.history)
+        if part == CONTEXTS_AND_HISTORY:
+            return self.contexts is not None or bool(self.history)
         return part == ASKED or part in self.evidence
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
@@ -289,7 +319,12 @@ class Sample(Record):
         if part == "answer":
             return None if self.answer is None else (Document(id="answer", text=self.answer),)
         if part == ASKED:
-            return (Document(id="question", text=self.question),)
+            return (Document(id="question", text=self.full_question),)
+        if part == HISTORY:
+            turns = enumerate(self.history, 1)
+            return tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns) or None
+        if part == CONTEXTS_AND_HISTORY:
+            return (*(self.contexts or ()), *(self._set(HISTORY) or ())) if self.has(part) else None
         return self.evidence.get(part)
 
     def alternatives(self, part: Part) -> bool:

@@ -99,7 +99,7 @@ def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
     source = sample.text(of)
     if source is None:
         return Claim(id=claim_id, text=text, of=of, grounding="ids_only")
-    match = ground(text, None, (), source, (), sample.question)
+    match = ground(text, None, (), source, (), sample.full_question)
     return Claim(
         id=claim_id,
         text=text,

@@ -83,6 +83,10 @@ function claimsOf(result, part) {
   return (result.claims ?? []).filter((claim) => claim.of === part);
 }
 
+function turnsOf(sample) {
+  return (sample.history ?? []).map(({ role, content }, i) => ({ id: `turn-${i + 1}`, title: role, text: content }));
+}
+
 function documentsOf(sample, part) {
   if (part === "contexts") return sample.contexts ?? [];
   if (part === "reference")
@@ -93,6 +97,8 @@ function documentsOf(sample, part) {
     const ids = sample.reference_context_ids ?? [];
     return texts.map((text, i) => ({ id: ids.length === texts.length ? ids[i] : String(i + 1), text }));
   }
+  if (part === "history") return turnsOf(sample);
+  if (part === "contexts+history") return [...(sample.contexts ?? []), ...turnsOf(sample)];
   return Object.hasOwn(sample.evidence ?? {}, part) ? sample.evidence[part] : [];
 }
 

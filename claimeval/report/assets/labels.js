@@ -15,6 +15,8 @@ const PARTS = {
   reference: "reference answer",
   contexts: "retrieved contexts",
   reference_contexts: "reference contexts",
+  history: "earlier turns",
+  "contexts+history": "retrieved contexts and earlier turns",
 };
 
 function partName(part) {

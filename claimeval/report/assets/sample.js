@@ -95,6 +95,13 @@ function sampleHead(row, sample) {
       step(1, "j ›", "Next sample"),
     ),
     el("p", { class: "quiet small" }, el("code", null, data(sample.id))),
+    sample.history?.length > 0 &&
+      el(
+        "details",
+        { class: "turns" },
+        el("summary", null, plural(sample.history.length, "earlier turn")),
+        sample.history.map(({ role, content }) => el("div", null, el("b", null, data(role)), block(content))),
+      ),
     el("h1", { class: "question" }, block(sample.question)),
     facts.length > 0 &&
       el(
