@@ -171,7 +171,7 @@ def _sample(
         raise UsageError(f"answer: {type(answer).__name__}; give one text")
     if isinstance(contexts, str):
         raise UsageError("contexts: one text; give a list of texts, as in [text]")
-    row = {"id": "answer", "question": question, "answer": answer, "contexts": list(contexts)}
+    row: dict[str, object] = {"id": "answer", "question": question, "answer": answer, "contexts": list(contexts)}
     row |= {"reference_answers": reference_answers} if reference_answers else {}
     row |= {"history": list(history)} if history else {}
     (sample,) = samples_of([row], Read(fields={"history": "history"} if history else {}))
