@@ -211,7 +211,9 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_page_on_judge_files_has_every_setting() -> None:
     page = PAGE.with_name("judge-files.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page.partition("## A judge file")[2], re.MULTILINE)
+    rows = re.findall(
+        r"^\| ((?:`\w+`(?:, )?)+) \|", page.partition("## A judge file\n")[2].partition("\n## ")[0], re.MULTILINE
+    )
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert sorted(listed) == sorted(set(Judge.model_fields) - {"learned"})
 

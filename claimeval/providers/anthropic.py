@@ -129,7 +129,7 @@ def as_chat(content: bytes) -> bytes:
     blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
     calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    text = json.dumps(calls[0], ensure_ascii=False) if calls else "".join(texts) if texts else None
+    text = _said(calls[0]) if calls else "".join(texts) if texts else None
     reason = message.get("stop_reason")
     choice = {
         "index": 0,
@@ -137,6 +137,15 @@ def as_chat(content: bytes) -> bytes:
         "finish_reason": _FINISH.get(reason, reason) if isinstance(reason, str) else None,
     }
     return json.dumps({**message, "choices": [choice], "usage": _usage(message.get("usage"))}).encode()
+
+
+def _said(given: Any) -> str:
+    """Return the input of the tool as JSON; models sometimes write the one field of it as JSON within a string."""
+    if isinstance(given, dict) and len(given) == 1:
+        (name, value), *_ = given.items()
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            return f"{{{json.dumps(name)}: {value}}}"
+    return json.dumps(given, ensure_ascii=False)
 
 
 def _refusal(message: Mapping[str, Any]) -> str | None:

@@ -50,7 +50,10 @@ def judged(body: Body) -> Body:
     parts = [part["text"] for part in body.get("system", [])] + [one["content"] for one in body["messages"]]
     said = str(answer({"messages": [{"content": part} for part in parts]}).content)
     if "tool_choice" in body:
-        return message(tool(json.loads(said)), stop_reason="tool_use", model=body["model"])
+        given = json.loads(said)
+        if "verdicts" in given:  # as the schema has it: an entry for each id
+            given = {"verdicts": {entry.pop("id"): entry for entry in given["verdicts"]}}
+        return message(tool(given), stop_reason="tool_use", model=body["model"])
     return message(text(said), model=body["model"])
 
 

@@ -152,6 +152,12 @@ def test_the_input_of_the_tool_is_the_reply() -> None:
     assert (stored["id"], stored["stop_reason"]) == ("msg_01", "tool_use")
 
 
+def test_a_field_that_is_json_in_a_string_is_read_as_what_it_is() -> None:
+    assert completed(tool({"verdicts": '[{"id": "c1"}]'})).text == '{"verdicts": [{"id": "c1"}]}'
+    assert completed(tool({"reason": "[sic]", "rating": "yes"})).text == '{"reason": "[sic]", "rating": "yes"}'
+    assert completed(tool("so")).text == '"so"'
+
+
 @pytest.mark.parametrize(
     ("stop_reason", "fields", "finish", "refusal"),
     [
