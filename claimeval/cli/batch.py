@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from claimeval.cli.command import Argument, Names, command, group
 from claimeval.cli.printer import Output
+from claimeval.cli.shared import CacheOptions
 
 if TYPE_CHECKING:
     from claimeval.execution.batch import Batch
@@ -20,7 +21,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchListOptions:
+class BatchListOptions(CacheOptions):
     """List the batches that a reply cache waits for. With --refresh, ask the providers for their status.
 
     Example: claimeval batch list --refresh
@@ -32,9 +33,6 @@ class BatchListOptions:
     """Also batches that have ended."""
     refresh: bool = False
     """Ask the providers for the status; read no results."""
-    cache: Path | None = None
-    """Folder of the reply cache."""
-    output: Output = Output()
 
 
 def list_(given: BatchListOptions) -> int:
@@ -51,16 +49,12 @@ def list_(given: BatchListOptions) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectOptions:
+class CollectOptions(CacheOptions):
     """Read the results of all batches that have ended into the reply cache. Exits with 3 while others are pending.
 
     Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run itself can resume
     later.
     """
-
-    cache: Path | None = None
-    """Folder of the reply cache."""
-    output: Output = Output()
 
 
 def collect(given: CollectOptions) -> int:
@@ -88,7 +82,7 @@ def collect(given: CollectOptions) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CancelOptions:
+class CancelOptions(CacheOptions):
     """Cancel batches: the provider runs no more of them, and a run asks their requests again.
 
     What has run by then is charged; `claimeval batch collect` still reads it.
@@ -102,9 +96,6 @@ class CancelOptions:
     """All that are pending."""
     forget: bool = False
     """Drop the batch here without asking the provider: for one that is lost. What it costs is unknown."""
-    cache: Path | None = None
-    """Folder of the reply cache."""
-    output: Output = Output()
 
 
 def cancel(given: CancelOptions) -> int:

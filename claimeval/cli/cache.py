@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from claimeval.cli.command import Argument, command, group
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import say
+from claimeval.cli.shared import CacheOptions
 
 if TYPE_CHECKING:
     from claimeval.store import transfer
@@ -23,12 +24,8 @@ DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their quest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StatsOptions:
+class StatsOptions(CacheOptions):
     """Show what the reply cache holds: replies and bytes by model and prompt, and from when."""
-
-    cache: Path | None = None
-    """Folder of the reply cache."""
-    output: Output = Output()
 
 
 def stats(given: StatsOptions) -> int:
@@ -73,14 +70,11 @@ def _cells(one: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyOptions:
+class VerifyOptions(CacheOptions):
     """Check the checksum of every reply. Exits with 1 if rows are damaged and were not dropped."""
 
-    cache: Path | None = None
-    """Folder of the reply cache."""
     drop_damaged: bool = False
     """Drop the damaged rows; a run asks their questions again."""
-    output: Output = Output()
 
 
 def verify(given: VerifyOptions) -> int:
@@ -103,7 +97,7 @@ def verify(given: VerifyOptions) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions:
+class ExportOptions(CacheOptions):
     """Write replies as JSON Lines: key, origin, checksum, and the body as it was received.
 
     The file holds the judges' words in plain text, never a key. Exits with 1 if replies had to be left out.
@@ -115,9 +109,6 @@ class ExportOptions:
     """File to write; `-` for standard output."""
     run: Path | None = None
     """Only the replies that the results of this run rest on. Default: all in the cache."""
-    cache: Path | None = None
-    """Folder of the reply cache."""
-    output: Output = Output()
 
 
 def export(given: ExportOptions) -> int:
@@ -169,7 +160,7 @@ def _export(store: Store, file: Path, keys: Iterable[str] | None) -> transfer.Ex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
+class ImportOptions(CacheOptions):
     """Add the replies of an exported file to the cache, each line checked. Importing it again changes nothing.
 
     If the cache has another reply to the same question, it keeps that one; conflicts are counted and the exit code is
@@ -180,9 +171,6 @@ class ImportOptions:
 
     file: Annotated[Path, Argument("FILE")]
     """A file that `claimeval cache export` wrote; `-` for standard input."""
-    cache: Path | None = None
-    """Folder of the reply cache."""
-    output: Output = Output()
 
 
 def import_(given: ImportOptions) -> int:

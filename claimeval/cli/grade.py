@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output, say, tally
 from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, ReadingOptions, arguments
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from claimeval.evaluation.grade import Grades
     from claimeval.evaluation.manifest import Manifest
     from claimeval.evaluation.validity import Validity
-    from claimeval.types.records import Reason
 
 LISTED = ("Retrieval", 1, "Grade how relevant documents are; write qrels.")
 MEASURES = "ndcg@10,P@10"
@@ -211,7 +209,7 @@ def _print(output: Output, grades: Grades, record: Manifest) -> None:
     if len(counts) > 1:
         counts[f"panel ({record.panel.vote})"] = grades.counts
     rows = [
-        (name, str(one.pairs), *(str(one.grades.get(grade, 0)) for grade in scale.steps), _reasons(one.unassessed))
+        (name, str(one.pairs), *(str(one.grades.get(grade, 0)) for grade in scale.steps), tally(one.unassessed) or "0")
         for name, one in counts.items()
     ]
     output.table(("", "pairs", *map(str, scale.steps), "unassessed"), rows)
@@ -219,7 +217,3 @@ def _print(output: Output, grades: Grades, record: Manifest) -> None:
         value = "undefined" if alpha.value is None else decimal(alpha.value)
         ends = "" if alpha.low is None else f" ({interval((alpha.low, alpha.high))})"
         output.line(f" Krippendorff's alpha of the judges, ordinal: {value}{ends}, {alpha.n} pairs", style="dim")
-
-
-def _reasons(unassessed: Mapping[Reason, int]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in unassessed.items()) or "0"

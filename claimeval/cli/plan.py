@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from claimeval.evaluation.forecast import Forecast
     from claimeval.evaluation.manifest import Manifest
 
+Number = TypeVar("Number", int, float)
 LISTED = ("Judge", 1, "Say what a run would ask and cost, without asking.")
 NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
 HELP = """Say what a run would ask and cost, without asking.
@@ -101,7 +102,7 @@ def forecast_experiment(given: ExperimentOptions) -> int:
     output, found = given.output, arm_forecasts(given.file, given.options)
     calls = _sum([ahead.calls for ahead in found.values()])
     unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
-    known = _known([ahead.known_cost for ahead in found.values()])
+    known = _sum([ahead.known_cost for ahead in found.values()])
     cost = None if unpriced else known
     output.line()
     output.line(f": {next(iter(found.values())).samples:,} samples, {len(found)} arms", bold=given.file.name)
@@ -125,11 +126,6 @@ def forecast_experiment(given: ExperimentOptions) -> int:
     output.line(f"What two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
     arms = {name: _record(ahead) for name, ahead in found.items()}
     return output.result("plan", {"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms})
-
-
-def _known(costs: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    pairs = list(costs)
-    return sum(low for low, _ in pairs), sum(high for _, high in pairs)
 
 
 def _record(found: Forecast) -> dict[str, object]:
@@ -222,7 +218,7 @@ def _remarks(record: Manifest, found: Forecast, names: dict[str, str]) -> Iterat
     yield f"not counted: {NOT_COUNTED}"
 
 
-def _sum(ranges: list[tuple[int, int]]) -> tuple[int, int]:
+def _sum(ranges: Sequence[tuple[Number, Number]]) -> tuple[Number, Number]:
     return sum(low for low, _ in ranges), sum(high for _, high in ranges)
 
 

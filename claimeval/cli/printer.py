@@ -141,6 +141,11 @@ class Output:
         return exit_code
 
 
+def tally(counts: Mapping[Any, int]) -> str:
+    """Return counts in words, as in `3 unsure, 1 tie`."""
+    return ", ".join(f"{count} {what}" for what, count in counts.items())
+
+
 def say(text: str) -> None:
     """Print a line on standard error."""
     print(f"claimeval: {' '.join(text.split())}", file=sys.stderr)

@@ -40,14 +40,19 @@ def _named(prompt: Prompt) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowOptions:
-    """Print a prompt's file."""
+class PromptOptions:
+    """Which prompt a command is about, and how it prints."""
 
     prompt: Name
     """three_way, assess/three_way, or the path of a .j2 file."""
     step: str | None = None
     """extract, assess, ..., if the name alone is not enough."""
     output: Output = Output()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions(PromptOptions):
+    """Print a prompt's file."""
 
 
 def show(given: ShowOptions) -> int:
@@ -84,14 +89,8 @@ def diff(given: DiffOptions) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(PromptOptions):
     """Load a prompt as a run would: header, variables, blocks. Says what is wrong, or what it is."""
-
-    prompt: Name
-    """three_way, assess/three_way, or the path of a .j2 file."""
-    step: str | None = None
-    """extract, assess, ..., if the name alone is not enough."""
-    output: Output = Output()
 
 
 def check(given: CheckOptions) -> int:
@@ -107,7 +106,7 @@ def check(given: CheckOptions) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenderOptions:
+class RenderOptions(PromptOptions):
     """Print the messages that a judge would get for one sample.
 
     From a run directory the run's claims are shown; from a data file those that the local splitter finds.
@@ -115,19 +114,14 @@ class RenderOptions:
     Example: claimeval prompts render three_way runs/a --sample q7
     """
 
-    prompt: Name
-    """three_way, assess/three_way, or the path of a .j2 file."""
     data: Annotated[Path, Argument("DATA")]
     """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
     sample: str | None = None
     """Id of the sample; the first by default."""
     metric: str = "faithfulness"
     """Which claims and evidence: a metric, or NAME=CLAIMS_OF:AGAINST."""
-    step: str | None = None
-    """extract, assess, ..., if the name alone is not enough."""
     fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
-    output: Output = Output()
 
 
 def render(given: RenderOptions) -> int:

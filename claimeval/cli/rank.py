@@ -120,7 +120,7 @@ def do(given: RankOptions) -> int:
         return 0
     sys.stdout.write(output.text(shown, labels, per_query=given.per_query, summary=not given.no_summary))
     if given.paired:
-        sys.stdout.write("\n" + comparison.text(pairings, labels[0]))
+        sys.stdout.write("\n" + output.pairings_text(pairings, labels[0]))
     return 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, Pairs, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, tally
 from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions, arguments
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.evaluation.raters import Members, RatingComparison
     from claimeval.types.estimates import Estimate
-    from claimeval.types.records import Reason
 
 LISTED = ("Judge", 3, "Judge answers as a whole, refusals included.")
 SHOWN = 10
@@ -95,7 +94,7 @@ def door(given: RateCommand, options: RunOptions) -> Run:
 
 def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> None:
     for name, words in counts.items():
-        output.line(f"{name}: {', '.join(f'{n} {word}' for word, n in words.items())}", indent=1)
+        output.line(f"{name}: {tally(words)}", indent=1)
 
 
 def _print_members(output: Output, found: Mapping[str, Members]) -> None:
@@ -108,17 +107,13 @@ def _print_members(output: Output, found: Mapping[str, Members]) -> None:
         words = next(iter(one.judges.values())).words
         shorter = short_names(list(one.judges))
         rows = [
-            (shorter[name], *map(str, member.words.values()), _counts(member.unassessed))
+            (shorter[name], *map(str, member.words.values()), tally(member.unassessed) or "0")
             for name, member in one.judges.items()
         ]
         output.table((question, *words, "unassessed"), rows)
         value, ends, n = _cells(one.alpha)
         interval = "" if one.alpha.low is None else f" ({ends})"
         output.line(f"Krippendorff's alpha: {value}{interval}, {n} answers", style="dim", indent=1)
-
-
-def _counts(reasons: Mapping[Reason, int]) -> str:
-    return ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "0"
 
 
 def _print_comparisons(output: Output, held: Sequence[RatingComparison]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from claimeval.cli.printer import BOUNDED, Output
+from claimeval.cli.printer import BOUNDED, Output, tally
 from claimeval.data.foreign.records import RECORDED
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
@@ -22,7 +22,7 @@ from claimeval.statistics.formatting import decimal, dollars, interval, percent,
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
-from claimeval.types.records import Part, Reason
+from claimeval.types.records import Part
 
 MEMBERS = 8
 """Judges whose scores are printed under the panel's; of more only the range is."""
@@ -43,10 +43,9 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     output.line(_heading(manifest, summary, total), bold=Path(manifest.data.path or "samples").name)
     for note in summary.notes:
         output.note(f"{note}.")
-    _print_scores(output, summary, manifest.short_names)
-    rows = [m for metric in summary.metrics.values() for m in (metric, *metric.by_judge.values())]
-    if any(metric.shown == "bounds" for metric in rows):
-        output.line(f"{BOUNDED} of the {'claims' if manifest.of_claims else 'samples'}", indent=1)
+    micro = any(metric.micro is not None for metric in summary.metrics.values())
+    of = "claims" if manifest.of_claims else "samples"
+    _print_scores(output, summary.metrics, manifest.short_names, of=of, micro=micro)
     against = {row.name: row.against for row in manifest.rows}
     for name, metric in summary.metrics.items():
         if name in manifest.others:
@@ -112,15 +111,25 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     return f": {count}, judged by {judges + taken}" if judges else f": {count}"
 
 
-def _print_scores(output: Output, summary: Summary, names: dict[str, str]) -> None:
+def _print_scores(
+    output: Output, metrics: Mapping[str, MetricSummary], names: Mapping[str, str], *, of: str, micro: bool
+) -> None:
+    """Print a row a metric, with its judges, and with micro mean and bounds if these say more."""
     rows: list[tuple[str, ...]] = []
-    for name, metric in summary.metrics.items():
+    for name, metric in metrics.items():
         rows.append((name if metric.unit == "share" else f"{name} ({metric.unit})", *_cells(metric)))
-        rows += ((f"  {judge}", *_cells(member)) for judge, member in members(metric, names))
-    columns: tuple[str, ...] = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
-    if all(metric.micro is None for metric in summary.metrics.values()):
-        columns, rows = columns[:5], [row[:5] for row in rows]
-    output.table(columns, rows, style=lambda row: "dim" if row[0].startswith("  ") else "")
+        rows += ((f"  {judge}", *_cells(member)) for judge, member in (members(metric, names) if names else ()))
+    bounded = micro or any(metric.bounds and metric.bounds[0] < metric.bounds[1] for metric in metrics.values())
+    left_out = {} if micro and bounded else {5} if bounded else {5, 6}
+    columns = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
+    output.table(
+        [column for i, column in enumerate(columns) if i not in left_out],
+        [[cell for i, cell in enumerate(row) if i not in left_out] for row in rows],
+        style=lambda row: "dim" if row[0].startswith("  ") else "",
+    )
+    shown = (one for metric in metrics.values() for one in (metric, *metric.by_judge.values()))
+    if any(one.shown == "bounds" for one in shown):
+        output.line(f"{BOUNDED} of the {of}", indent=1)
 
 
 def _cells(metric: MetricSummary) -> tuple[str, ...]:
@@ -135,23 +144,9 @@ def _cells(metric: MetricSummary) -> tuple[str, ...]:
 
 
 def print_sides(output: Output, summaries: Sequence[ScoresSummary]) -> None:
-    """Print scores that are not of claims, a row a metric, with bounds if a value is known only within them."""
+    """Print the scores of other jobs over the run, with bounds if a value is known only within them."""
     metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
-    bounded = any(m.bounds and m.bounds[0] < m.bounds[1] for m in metrics.values())
-    rows = [
-        (
-            name if metric.unit == "share" else f"{name} ({metric.unit})",
-            decimal(metric.mean),
-            ends_in_words(metric, "*"),
-            str(metric.n),
-            str(sum(metric.missing.values())),
-            *((interval(metric.bounds),) if bounded else ()),
-        )
-        for name, metric in metrics.items()
-    ]
-    output.table(("metric", "mean", "95 % interval", "n", "missing", *(("bounds",) if bounded else ())), rows)
-    if any(metric.shown == "bounds" for metric in metrics.values()):
-        output.line(f"{BOUNDED} of the samples", indent=1)
+    _print_scores(output, metrics, {}, of="samples", micro=False)
     for said in dict.fromkeys(
         sample_count(metric.n, metric.clusters, summary.cluster)
         for summary in summaries
@@ -167,7 +162,7 @@ def _print_missing(output: Output, missing: Mapping[str, Mapping[Any, int]]) -> 
     names: dict[str, list[str]] = {}
     for name, reasons in missing.items():
         if reasons:
-            names.setdefault(", ".join(f"{n} {reason}" for reason, n in reasons.items()), []).append(name)
+            names.setdefault(tally(reasons), []).append(name)
     for said, those in names.items():
         output.line(f"missing: {said} ({', '.join(those)})", style="dim", indent=1)
 
@@ -175,7 +170,7 @@ def _print_missing(output: Output, missing: Mapping[str, Mapping[Any, int]]) -> 
 def _details(metric: MetricSummary, against: Part) -> str:
     parts = [f"{metric.hits or 0} of {metric.judged or 0} judged claims supported"]
     if metric.unassessed:
-        parts.append(f"{sum(metric.unassessed.values())} more unassessed ({_reasons(metric.unassessed)})")
+        parts.append(f"{sum(metric.unassessed.values())} more unassessed ({tally(metric.unassessed)})")
     if metric.ungrounded:
         parts.append(f"{metric.ungrounded} ungrounded")
     if metric.unasked:
@@ -183,7 +178,7 @@ def _details(metric: MetricSummary, against: Part) -> str:
         one = metric.unasked == 1
         parts.append(f"{metric.unasked} sample{'' if one else 's'} without {lack} count{'s' if one else ''} 0")
     if metric.missing:
-        parts.append(f"samples without a score: {_reasons(metric.missing)}")
+        parts.append(f"samples without a score: {tally(metric.missing)}")
     if range_ := range_of_members(metric):
         parts.append(range_)
     return "; ".join(parts)
@@ -193,11 +188,7 @@ def _counted(name: str, metric: MetricSummary) -> str:
     """What a derived metric is, of how many, and of how many it is not known."""
     said = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
     lost = sum(metric.unassessed.values())
-    return said + (f"; {lost} more not known ({_reasons(metric.unassessed)})" if lost else "")
-
-
-def _reasons(counts: dict[Reason, int]) -> str:
-    return ", ".join(f"{n} {reason}" for reason, n in counts.items())
+    return said + (f"; {lost} more not known ({tally(metric.unassessed)})" if lost else "")
 
 
 def _print_trouble(output: Output, trouble: WorstClaim) -> None:
@@ -238,7 +229,7 @@ def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
             output.line(_dispute(dispute, names), indent=3)
 
 
-def members(metric: MetricSummary, names: dict[str, str]) -> Iterator[tuple[str, MetricSummary]]:
+def members(metric: MetricSummary, names: Mapping[str, str]) -> Iterator[tuple[str, MetricSummary]]:
     """The judges to print under the panel's row, each with its own score; `names` are their short ones."""
     if len(metric.by_judge) <= MEMBERS:
         yield from ((names[judge], member) for judge, member in metric.by_judge.items())

@@ -32,6 +32,15 @@ AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and g
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOptions:
+    """Which reply cache a command looks after, and how it prints."""
+
+    cache: Path | None = None
+    """Folder of the reply cache."""
+    output: Output = Output()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingOptions:
     """Which samples are read, and under which names."""
 

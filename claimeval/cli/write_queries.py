@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, tally
 from claimeval.cli.shared import Asking, Gates, Out, arguments
 from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
-    from claimeval.types.records import Reason
 
 
 LISTED = ("Data", 2, "Write questions that documents answer.")
@@ -78,8 +76,10 @@ def do(given: WriteQueriesOptions) -> int:
     assert run.path, "the run is on disk"
     counts = count_queries(run.results)
     output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
-    _print_counts(output, "rejected", counts.rejected)
-    _print_counts(output, "failed", counts.failures)
+    if counts.rejected:
+        output.line(f"rejected: {tally(counts.rejected)}")
+    if counts.failures:
+        output.line(f"failed: {tally(counts.failures)}")
     if run.complete and counts.kept:
         output.line(f"Test set: {run.path / QUERIES}")
         output.line(f"Qrels: {run.path / QRELS}")
@@ -95,8 +95,3 @@ def door(given: WriteQueriesOptions, options: RunOptions) -> Run:
 
     out = given.out or Path("runs") / f"{given.corpus.stem}-queries"
     return write_queries(**arguments(given, out=out, options=options))
-
-
-def _print_counts(output: Output, what: str, counts: Mapping[str, int] | Mapping[Reason, int]) -> None:
-    if counts:
-        output.line(f"{what}: " + ", ".join(f"{count} {reason}" for reason, count in counts.items()))

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from pydantic import Field
+
 from claimeval.data.reading import field_options, suggestions
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types.errors import DataError
@@ -37,19 +39,19 @@ class Survey(Record):
     samples: int
     missing_fields: dict[str, tuple[MissingField, ...]]
     """The inputs that some samples do not have, by metric."""
-    empty_contexts: int
+    empty_contexts: int = 0
     """Samples with no contexts, or only blank ones."""
-    empty_answers: int
-    no_answer: int
+    empty_answers: int = 0
+    no_answer: int = 0
     """Samples without the field `answer`."""
     no_question: MissingField | None = None
     """Samples without a question, if there are any."""
-    duplicate_ids: tuple[str, ...]
+    duplicate_ids: tuple[str, ...] = ()
     duplicate_numbers: tuple[int, int] | None = None
     """Numbers, from 1, of the first two samples with the same id."""
-    invalid_text: dict[str, str]
+    invalid_text: dict[str, str] = Field(default_factory=dict)
     """Ids of samples with text in a wrong encoding, and an excerpt."""
-    generators: dict[str, int]
+    generators: dict[str, int] = Field(default_factory=dict)
     contexts: tuple[int, float, int] | None = None
     """The least, median and greatest number of contexts of a sample; None if no sample has any."""
     example: Sample | None = None
@@ -58,23 +60,8 @@ class Survey(Record):
     """The first 20 rows that cannot be read: file, line, field and problem."""
     malformed_rows: int = 0
     """The number of rows that cannot be read."""
-    metadata: dict[str, int]
+    metadata: dict[str, int] = Field(default_factory=dict)
     """Names in the metadata of samples, which include unknown fields of the file."""
-
-    @classmethod
-    def empty(cls, metrics: Iterable[str]) -> Survey:
-        """The survey of a data set without a readable sample."""
-        return cls(
-            samples=0,
-            missing_fields=dict.fromkeys(metrics, ()),
-            empty_contexts=0,
-            empty_answers=0,
-            no_answer=0,
-            duplicate_ids=(),
-            invalid_text={},
-            generators={},
-            metadata={},
-        )
 
     @property
     def ok(self) -> bool:

@@ -23,7 +23,7 @@ def precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 
 def recall(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return ``sum(rel(i) for i <= k) / R``. Source: trec_eval ``recall``."""
+    """Return ``sum(rel(i) for i <= k) / R``. Source: trec_eval ``recall``; without a cutoff ``set_recall``."""
     return ratio(relevant_at(ranked, settings), ranked.total_relevant(settings.level))
 
 
@@ -52,17 +52,12 @@ def set_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
     return ratio(relevant_at(ranked, settings), ranked.retrieved.astype(np.float64))
 
 
-def set_recall(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return the retrieved share of all relevant documents, ``hits / R``. Source: trec_eval ``set_recall``."""
-    return ratio(relevant_at(ranked, settings), ranked.total_relevant(settings.level))
-
-
 def set_f(ranked: Ranked, settings: MeasureSettings) -> Floats:
     """Return the weighted harmonic mean of set_P and set_recall, ``(x + 1) * P * R / (R + x * P)``; x defaults to 1.
 
     Source: trec_eval ``set_F``. x weighs recall; van Rijsbergen's beta is its square root.
     """
-    p, r = set_precision(ranked, settings), set_recall(ranked, settings)
+    p, r = set_precision(ranked, settings), recall(ranked, settings)
     x = settings.options["x"]
     return ratio((x + 1) * p * r, x * p + r)
 
@@ -140,7 +135,7 @@ def interpolated_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 
 def relevant_at(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Count the relevant documents among the first k, or among all retrieved without a cutoff."""
+    """Count the relevant documents among the first k; without k among all retrieved, ``num_rel_ret``."""
     return ranked.sums(_hits(ranked, settings).query)
 
 
@@ -170,11 +165,6 @@ def retrieved(ranked: Ranked, settings: MeasureSettings) -> Floats:
 def relevant(ranked: Ranked, settings: MeasureSettings) -> Floats:
     """Count the relevant documents in the qrels, R. Source: trec_eval ``num_rel``."""
     return ranked.total_relevant(settings.level)
-
-
-def relevant_retrieved(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Count the relevant documents retrieved. Source: trec_eval ``num_rel_ret``."""
-    return relevant_at(ranked, settings)
 
 
 def nonrelevant_judged_retrieved(ranked: Ranked, settings: MeasureSettings) -> Floats:

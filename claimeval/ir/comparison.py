@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from claimeval.ir.evaluation import Evaluation
 from claimeval.statistics import PairedComparison, Resampling, holm, paired_difference
-from claimeval.statistics.formatting import p_value, signed, signed_interval
 
 
 class Pairing(NamedTuple):
@@ -48,14 +47,3 @@ def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> P
         [baseline[q].get(measure) if q in baseline else None for q in queries],
         resampling=Resampling(seed=seed),
     )
-
-
-def text(pairings: Sequence[Pairing], first: str) -> str:
-    """Format the comparisons as a table, one row a measure and run."""
-    rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
-    for run, measure, comparison, p_adjusted in pairings:
-        interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.value, 4)
-        rows.append([measure, run, difference, interval, p_value(comparison.p), p_value(p_adjusted), str(comparison.n)])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join(lines) + "\n"

@@ -61,21 +61,6 @@ def ndcg(ranked: Ranked, settings: MeasureSettings, gain: Gain = linear) -> Floa
     )
 
 
-def cumulated_gain_exp(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return CG with gain ``2 ** grade - 1``."""
-    return cumulated_gain(ranked, settings, exponential)
-
-
-def discounted_gain_exp(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return DCG with gain ``2 ** grade - 1``."""
-    return discounted_gain(ranked, settings, exponential)
-
-
-def ndcg_exp(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return nDCG with gain ``2 ** grade - 1``."""
-    return ndcg(ranked, settings, exponential)
-
-
 def rank_biased_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
     """Return ``(1 - p) * sum(g(i) * p ** (i - 1))`` with g scaled to 0..1; p defaults to 0.9.
 

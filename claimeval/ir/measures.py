@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from claimeval.ir import binary, graded
@@ -45,12 +46,18 @@ class MeasureDefinition:
 _RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _RECALLS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 
+
+def _exponential(formula: Callable[..., Floats]) -> Callable[[Ranked, MeasureSettings], Floats]:
+    """Return a formula with gain ``2 ** grade - 1``."""
+    return partial(formula, gain=graded.exponential)
+
+
 MEASURES: tuple[MeasureDefinition, ...] = (
     # counts
     MeasureDefinition("num_q", binary.queries, relevance="none", trec="num_q", summary="sum"),
     MeasureDefinition("num_ret", binary.retrieved, relevance="none", trec="num_ret", summary="sum"),
     MeasureDefinition("num_rel", binary.relevant, trec="num_rel", summary="sum"),
-    MeasureDefinition("num_rel_ret", binary.relevant_retrieved, trec="num_rel_ret", summary="sum"),
+    MeasureDefinition("num_rel_ret", binary.relevant_at, trec="num_rel_ret", summary="sum"),
     MeasureDefinition(
         "num_nonrel_judged_ret",
         binary.nonrelevant_judged_retrieved,
@@ -84,7 +91,7 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     MeasureDefinition("f1", binary.f1, ("f",), "required"),
     # of the whole list, without regard to order
     MeasureDefinition("set_P", binary.set_precision, ("set_precision",), trec="set_P"),
-    MeasureDefinition("set_recall", binary.set_recall, ("set_r",), trec="set_recall"),
+    MeasureDefinition("set_recall", binary.recall, ("set_r",), trec="set_recall"),
     MeasureDefinition("set_F", binary.set_f, ("set_f1",), trec="set_F", options={"x": 1}),
     # of the order
     MeasureDefinition(
@@ -117,9 +124,9 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     ),
     # of grades
     MeasureDefinition("cg", graded.cumulated_gain, ("cumulated_gain",), "optional", "graded"),
-    MeasureDefinition("cg_exp", graded.cumulated_gain_exp, (), "optional", "graded"),
+    MeasureDefinition("cg_exp", _exponential(graded.cumulated_gain), (), "optional", "graded"),
     MeasureDefinition("dcg", graded.discounted_gain, (), "optional", "graded", trec="dcg"),
-    MeasureDefinition("dcg_exp", graded.discounted_gain_exp, (), "optional", "graded"),
+    MeasureDefinition("dcg_exp", _exponential(graded.discounted_gain), (), "optional", "graded"),
     MeasureDefinition(
         "ndcg",
         graded.ndcg,
@@ -131,7 +138,7 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         trec_cutoffs=_RANKS,
         gains=True,
     ),
-    MeasureDefinition("ndcg_exp", graded.ndcg_exp, ("ndcg_burges",), "optional", "graded", gains=True),
+    MeasureDefinition("ndcg_exp", _exponential(graded.ndcg), ("ndcg_burges",), "optional", "graded", gains=True),
     MeasureDefinition("rbp", graded.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
     MeasureDefinition(
         "rbp_resid",

@@ -9,6 +9,7 @@ from pathlib import Path
 from claimeval.ir.comparison import Pairing
 from claimeval.ir.evaluation import Evaluation
 from claimeval.ir.names import Measure
+from claimeval.statistics.formatting import p_value, signed, signed_interval
 
 
 def labels(runs: Sequence[Path]) -> list[str]:
@@ -36,6 +37,15 @@ def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query:
         for label, ev in zip(labels, evaluations, strict=True)
     ]
     return "\n".join([*parts, "".join(remarks)])
+
+
+def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
+    """Format comparisons with the first run as a table, one row a measure and run."""
+    rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
+    for run, measure, comparison, p_adjusted in pairings:
+        interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.value, 4)
+        rows.append([measure, run, difference, interval, p_value(comparison.p), p_value(p_adjusted), str(comparison.n)])
+    return _align(rows)
 
 
 def as_record(

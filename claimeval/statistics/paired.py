@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from claimeval.statistics.bootstrap import STANDARD, Method, Resampling, cluster_sums
+from claimeval.statistics.bootstrap import STANDARD, IntervalEstimate, Resampling, cluster_sums
 from claimeval.statistics.intervals import difference_interval
 from claimeval.types.errors import UsageError
 
@@ -19,33 +19,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedComparison:
-    """The mean difference `a - b` over shared items, with interval and test. Undefined parts are `None`."""
+class PairedComparison(IntervalEstimate):
+    """The mean difference `a - b` over the `n` items that have a value in both arms, with its interval and a test."""
 
-    value: float | None
-    """Mean of a - b."""
-    low: float | None
-    """Lower end of its interval."""
-    high: float | None
-    """Upper end of its interval."""
-    p: float | None
+    p: float | None = None
     """Two-sided p-value of the sign-flip permutation test."""
-    n: int
-    """Pairs with a value in both arms."""
-    dropped: int
+    dropped: int = 0
     """Pairs left out because one arm has no value."""
-    method: Method
-    """How the interval was made."""
-    test: Literal["exact", "sampled", "none"]
+    test: Literal["exact", "sampled", "none"] = "none"
     """Whether the test counted every sign pattern or sampled them."""
-    standard_error: float | None = None
-    """Clustered standard error of the difference."""
-    clusters: int = 0
-    """Independent groups of pairs."""
-    level: float = 0.95
-    """Confidence level of the interval."""
-    because: str | None = None
-    """Why the difference or its interval is missing."""
 
 
 def paired_difference(
@@ -87,20 +69,7 @@ def paired_difference(
         differences, clusters=kept, support=(-1.0, 1.0) if shares else (math.inf, -math.inf), resampling=resampling
     )
     test = sign_flip_test(differences, clusters=kept, flips=flips, seed=resampling.seed)
-    return PairedComparison(
-        value=mean.value,
-        low=mean.low,
-        high=mean.high,
-        p=test.p,
-        n=len(pairs),
-        dropped=len(a) - len(pairs),
-        method=mean.method,
-        test=test.kind,
-        standard_error=mean.standard_error,
-        clusters=mean.clusters,
-        level=resampling.level,
-        because=mean.because,
-    )
+    return PairedComparison(**asdict(mean), p=test.p, dropped=len(a) - len(pairs), test=test.kind)
 
 
 @dataclass(frozen=True, slots=True)

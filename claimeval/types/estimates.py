@@ -11,28 +11,17 @@ class _WithInterval(Protocol):
     """What the statistics library returns: a value, its interval, and what both rest on."""
 
     @property
-    def value(self) -> float | None:
-        """Return the estimate; None if it is undefined."""
-
+    def value(self) -> float | None: ...
     @property
-    def low(self) -> float | None:
-        """Return the lower end of the interval."""
-
+    def low(self) -> float | None: ...
     @property
-    def high(self) -> float | None:
-        """Return the upper end of the interval."""
-
+    def high(self) -> float | None: ...
     @property
-    def n(self) -> int:
-        """Return the number of observations."""
-
+    def n(self) -> int: ...
     @property
-    def clusters(self) -> int:
-        """Return the number of clusters."""
-
+    def clusters(self) -> int: ...
     @property
-    def because(self) -> str | None:
-        """Return why the estimate or its interval is undefined."""
+    def because(self) -> str | None: ...
 
 
 class Estimate(Record):

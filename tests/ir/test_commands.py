@@ -150,7 +150,7 @@ def test_paired_compares_every_later_run_with_the_first(eight: tuple[str, str, s
     assert pair["value"] == 0.5 * 7 / 8
     assert pair["p"] == pytest.approx(2 / 2**7)
     assert pair["p_adjusted"] == pair["p"]
-    assert "other.run            +0.4375" in call("rank", *eight, "-m", "mrr", "--paired").stdout
+    assert "other.run     +0.4375" in call("rank", *eight, "-m", "mrr", "--paired").stdout
 
 
 def test_paired_needs_two_runs(eight: tuple[str, str, str]) -> None:
