@@ -35,7 +35,7 @@ release-check: $(BIN)/uv  ## build wheel and sdist into dist/ and check them as 
 		&& $$run --with 'pyright[nodejs]' pyright
 
 docs: $(BIN)/uv browser  ## build the documentation site into build/site and check its links; pictures of the report need a Chromium
-	$(BIN)/uv run --quiet --no-project --isolated --python $(BIN)/python --with-editable '.[docs]' python tools/site.py
+	$(BIN)/uv run --quiet --no-project --isolated --python $(BIN)/python --with-editable '.[docs]' python tools/build_site.py
 
 $(BIN)/uv: | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -66,7 +66,7 @@ def test_the_navigation_of_the_site_has_every_page_once() -> None:
     listed = list(pages(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
     written = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     guide = [page for page in written if not re.match(r"decisions/\d", page)]
-    made = ["reference/command-line.md", *runpy.run_path(str(ROOT / "tools" / "site.py"))["COPIED"].values()]
+    made = ["reference/command-line.md", *runpy.run_path(str(ROOT / "tools" / "build_site.py"))["COPIED"].values()]
     assert len(listed) == len(set(listed))
     assert set(guide) - set(listed) == set(), "pages without a line in zensical.toml"
     assert set(listed) == {*guide, *made}

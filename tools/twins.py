@@ -7,7 +7,7 @@ from typing import Any
 import griffe
 
 
-class Twins(griffe.Extension):
+class Twins(griffe.Extension):  # type: ignore[misc]  # griffe is in the extra docs alone
     """Gives a blocking twin the signature and the docstring of the coroutine function."""
 
     def on_package(self, *, pkg: griffe.Module, loader: Any, **_: Any) -> None:

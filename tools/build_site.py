@@ -78,7 +78,7 @@ def command_line() -> Iterator[str]:
 
     from claimeval.cli.main import app, commands
 
-    os.environ["COLUMNS"] = "90"
+    os.environ["COLUMNS"] = "80"
     yield "# Command line\n\n" + _help(app, click.Context(app, info_name="claimeval"))
     for heading, names in commands().items():
         yield f"\n## {heading}\n"
