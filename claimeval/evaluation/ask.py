@@ -56,10 +56,11 @@ class SingleReply(NamedTuple, Generic[T]):
 
 async def ask_about(
     subjects: Sequence[S],
-    ask: Callable[[tuple[S, ...], int], Request],
+    ask: Callable[[tuple[S, ...]], Request],
     read: Callable[[Completion, Request, tuple[S, ...]], Reading[T]],
     executor: Executor,
     address: CallAddress,
+    replicate: int = 0,
 ) -> Replies[T]:
     """Ask with attempt 0, 1, ... until every subject has a value, at most `MAX_ATTEMPTS` times.
 
@@ -68,10 +69,11 @@ async def ask_about(
 
     Args:
         subjects: What the judge is asked about in one request.
-        ask: Builds the request about some of the subjects for an attempt.
+        ask: Builds the request about some of the subjects.
         read: Reads a reply about them.
         executor: Answers the request.
         address: What the records of the calls say of the question.
+        replicate: Number of the replicate, from 0.
     """
     review: Review | None = getattr(executor, "review", None)
     values: dict[str, T | Failure] = {}
@@ -80,7 +82,7 @@ async def ask_about(
     for attempt in count():
         following: list[tuple[tuple[S, ...], Reason | None]] = []
         for batch, again in batches:
-            request = ask(batch, attempt)
+            request = ask(batch).repeated(attempt, replicate)
             if again:
                 request = request.model_copy(update={"again": again})
             outcome = await executor.ask(request)
@@ -158,7 +160,7 @@ class _Only(NamedTuple):
 
 
 async def ask_until_read(
-    ask: Callable[[int], Request],
+    request: Request,
     read: Callable[[Completion, Request], T | Failure],
     executor: Executor,
     address: CallAddress,
@@ -167,7 +169,7 @@ async def ask_until_read(
     """Ask for one thing with attempt 0, 1, ... until the reply can be read, at most `MAX_ATTEMPTS` times.
 
     Args:
-        ask: Builds the request for an attempt.
+        request: What is asked.
         read: Reads the reply.
         executor: Answers the request.
         address: What the records of the calls say of the question.
@@ -179,5 +181,5 @@ async def ask_until_read(
         value = read(completion, request)
         return Reading(failure=value) if isinstance(value, Failure) else Reading({subject: value})
 
-    replies = await ask_about((_Only(subject),), lambda _, attempt: ask(attempt), read_one, executor, address)
+    replies = await ask_about((_Only(subject),), lambda _: request, read_one, executor, address)
     return SingleReply(replies.values[subject], replies.calls)

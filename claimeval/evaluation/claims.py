@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from claimeval.data.survey import Survey, no_question, repeated_id
 from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.judgment import (
-    AskedJudge,
     EarlierVerdicts,
     JudgedSubjects,
     JudgingContext,
@@ -233,11 +232,10 @@ class ClaimsJob(PanelJob):
             reads = prompt.step == "assess" or reads_prompts(judge)
             return reads and (not of_extractor or claim.extractor == judge.name)
 
-        def ask(asked: AskedJudge, claims: Sequence[Claim], evidence: Evidence) -> Request:
+        def ask(judge: Judge, claims: Sequence[Claim], evidence: Evidence) -> Request:
             """Return the request for verdicts on the claims, shown as c1, c2, ..."""
             shown = assess.ShownDocuments(sample.documents(evidence) or (), alternatives)
-            judge, attempt, replicate = asked
-            return assess.ask(prompt, judge, claims, shown, sample.full_question, attempt=attempt, replicate=replicate)
+            return assess.ask(prompt, judge, claims, shown, sample.full_question)
 
         return Question(
             records=(record,),
@@ -354,7 +352,7 @@ async def _extract_text(
     if not says_something(text):
         return _Extracted((), ())
     reply = await ask_until_read(
-        lambda attempt: extract.ask(prompt, taker, part, text, sample.full_question, attempt=attempt),
+        extract.ask(prompt, taker, part, text, sample.full_question),
         lambda completion, request: extract.read(completion, request, part, sample.full_question),
         executor,
         CallAddress("extract", part),

@@ -15,7 +15,6 @@ from claimeval.data.grades import relevance_scale
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
-    AskedJudge,
     EarlierVerdicts,
     JudgingContext,
     OtherJudging,
@@ -25,12 +24,12 @@ from claimeval.evaluation.judgment import (
     one_each,
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
+from claimeval.evaluation.raters import Member, MemberVotes
 from claimeval.evaluation.relevance import gradable
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import grade, prompts
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import cast_ballots
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
@@ -49,7 +48,7 @@ from claimeval.types.records import (
     SampleResult,
     Score,
 )
-from claimeval.types.requests import Judge, Request
+from claimeval.types.requests import Judge
 from claimeval.types.scales import MATCH, Scale
 
 NAME = "grade"
@@ -196,16 +195,11 @@ class GradeJob(PanelJob):
         return self.scored(SampleResult(sample=sample, assessments=tuple(assessments), calls=calls))
 
     def _question(self, question: str, evidence: Evidence) -> Question[Document]:
-        def ask(asked: AskedJudge, documents: Sequence[Document], _: Evidence) -> Request:
-            """Return the request for verdicts on the documents, shown as d1, d2, ..."""
-            judge, attempt, replicate = asked
-            return grade.ask(self.prompt, judge, question, documents, self.scale, attempt=attempt, replicate=replicate)
-
         return Question(
             records=(self.record,),
             address=CallAddress("rate", "documents"),
             evidence=evidence,
-            ask=ask,
+            ask=lambda judge, documents, _: grade.ask(self.prompt, judge, question, documents, self.scale),
             read=lambda reply, request, documents: one_each(grade.read(reply, request, documents, self.scale)),
             per_call=self.per_call,
         )
@@ -416,52 +410,35 @@ class Grades(NamedTuple):
 
 def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grades:
     """Return how often each grade was given, by the panel and by each judge, and how far the judges agree."""
-    panel, names = record.panel, [judge.name for judge in record.judges]
-    every, members = _GradeTally(), {name: _GradeTally() for name in names}
-    ratings: list[list[int | None]] = []
-    clusters: list[int] = []
+    votes = MemberVotes(record.questions[0])
+    grades: Counter[str] = Counter()
+    unassessed: Counter[Reason] = Counter()
+    unasked: Counter[Reason] = Counter()
     for result in results:
+        cluster = cluster_of(result.sample, record.cluster)
         for vote in result.assessments:
-            every.add(_grade(vote), vote.unassessed)
-            ballots = {ballot.judge: ballot for ballot in cast_ballots(vote.verdicts, panel)}
-            for name, tally in members.items():
-                ballot = ballots.get(name)
-                if ballot:
-                    tally.add(None if ballot.choice is None else int(ballot.choice), ballot.because)
-                elif not vote.verdicts:
-                    tally.add(None, vote.unassessed)  # nobody was asked; else only because the first judges agree
-            grades = {name: int(ballot.choice) for name, ballot in ballots.items() if ballot.choice is not None}
-            ratings.append([grades.get(name) for name in panel.asked_about_all(names)])
-            clusters.append(cluster_of(result.sample, record.cluster))
-    alpha = _alpha(ratings, clusters, record.questions[0].scale) if len(names) > 1 and ratings else None
-    return Grades(every.counts(), {name: tally.counts() for name, tally in members.items()}, alpha)
+            votes.add(vote.verdicts, cluster)
+            if vote.label is not None:
+                grades[vote.label] += 1
+            elif vote.unassessed:
+                unassessed[vote.unassessed] += 1
+                if not vote.verdicts:
+                    unasked[vote.unassessed] += 1
+    found = votes.members()
+    nothing = Member(words={}, unassessed={})
+    by_judge = {judge.name: found.judges.get(judge.name, nothing) for judge in record.judges}
+    return Grades(
+        _counts(grades, unassessed),
+        {name: _counts(one.words, Counter(one.unassessed) + unasked) for name, one in by_judge.items()},
+        found.alpha,
+    )
 
 
-def _alpha(ratings: Sequence[Sequence[int | None]], clusters: Sequence[int], scale: Scale) -> Estimate:
-    from claimeval.statistics import krippendorff_alpha
-
-    return Estimate.of(krippendorff_alpha(ratings, scale="ordinal", labels=scale.steps, clusters=clusters))
-
-
-class _GradeTally:
-    def __init__(self) -> None:
-        self._grades: Counter[int] = Counter()
-        self._unassessed: Counter[Reason] = Counter()
-
-    def add(self, grade: int | None, because: Reason | None) -> None:
-        """Add a grade, or the reason why there is none."""
-        if grade is not None:
-            self._grades[grade] += 1
-        else:
-            assert because is not None, "what is unassessed has a reason"
-            self._unassessed[because] += 1
-
-    def counts(self) -> GradeCounts:
-        """Return the counts so far."""
-        graded = self._grades.total()
-        return GradeCounts(
-            pairs=graded + self._unassessed.total(),
-            graded=graded,
-            grades=dict(sorted(self._grades.items())),
-            unassessed=dict(self._unassessed.most_common()),
-        )
+def _counts(words: Mapping[str, int], unassessed: Counter[Reason]) -> GradeCounts:
+    graded = sum(words.values())
+    return GradeCounts(
+        pairs=graded + unassessed.total(),
+        graded=graded,
+        grades=dict(sorted((int(word), count) for word, count in words.items() if count)),
+        unassessed=dict(unassessed.most_common()),
+    )

@@ -34,16 +34,6 @@ from claimeval.types.requests import Completion, Failure, Judge, Request
 S = TypeVar("S", bound=Subject)
 
 
-class AskedJudge(NamedTuple):
-    """A judge who is asked."""
-
-    judge: Judge
-    attempt: int
-    """Number of earlier attempts."""
-    replicate: int
-    """Number of the replicate, from 0."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[S]):
     """What every judge is asked about subjects of one kind, held against one body of evidence."""
@@ -54,7 +44,7 @@ class Question(Generic[S]):
     """Step and part that calls are recorded under."""
     evidence: Evidence
     """What the subjects are held against as a whole."""
-    ask: Callable[[AskedJudge, Sequence[S], Evidence], Request]
+    ask: Callable[[Judge, Sequence[S], Evidence], Request]
     """Build the request for verdicts of a judge on subjects, held against the evidence."""
     read: Callable[[Completion, Request, Sequence[S]], Reading[tuple[Verdict, ...]]]
     """Read the verdicts of a reply: of each subject one a record."""
@@ -348,10 +338,11 @@ async def _ask_at(
         [
             ask_about(
                 chunk,
-                lambda batch, attempt: question.ask(AskedJudge(judge, attempt, replicate), batch, evidence),
+                lambda batch: question.ask(judge, batch, evidence),
                 question.read,
                 context.executor,
                 question.address._replace(evidence=evidence),
+                replicate,
             )
             for chunk in chunks
         ]

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from claimeval.data.survey import MissingField, counted, no_question, repeated_id
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
-    AskedJudge,
     EarlierVerdicts,
     JudgedSubjects,
     JudgingContext,
@@ -41,7 +40,7 @@ from claimeval.types.records import (
     Score,
     says_something,
 )
-from claimeval.types.requests import Judge, Request
+from claimeval.types.requests import Judge
 from claimeval.types.scales import (
     ABSTENTION,
     ANSWER_QUESTIONS,
@@ -105,17 +104,11 @@ class _WholeAnswer(NamedTuple):
 
 def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
     """Ask for a word about the whole answer of a sample; the question names the parts that it shows."""
-
-    def ask(asked: AskedJudge, subjects: Sequence[_WholeAnswer], _: Evidence) -> Request:
-        """Return the request for verdicts on the answer."""
-        judge, attempt, replicate = asked
-        return rate.ask(put.prompt, judge, put.question, sample, attempt=attempt, replicate=replicate)
-
     return Question(
         records=put.records,
         address=CallAddress(put.prompt.step, "answer"),
         evidence=Evidence(part=put.question.against or ASKED),
-        ask=ask,
+        ask=lambda judge, subjects, _: rate.ask(put.prompt, judge, put.question, sample),
         read=lambda reply, request, subjects: rate.read(reply, request, put.question, subjects[0].id),
     )
 

@@ -12,7 +12,6 @@ from claimeval.statistics import cohen_kappa, krippendorff_alpha, mean_interval,
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Reason, Record, Sample, SampleResult, Score, Verdict
-from claimeval.types.scales import Scale
 
 PAIRS = MappingProxyType({"rated_faithfulness": "faithfulness", "rated_correctness": "correctness"})
 """Per rating the metric by claims that asks the same."""
@@ -132,49 +131,61 @@ class Members(Record):
 
 def members(results: Iterable[SampleResult], record: Manifest) -> dict[str, Members]:
     """Return per question what each judge said about the answers."""
-    said: dict[str, list[tuple[tuple[Verdict, ...], int]]] = {question.name: [] for question in record.questions}
+    tallies = {question.name: MemberVotes(question) for question in record.questions}
     for result in results:
         cluster = cluster_of(result.sample, record.cluster)
         for rating in result.assessments:
-            if rating.question in said:
-                said[rating.question].append((rating.verdicts, cluster))
-    return {question.name: _members(said[question.name], question) for question in record.questions}
+            if rating.question in tallies:
+                tallies[rating.question].add(rating.verdicts, cluster)
+    return {name: tally.members() for name, tally in tallies.items()}
 
 
-def _members(said: Iterable[tuple[Sequence[Verdict], int]], question: QuestionRecord) -> Members:
-    scale = question.scale
-    settings = question.panel
-    words: dict[str, Counter[str]] = {}
-    unassessed: dict[str, Counter[Reason]] = {}
-    ratings: list[dict[str, str]] = []
-    clusters: list[int] = []
-    for verdicts, cluster in said:
+class MemberVotes:
+    """Counts what each judge said to one question, its repeats as one."""
+
+    def __init__(self, question: QuestionRecord) -> None:
+        self._question = question
+        self._words: dict[str, Counter[str]] = {}
+        self._unassessed: dict[str, Counter[Reason]] = {}
+        self._ratings: list[dict[str, str]] = []
+        self._clusters: list[int] = []
+
+    def add(self, verdicts: Sequence[Verdict], cluster: int) -> None:
+        """Count the verdicts on one subject."""
         given = {}
-        for ballot in cast_ballots(verdicts, settings):
-            counts, gaps = words.setdefault(ballot.judge, Counter()), unassessed.setdefault(ballot.judge, Counter())
+        for ballot in cast_ballots(verdicts, self._question.panel):
+            counts = self._words.setdefault(ballot.judge, Counter())
+            gaps = self._unassessed.setdefault(ballot.judge, Counter())
             if ballot.choice is not None:
                 counts[ballot.choice] += 1
                 given[ballot.judge] = ballot.choice
             elif ballot.because:
                 gaps[ballot.because] += 1
-        ratings.append(given)
-        clusters.append(cluster)
-    judges = {
-        name: Member(
-            words={word: counts[word] for word in scale.words}, unassessed=dict(unassessed[name].most_common())
+        self._ratings.append(given)
+        self._clusters.append(cluster)
+
+    def members(self) -> Members:
+        """Return what each judge said so far."""
+        words = self._question.scale.words
+        return Members(
+            judges={
+                name: Member(
+                    words={word: counts[word] for word in words},
+                    unassessed=dict(self._unassessed[name].most_common()),
+                )
+                for name, counts in self._words.items()
+            },
+            alpha=self._alpha(self._question.panel.asked_about_all(list(self._words))),
         )
-        for name, counts in words.items()
-    }
-    return Members(judges=judges, alpha=_alpha(ratings, scale, settings.asked_about_all(list(judges)), clusters))
 
-
-def _alpha(ratings: list[dict[str, str]], scale: Scale, judges: Sequence[str], clusters: list[int]) -> Estimate | None:
-    if len(judges) < 2:
-        return None
-    found = krippendorff_alpha(
-        [[given.get(name) for name in judges] for given in ratings],
-        scale="ordinal" if len(scale.words) > 2 else "nominal",
-        labels=scale.words[::-1],
-        clusters=clusters,
-    )
-    return Estimate.of(found)
+    def _alpha(self, judges: Sequence[str]) -> Estimate | None:
+        if len(judges) < 2:
+            return None
+        words = self._question.scale.words
+        found = krippendorff_alpha(
+            [[given.get(name) for name in judges] for given in self._ratings],
+            scale="ordinal" if len(words) > 2 else "nominal",
+            labels=words[::-1],
+            clusters=self._clusters,
+        )
+        return Estimate.of(found)

@@ -103,9 +103,7 @@ class WriteQueriesJob:
         """Return the questions about one document, the useless ones with the reasons."""
         sample = Sample(id=item.id, question="", contexts=(item,))
         reply = await ask_until_read(
-            lambda attempt: queries.ask_to_write(
-                self.write_prompt, self.writer, item, self.per_document, attempt=attempt
-            ),
+            queries.ask_to_write(self.write_prompt, self.writer, item, self.per_document),
             queries.read_written,
             executor,
             CallAddress("queries", "document"),
@@ -126,9 +124,7 @@ class WriteQueriesJob:
         if why := rejected(written, document):
             return _Checked(query.model_copy(update={"rejected": (why,)}), ())
         reply = await ask_until_read(
-            lambda attempt: queries.ask_to_check(
-                self.check_prompt, self.checker, written.question, written.answer, document, attempt=attempt
-            ),
+            queries.ask_to_check(self.check_prompt, self.checker, written.question, written.answer, document),
             queries.read_checked,
             executor,
             CallAddress("screen", "document"),

@@ -74,9 +74,6 @@ def ask(
     claims: Sequence[Claim],
     evidence: ShownDocuments,
     question: str,
-    *,
-    attempt: int = 0,
-    replicate: int = 0,
 ) -> Request:
     """Return the request for verdicts on claims, shown as c1, c2, ... beside documents d1, d2, ...
 
@@ -86,8 +83,6 @@ def ask(
         claims: The claims to assess.
         evidence: The documents to assess them against.
         question: The question of the sample.
-        attempt: Number of earlier attempts.
-        replicate: Number of the replicate, from 0.
 
     Returns:
         The request.
@@ -104,8 +99,6 @@ def ask(
             "alternatives": int(evidence.alternatives),
         },
         _schema(prompt, len(claims), len(evidence.documents)),
-        attempt=attempt,
-        replicate=replicate,
         task=AssessTask(
             claims=tuple(claims),
             documents=tuple(evidence.documents),

@@ -26,9 +26,6 @@ def ask(
     part: Part,
     text: str,
     question: str,
-    *,
-    attempt: int = 0,
-    replicate: int = 0,
 ) -> Request:
     """Return the request for the claims of a text.
 
@@ -38,8 +35,6 @@ def ask(
         part: The part of the sample that `text` is.
         text: The text.
         question: The question of the sample.
-        attempt: Number of earlier attempts.
-        replicate: Number of the replicate, from 0.
 
     Returns:
         The request.
@@ -54,8 +49,6 @@ def ask(
             "sentences": [{"id": str(i), "text": quoted(text[start:end])} for i, (start, end) in enumerate(spans, 1)],
         },
         _SCHEMA,
-        attempt=attempt,
-        replicate=replicate,
         task=ExtractTask(text=text, sentences=spans),
     )
 

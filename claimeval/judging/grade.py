@@ -27,9 +27,6 @@ def ask(
     question: str,
     documents: Sequence[Document],
     scale: Scale,
-    *,
-    attempt: int = 0,
-    replicate: int = 0,
 ) -> Request:
     """Return the request for grades of documents, shown as d1, d2, ...
 
@@ -39,8 +36,6 @@ def ask(
         question: The query.
         documents: The documents to grade.
         scale: The scale of the grades.
-        attempt: Number of earlier attempts.
-        replicate: Number of the replicate, from 0.
 
     Returns:
         The request.
@@ -54,8 +49,6 @@ def ask(
             "scale": scale.shown,
         },
         _schema(scale, len(documents)),
-        attempt=attempt,
-        replicate=replicate,
     )
 
 

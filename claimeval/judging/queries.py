@@ -26,7 +26,7 @@ _WRITTEN = schema_text(list_schema("questions", dict.fromkeys(WrittenQuery._fiel
 _CHECKED = schema_text(object_schema({"reason": REASON, **dict.fromkeys(SCREENED, YES_OR_NO)}))
 
 
-def ask_to_write(prompt: Prompt, judge: Judge, document: Document, number: int, *, attempt: int = 0) -> Request:
+def ask_to_write(prompt: Prompt, judge: Judge, document: Document, number: int) -> Request:
     """Return the request for questions about a document.
 
     Args:
@@ -34,13 +34,12 @@ def ask_to_write(prompt: Prompt, judge: Judge, document: Document, number: int, 
         judge: The model that writes.
         document: The document.
         number: Greatest number of questions.
-        attempt: Number of earlier attempts.
 
     Returns:
         The request.
     """
     variables: dict[str, Value] = {"document": document_text(document), "number": number}
-    return build_request(prompt, judge, variables, _WRITTEN, attempt=attempt)
+    return build_request(prompt, judge, variables, _WRITTEN)
 
 
 def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery, ...] | Failure:
@@ -48,9 +47,7 @@ def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery
     return read_reply(completion, request, lambda text: replies.queries_json(text, shown(request)))
 
 
-def ask_to_check(
-    prompt: Prompt, judge: Judge, question: str, answer: str, document: Document, *, attempt: int = 0
-) -> Request:
+def ask_to_check(prompt: Prompt, judge: Judge, question: str, answer: str, document: Document) -> Request:
     """Return the request for an opinion on a question that was written for a document.
 
     Args:
@@ -59,13 +56,12 @@ def ask_to_check(
         question: The written question.
         answer: Its answer.
         document: The document.
-        attempt: Number of earlier attempts.
 
     Returns:
         The request.
     """
     variables = {"document": document_text(document), "question": quoted(question), "answer": quoted(answer)}
-    return build_request(prompt, judge, variables, _CHECKED, attempt=attempt)
+    return build_request(prompt, judge, variables, _CHECKED)
 
 
 def read_checked(completion: Completion, request: Request) -> QueryCheck | Failure:

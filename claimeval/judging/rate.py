@@ -28,9 +28,7 @@ def _schema(question: AnswerQuestion) -> str:
     return schema_text(object_schema({"reason": REASON, question.field: word, **flags}))
 
 
-def ask(
-    prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample, *, attempt: int = 0, replicate: int = 0
-) -> Request:
+def ask(prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample) -> Request:
     """Return the request for one word about a sample's answer.
 
     Args:
@@ -38,8 +36,6 @@ def ask(
         judge: The judge that is asked.
         question: The question about the answer, with its words.
         sample: The sample.
-        attempt: Number of earlier attempts.
-        replicate: Number of the replicate, from 0.
 
     Returns:
         The request.
@@ -54,8 +50,6 @@ def ask(
             "references": numbered("r", sample.documents("reference") or ()),
         },
         _schema(question),
-        attempt=attempt,
-        replicate=replicate,
     )
 
 

@@ -76,20 +76,15 @@ def build_request(
     judge: Judge,
     variables: Mapping[str, Value],
     schema: str,
-    *,
-    attempt: int,
-    replicate: int = 0,
     task: ExtractTask | AssessTask | None = None,
 ) -> Request:
-    """Return the request that asks a judge with a prompt; asked again, it may reply at twice the length.
+    """Return the request that asks a judge with a prompt.
 
     Args:
         prompt: The prompt that is rendered.
         judge: The judge that is asked.
         variables: Values of the variables of the prompt's step.
         schema: JSON schema of the reply, sent with prompts that ask for JSON.
-        attempt: How often the question was put before.
-        replicate: Which sample of the same question this is.
         task: The question in types, for judges that read no prompts; token probabilities go with assessments only.
     """
     return Request(
@@ -97,9 +92,7 @@ def build_request(
         messages=prompt.render(variables),
         reply_format=prompt.reply,
         response_schema=schema if prompt.reply == "json" else None,
-        max_tokens=judge.max_tokens * (2 if attempt else 1),
-        replicate=replicate,
-        attempt=attempt,
+        max_tokens=judge.max_tokens,
         top_logprobs=judge.top_logprobs if isinstance(task, AssessTask) else None,
         prompt=prompt.digest,
         task=task,

@@ -80,12 +80,11 @@ class Rebuilder:
     def _ask(self, result: SampleResult, call: Call, judge: Judge) -> Request | None:
         question = result.sample.question
         prompt = self._prompts.get(call.prompt)
-        numbers = {"attempt": call.attempt, "replicate": call.replicate}
         if prompt is None:
             return None
         if call.step == "extract":
             texts = result.sample.texts(call.part) or ()
-            requests = [extract.ask(prompt, judge, call.part, text, question, **numbers).to(judge) for text in texts]
+            requests = [self._sent(extract.ask(prompt, judge, call.part, text, question), call) for text in texts]
             return next((request for request in requests if request.key == call.key), None)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.evidence) if call.evidence else None
@@ -94,7 +93,10 @@ class Rebuilder:
         alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
         assessed = [claims[i] for i in call.subjects]
         shown = assess.ShownDocuments(documents, alternatives)
-        return assess.ask(prompt, judge, assessed, shown, question, **numbers).to(judge)
+        return self._sent(assess.ask(prompt, judge, assessed, shown, question), call)
+
+    def _sent(self, request: Request, call: Call) -> Request:
+        return request.repeated(call.attempt, call.replicate).to(request.judge)
 
 
 def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:

@@ -284,10 +284,18 @@ class Request(Record):
             limit = max(min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS), SHORTEST_REPLY)
         if judge is self.judge and limit == self.max_tokens:
             return self
-        return Request.model_construct(**{**self._fields(), "judge": judge, "max_tokens": min(limit, self.max_tokens)})
+        return self._with(judge=judge, max_tokens=min(limit, self.max_tokens))
 
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in type(self).model_fields}
+    def repeated(self, attempt: int, replicate: int) -> Request:
+        """Return the request as it is sent after earlier attempts, when a reply may be twice as long, and as one of
+        several samples of the same question."""
+        if not attempt and not replicate:
+            return self
+        return self._with(attempt=attempt, replicate=replicate, max_tokens=self.max_tokens * (2 if attempt else 1))
+
+    def _with(self, **changes: Any) -> Request:
+        """Return a copy, which has another key."""
+        return Request.model_construct(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
 
     @property
     def schema_sent(self) -> str | None:
