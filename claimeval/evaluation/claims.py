@@ -6,7 +6,7 @@ once more about claims that a reply left out, vote, score. What an earlier resul
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -186,16 +186,16 @@ class ClaimsJob(PanelJob):
         return {}
 
     @cached_property
-    def _grounding(self) -> dict[str, Counter[str]]:
+    def _grounding(self) -> defaultdict[str, Counter[str]]:
         """Of each extractor's first texts, how many claims there are and how many are grounded."""
-        return {}
+        return defaultdict(Counter)
 
     def check_grounding(self, extractor: Judge, claims: tuple[Claim, ...] | Failure) -> None:
         """Raise StoppedEarly if nearly no claim of the first texts is from its text: replies belong to other questions.
 
         A results file of a batch whose lines answer one another's questions is noticed so before verdicts are paid.
         """
-        seen = self._grounding.setdefault(extractor.name, Counter())
+        seen = self._grounding[extractor.name]
         if isinstance(claims, Failure) or not claims or seen["texts"] == FIRST_TEXTS or not reads_prompts(extractor):
             return
         seen["texts"] += 1
@@ -278,16 +278,9 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
     fed = [metric for metric in job.metrics if metric.missing_part(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
     extracted: list[_Extracted] = await gather_all([_claims(sample, part, job, executor, known) for part in parts])
-    taken = {part: one.claims for part, one in zip(parts, extracted, strict=True)}
-    result = SampleResult(
-        sample=sample,
-        claims=tuple(chain.from_iterable([one for one in taken.values() if not isinstance(one, Failure)])),
-        unextracted={
-            part: one.reason if isinstance(one, Failure) else "no_claims"
-            for part, one in taken.items()
-            if isinstance(one, Failure) or not one
-        },
-    )
+    claims = {
+        part: () if isinstance(one.claims, Failure) else one.claims for part, one in zip(parts, extracted, strict=True)
+    }
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
         """Judge the claims of one part against another part."""
@@ -299,24 +292,31 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
             joint=job.joint,
             earlier=known,
         )
-        return judge(job.question(sample, of, against), result.claims_of(of), context)
+        return judge(job.question(sample, of, against), claims[of], context)
 
     pairs = [
         (of, against)
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
-        if result.claims_of(of) and sample.documents(against)
+        if claims[of] and sample.documents(against)
     ]
     found: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
     asked: list[_Extracted | JudgedSubjects] = [*extracted, *found]
-    unscored = result.model_copy(
-        update={
-            "assessments": tuple(
-                chain(*[one.assessments for one in found], *scoring.unasked(fed, result).values()),
-            ),
-            "per_document": tuple(chain.from_iterable([one.per_document for one in found])),
-            "orders": tuple(chain.from_iterable([one.orders for one in found])),
-            "calls": known.calls + tuple([call for one in asked for call in one.calls]),
-        }
+    every_claim = tuple(chain.from_iterable(claims.values()))
+    without = [metric for metric in fed if (metric.claims_of, metric.against) not in pairs]
+    unscored = SampleResult(
+        sample=sample,
+        claims=every_claim,
+        unextracted={
+            part: one.claims.reason if isinstance(one.claims, Failure) else "no_claims"
+            for part, one in zip(parts, extracted, strict=True)
+            if not claims[part]
+        },
+        assessments=tuple(
+            chain(*[one.assessments for one in found], *scoring.unasked(without, sample, every_claim).values())
+        ),
+        per_document=tuple(chain.from_iterable([one.per_document for one in found])),
+        orders=tuple(chain.from_iterable([one.orders for one in found])),
+        calls=known.calls + tuple([call for one in asked for call in one.calls]),
     )
     return unscored.model_copy(update={"scores": scoring.scores(job.metrics, unscored, job.derived)})
 

@@ -143,7 +143,7 @@ def _plausible(claims: list[ExtractedClaim]) -> tuple[ExtractedClaim, ...]:
     if len(claims) > MAX_CLAIMS:
         raise Unparsable(f"{len(claims)} claims; at most {MAX_CLAIMS} are plausible")
     for claim in claims:
-        if not any(c.isalnum() for c in claim.text):
+        if not any(map(str.isalnum, claim.text)):
             raise Unparsable(f"a claim without a word: {claim.text[:80]!r}")
         if len(claim.text) > MAX_CLAIM_LENGTH:
             raise Unparsable(f"a claim of {len(claim.text)} characters; at most {MAX_CLAIM_LENGTH} are plausible")

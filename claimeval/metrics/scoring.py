@@ -25,6 +25,7 @@ from claimeval.types.records import (
     Part,
     Reason,
     Record,
+    Sample,
     SampleResult,
     Score,
     claims_question,
@@ -91,7 +92,9 @@ def _mean(parts: Sequence[Score]) -> Score:
     )
 
 
-def unasked(metrics: Sequence[Metric], result: SampleResult) -> dict[tuple[Part, Part], list[Assessment]]:
+def unasked(
+    metrics: Sequence[Metric], sample: Sample, claims: Sequence[Claim]
+) -> dict[tuple[Part, Part], list[Assessment]]:
     """The assessments against parts that are there and empty: nothing supports a claim, and no judge is asked."""
     return {
         (metric.claims_of, metric.against): [
@@ -102,11 +105,11 @@ def unasked(metrics: Sequence[Metric], result: SampleResult) -> dict[tuple[Part,
                 verdicts=(),
                 label="not_found",
             )
-            for claim in claims
+            for claim in of_part
         ]
         for metric in metrics
-        if result.sample.documents(metric.against) == ()
-        if (claims := result.claims_of(metric.claims_of))
+        if sample.documents(metric.against) == ()
+        if (of_part := [claim for claim in claims if claim.of == metric.claims_of])
     }
 
 

@@ -168,7 +168,11 @@ class Revote:
 
     def _scored_claims(self, result: SampleResult) -> SampleResult:
         metrics, columns = self._record.rows, result.columns()
-        of_nothing = {pair: one for pair, one in scoring.unasked(metrics, result).items() if pair not in columns}
+        of_nothing = {
+            pair: one
+            for pair, one in scoring.unasked(metrics, result.sample, result.claims).items()
+            if pair not in columns
+        }
         assessments = tuple(chain.from_iterable((columns | of_nothing).values()))
         unscored = result.model_copy(update={"assessments": assessments})
         return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, self._record.derived)})

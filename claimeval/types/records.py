@@ -164,11 +164,10 @@ class Evidence(Record):
     order: int | None = Field(default=None, ge=1)
     """The number of the order the documents are shown in, from 1 (see `other_order`); None for their own order."""
 
-    @model_validator(mode="after")
-    def _one_document_has_no_order(self) -> Self:
+    def model_post_init(self, _: Any) -> None:
+        """Refuse a document with an order."""
         if self.document is not None and self.order is not None:
             raise ValueError("evidence is one document, or all of them in another order, not both")
-        return self
 
     @property
     def whole(self) -> Evidence:
@@ -397,13 +396,12 @@ class _Labeled(Record):
     unassessed: Reason | None = None
     """Why there is no label; set exactly if there is none."""
 
-    @model_validator(mode="after")
-    def _label_or_reason(self) -> Self:
+    def model_post_init(self, _: Any) -> None:
+        """Refuse a label beside a reason, neither of them, and `positive` where the label says it."""
         if (self.label is None) == (self.unassessed is None):
             raise ValueError("a verdict or an assessment has a label or a reason why it is unassessed, and not both")
         if (self.positive is None) != (self.label is None or self.label in LABELS):
             raise ValueError(f"positive is set for words other than {', '.join(LABELS)}, and only for these")
-        return self
 
     @property
     def support(self) -> Label | None:

@@ -49,10 +49,14 @@ class JudgeCost:
         """Count one call in."""
         self._reused += call.reused
         self._calls += not call.reused
-        self._prompt = _sum((self._prompt, call.prompt_tokens))
-        self._completion = _sum((self._completion, call.completion_tokens))
-        self._cached = _sum((self._cached, call.cached_tokens))
-        self._written = _sum((self._written, call.cache_write_tokens))
+        if call.prompt_tokens is not None:
+            self._prompt = (self._prompt or 0) + call.prompt_tokens
+        if call.completion_tokens is not None:
+            self._completion = (self._completion or 0) + call.completion_tokens
+        if call.cached_tokens is not None:
+            self._cached = (self._cached or 0) + call.cached_tokens
+        if call.cache_write_tokens is not None:
+            self._written = (self._written or 0) + call.cache_write_tokens
         self.uncounted += call.reply is not None and not counted(call)
 
     def cost(self) -> Cost:
