@@ -143,7 +143,7 @@ def correct(
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
-    found = _correction(items, _fitting(draw) if method == "auto" else method, draw, seed)
+    found = _correction(items, method, draw, seed)
     return Correction(
         metric=row.name,
         method=found.method,
@@ -160,12 +160,12 @@ def correct(
     )
 
 
-def _fitting(draw: ClaimDraw | None) -> Method:
-    fitting: dict[str, Method] = {"uniform": "ppi", "stratified": "stratified", "uncertainty": "active"}
-    return fitting[draw.design] if draw else "ppi"
+_FITTING: Mapping[str, Method] = {"uniform": "ppi", "stratified": "stratified", "uncertainty": "active"}
 
 
 def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, seed: int) -> CorrectedEstimate:
+    if method == "auto":
+        method = _FITTING[draw.design] if draw else "ppi"
     judge = [float(supported) for supported in items.judge]
     human = [None if label is None else float(label) for label in items.human]
     if method == "rogan-gladen":

@@ -135,7 +135,7 @@ def import_judged(
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
         revote, tallies = Revote(record), Tallies(record)
-        readings = {judge.name: _ImportCounter() for judge in judged.judges}
+        readings: dict[str, Counter[tuple[str, str]]] = {judge.name: Counter() for judge in judged.judges}
         labels = 0
         with write_lines(folder / LABELS) as labelled, write_lines(folder / UNREAD) as unread:
             for sample in judged.samples():
@@ -157,7 +157,7 @@ def import_judged(
     if judged.kind in READERS:
         _keep_scores(judged, folder, cluster)
     counts = ImportCounts(
-        readings={name: reading.record() for name, reading in readings.items() if judged.kind not in READERS},
+        readings={name: _reading(counts) for name, counts in readings.items() if judged.kind not in READERS},
         labels=labels,
         repeated=judged.repeated,
     )
@@ -178,43 +178,27 @@ def _labels(folder: Path) -> Iterable[HumanLabel]:
     return read_labels(path)
 
 
-class _ImportCounter:
-    def __init__(self) -> None:
-        self.forms: Counter[str] = Counter()
-        self.refused: Counter[str] = Counter()
-        self.unsure = self.missing = 0
-
-    def record(self) -> JudgeReading:
-        """Return the counts so far."""
-        return JudgeReading(
-            forms=dict(self.forms.most_common()),
-            unsure=self.unsure,
-            refused=dict(self.refused.most_common()),
-            missing=self.missing,
-        )
-
-
-def _read(sample: JudgedSample, readings: Mapping[str, _ImportCounter]) -> Iterator[UnreadReply]:
-    """Counts how the replies of a sample were read, and gives those that were not."""
-    unsure = Counter(v.judge for a in sample.result.assessments for v in a.verdicts if v.unassessed == "unsure")
-    for judge, n in unsure.items():
-        readings[judge].unsure += n
+def _read(sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]) -> Iterator[UnreadReply]:
+    """Count how the replies of a sample were read, and yield those that were not."""
+    for verdict in (v for a in sample.result.assessments for v in a.verdicts):
+        readings[verdict.judge]["unsure", ""] += verdict.unassessed == "unsure"
     for call, (judge, form) in zip(sample.result.calls, sample.forms, strict=True):
-        reading = readings[judge]
-        if form == "missing":
-            reading.missing += 1
-        elif form != "refused":
-            reading.forms[form] += 1
+        if form != "refused":
+            readings[judge]["forms", form] += 1
         else:
             because = call.message or ""
-            reading.refused[because] += 1
-            yield UnreadReply(
-                sample=sample.result.sample.id,
-                subject=call.subjects[0],
-                judge=judge,
-                because=because,
-                reply=call.reply or "",
-            )
+            readings[judge]["refused", because] += 1
+            about = {"sample": sample.result.sample.id, "subject": call.subjects[0], "judge": judge}
+            yield UnreadReply(**about, because=because, reply=call.reply or "")
+
+
+def _reading(counts: Counter[tuple[str, str]]) -> JudgeReading:
+    def of(kind: str) -> dict[str, int]:
+        return {what: n for (which, what), n in counts.most_common() if which == kind}
+
+    forms = of("forms")
+    missing = forms.pop("missing", 0)
+    return JudgeReading(forms=forms, unsure=counts["unsure", ""], refused=of("refused"), missing=missing)
 
 
 def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> None:

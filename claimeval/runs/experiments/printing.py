@@ -80,7 +80,14 @@ PEOPLE = ("arm", "labelled claims", "accuracy", "balanced accuracy", "95 % inter
 
 
 def metric_cells(arm: ArmResult, metric: str, baseline: str, mark: str = " (bounds)") -> list[str]:
-    """Return a row of the table of a metric; `mark` stands behind bounds."""
+    """Return a row of the table of a metric.
+
+    Args:
+        arm: The arm.
+        metric: Name of the metric.
+        baseline: Name of the baseline.
+        mark: Stands behind bounds.
+    """
     cell = arm.metrics[metric]
     cells = [arm.name, decimal(cell.mean), ends_in_words(cell, mark), str(cell.n)]
     if cell.difference is None:
