@@ -34,6 +34,12 @@ async def evaluate_later(path: str) -> ce.Run:
     return await ce.ascore(path, judges="local:lexical")
 
 
+async def guard(answer: str, contexts: list[str]) -> bool:
+    """Check one answer, with a time limit."""
+    result = await ce.acheck(answer, contexts, judge="local:lexical", timeout=5)
+    return (result.faithfulness or 0.0) >= 0.8
+
+
 def without_a_judge() -> None:
     """Use the libraries that need no judge."""
     scores: dict[str, float | None] = lexical.score_one("It is Paris.", references=["Paris"], metrics=["token_recall"])
