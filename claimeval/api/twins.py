@@ -25,6 +25,7 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     context = contextvars.copy_context()
 
     def run() -> None:
+        """Run the coroutine in this thread."""
         try:
             outcome.append(context.run(asyncio.run, coroutine))
         except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
@@ -43,6 +44,7 @@ def blocking_twin(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Block until the coroutine is done."""
         return blocking(function(*args, **kwargs))
 
     door.__name__ = door.__qualname__ = function.__name__.removeprefix("a")

@@ -80,6 +80,7 @@ class _Trial:
         prompt = prompts.load("assess", "three_way")
 
         def request(judge: Judge) -> Request:
+            """Return the question for this judge."""
             return assess.ask(prompt, judge, claims, ShownDocuments([DOCUMENT]), QUESTION)
 
         asked = request(self._judge.model_copy(update={"top_logprobs": self._judge.top_logprobs or TOP_LOGPROBS}))

@@ -177,6 +177,7 @@ class OnlineExecutor:
         counted = 0
 
         async def attempt() -> Completion:
+            """Raise the first error, then try again."""
             if errors:
                 raise errors.pop()
             return await self._attempt(request)

@@ -211,6 +211,7 @@ async def run_items(
             return map_in_order(islice(items, first, None), function, workers, WINDOW * workers)
 
         async def evaluate(item: T) -> R:
+            """Return the result of one item."""
             return await job.evaluate(item, executor)
 
         if batched:

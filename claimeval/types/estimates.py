@@ -11,17 +11,28 @@ class _WithInterval(Protocol):
     """What the statistics library returns: a value, its interval, and what both rest on."""
 
     @property
-    def value(self) -> float | None: ...
+    def value(self) -> float | None:
+        """The value; None if it is undefined."""
+
     @property
-    def low(self) -> float | None: ...
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+
     @property
-    def n(self) -> int: ...
+    def n(self) -> int:
+        """The number of observations."""
+
     @property
-    def clusters(self) -> int: ...
+    def clusters(self) -> int:
+        """The number of clusters."""
+
     @property
-    def because(self) -> str | None: ...
+    def because(self) -> str | None:
+        """Why there is no value."""
 
 
 class Estimate(Record):

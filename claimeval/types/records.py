@@ -602,13 +602,20 @@ class SampleResult(Record):
     if TYPE_CHECKING:
 
         @property
-        def faithfulness(self) -> float | None: ...
+        def faithfulness(self) -> float | None:
+            """The value of this metric."""
+
         @property
-        def correctness(self) -> float | None: ...
+        def correctness(self) -> float | None:
+            """The value of this metric."""
+
         @property
-        def coverage(self) -> float | None: ...
+        def coverage(self) -> float | None:
+            """The value of this metric."""
+
         @property
-        def context_recall(self) -> float | None: ...
+        def context_recall(self) -> float | None:
+            """The value of this metric."""
     else:
 
         def __getattr__(self, name: str) -> Any:
