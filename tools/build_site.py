@@ -46,6 +46,7 @@ def main() -> int:
     shutil.rmtree(STAGE, ignore_errors=True)
     for source in (ROOT / "docs").rglob("*.md"):
         stage(source, source.relative_to(ROOT / "docs"))
+    shutil.copy(ROOT / "docs" / "site.css", STAGE)
     for name, page in COPIED.items():
         stage(ROOT / name, Path(page))
     with tempfile.TemporaryDirectory() as folder:

@@ -683,7 +683,7 @@ class SampleResult(Record):
         return "\n    ".join(lines)
 
     def _repr_html_(self) -> str:
-        """Question, answer, scores, and the claims by what they are of and what they were held against."""
+        """Earlier turns, question, answer, scores, and the claims by what they are of and were held against."""
         claims = {claim.id: claim for claim in self.claims}
         columns: dict[str, list[html.Html]] = {}
         for one in (*self.assessments, *self.per_document):
@@ -691,6 +691,7 @@ class SampleResult(Record):
             line = html.labeled(one.label or f"{one.unassessed}", one.support, claim.text if claim else one.subject)
             columns.setdefault(f"{claim.of if claim else one.question} against {one.evidence}", []).append(line)
         return html.shown(
+            *(html.element("div", html.element("small", str(turn))) for turn in self.sample.history),
             html.element("p", html.element("b", f"{self.sample.id}: {self.sample.question}")),
             *([html.element("blockquote", self.sample.answer)] if self.sample.answer else ()),
             *(html.element("div", score.in_words(name)) for name, score in self.scores.items()),

@@ -121,6 +121,15 @@ def test_agreement_and_slices_show_themselves(run: ce.Run, tmp_path: Path) -> No
     assert "question metric samples" in text(run.by("question")._repr_html_())
 
 
+def test_a_sample_shows_its_answer_scores_and_claims_with_what_came_before(run: ce.Run) -> None:
+    page = text(run.results[0]._repr_html_())
+    assert page.startswith("tower: How high? It is 58 m high. It is blue. faithfulness is 0.500 (1 of 2 claims) ")
+    assert "answer against contexts supported It is 58 m high. not found It is blue." in page
+    sample = {**SAMPLES[0], "history": [{"role": "user", "content": "Hello!"}]}
+    later = ce.score([sample], judges=JUDGE, metrics="faithfulness").results[0]
+    assert text(later._repr_html_()).startswith("user: Hello! tower: How high?")
+
+
 def test_texts_under_judgement_are_text(run: ce.Run, tmp_path: Path) -> None:
     sample = {"id": TEXTS, "question": TEXTS, "answer": f"It says {TEXTS}.", "contexts": [{"id": TEXTS, "text": TEXTS}]}
     hostile = ce.score([{**sample, "metadata": {TEXTS: TEXTS}}], judges=JUDGE, metrics="faithfulness")
