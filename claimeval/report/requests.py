@@ -78,7 +78,7 @@ class Rebuilder:
         return next((request for request in requests if request is not None and request.key == call.key), None)
 
     def _ask(self, result: SampleResult, call: Call, judge: Judge) -> Request | None:
-        question = result.sample.question
+        question = result.sample.full_question
         prompt = self._prompts.get(call.prompt)
         if prompt is None:
             return None

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from claimeval.report.packing import row
+from claimeval.report.requests import Rebuilder
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.overview import LabelCounts, bar, gather
+from claimeval.types.records import Turn
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
 
@@ -113,3 +115,13 @@ def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
     (found,) = read_results(run)
     cells = row(found, load_manifest(run).rows).cells
     assert cells == ((None, "", "no_claims"), (None, "", "timeout"))
+
+
+def test_the_requests_about_a_turn_of_a_conversation_are_rebuilt(tmp_path: Path) -> None:
+    earlier = (Turn(role="user", content="What stands on the hill?"), Turn(role="assistant", content="A tower."))
+    run = make(tmp_path / "run", [TOWER.model_copy(update={"history": earlier})])
+    (result,) = read_results(run)
+    rebuilder = Rebuilder(load_manifest(run))
+    rebuilt = [rebuilder.rebuild(result, call) for call in result.calls]
+    assert rebuilt
+    assert all(request and "A tower." in request.messages[-1].content for request in rebuilt)
