@@ -27,7 +27,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK),
     "check": (
         *("answer", "contexts", "judge", "question", "reference_answers", "metrics", "extract_prompt", "assess_prompt"),
-        *("timeout", "options"),
+        *("timeout", "options", "history"),
     ),
     "rate": ("data", "judges", "ask", "prompts", *READ, *WRITE, *ASK),
     "experiment": ("design", "out", "select", "options"),
