@@ -83,17 +83,10 @@ def share_estimate(
     return IntervalEstimate(share, *interval, n, "wilson", error, clusters, level)
 
 
-def mean_estimate(value: float, error: float, *, n: int, clusters: int, freedom: int, level: float) -> IntervalEstimate:
-    """Return the estimate of a mean from its standard error: Student's t interval.
-
-    Args:
-        value: The mean.
-        error: Its standard error.
-        n: How many observations it is based on.
-        clusters: The number of independent groups.
-        freedom: The degrees of freedom.
-        level: The confidence level.
-    """
+def _mean_estimate(
+    value: float, error: float, *, n: int, clusters: int, freedom: int, level: float
+) -> IntervalEstimate:
+    """Return the estimate of a mean from its standard error: Student's t interval."""
     reach = critical_value(level, freedom) * error
     return IntervalEstimate(value, value - reach, value + reach, n, "t", error, clusters, level)
 
@@ -229,7 +222,7 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
     if all(values.min() >= 0 and values.max() <= 1 for values in (items.judge, labels)):
         spread = math.sqrt(error**2 + surprise) if error > 0 else 0.0
         return share_estimate(value, error, spread, n=total, clusters=sum(groups), freedom=freedom, level=level)
-    return mean_estimate(value, error, n=total, clusters=sum(groups), freedom=freedom, level=level)
+    return _mean_estimate(value, error, n=total, clusters=sum(groups), freedom=freedom, level=level)
 
 
 def _residuals(values: Floats, clusters: Positions) -> Floats:
@@ -329,7 +322,7 @@ def active_estimate(
             return without_interval(value, len(judge), 1, level, reason)
         error = clustered_error(residuals, len(judge))
         if not shares:
-            return mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
+            return _mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
         return share_estimate(value, error, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
 
     return CorrectedEstimate(

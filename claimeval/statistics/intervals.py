@@ -86,19 +86,13 @@ def constant_interval(value: float, clusters: int, support: tuple[float, float],
     return Interval(value + other * (support[0] - value), value + other * (support[1] - value))
 
 
-def sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
+def _sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
     """Return the interval of a mean of which few clusters differ from the common value.
 
     The distances above and below the common value are two proportions of what `support` allows. Each gets what
     Wilson's and Clopper and Pearson's intervals span on its effective number of clusters, since Wilson's alone
     excludes a proportion of .995 after one failure in 30; the two are combined as Newcombe (1998, method 10) combines
     the proportions of a difference.
-
-    Args:
-        rows: Numerator and denominator of each cluster.
-        common: The value of most clusters.
-        support: The range of a single value.
-        level: The confidence level.
     """
     import numpy as np
 
@@ -277,7 +271,7 @@ def _estimate(
     if not varies:
         interval = constant_interval(common, len(rows), support, level)
         return IntervalEstimate(value, *interval, n, "rule_of_three", error, len(rows), level)
-    interval = sparse_interval(rows, common, support, level)
+    interval = _sparse_interval(rows, common, support, level)
     return IntervalEstimate(value, *interval, n, "wilson", error, len(rows), level)
 
 
