@@ -82,7 +82,7 @@ class Choice(click.ParamType):  # type: ignore[type-arg]  # no generic class bef
         raise unknown_name(str(param and param.name), str(value), self.words)
 
 
-class Pair(click.ParamType[Any]):
+class Pair(click.ParamType):  # type: ignore[type-arg]  # as above
     """A name and a value."""
 
     name = "pair"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -90,7 +91,10 @@ def in_words(error: OSError) -> tuple[str, int]:
     if error.errno not in _FULL and error.filename is None:
         raise error
     if not error.filename:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what could not be written is not tried again at the end
+        unwritten, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115  # it is not tried again at the end
+        if isinstance(getattr(getattr(unwritten, "buffer", None), "raw", None), _Patient):
+            with contextlib.suppress(OSError):  # of which Python 3.13 would tell when the stream is deleted
+                unwritten.close()
     return f"{error.filename or 'cannot write the output'}: {error.strerror}", 3 if error.errno in _FULL else 2
 
 
