@@ -18,7 +18,7 @@ from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.records import PanelSummary
 from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
-from claimeval.metrics.scoring import MetricSummary
+from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.report import forms, notebook, page, tables
 from claimeval.runs.directory import (
     MANIFEST,
@@ -34,7 +34,7 @@ from claimeval.runs.directory import (
 )
 from claimeval.runs.jobs import qrels_of
 from claimeval.runs.slices import Slices, slices
-from claimeval.statistics.formatting import decimal, interval, percent
+from claimeval.statistics.formatting import decimal, percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name, visible
 from claimeval.types.estimates import Cost
 from claimeval.types.records import REASONS, Claim, Sample, SampleResult
@@ -288,25 +288,28 @@ class Run:
         for name in least:
             metric = self[name]
             missing = "".join(f", {count} {reason}" for reason, count in metric.missing.items())
-            lines.append(f"{name}: 95% interval {interval(metric.interval)}, n {metric.n}{missing}")
+            lines.append(f"{name}: 95% interval {ends_in_words(metric)}, n {metric.n}{missing}")
         raise AssertionError("\n".join([*lines, *self.worst_claims(*least)]))
 
     def worst_claims(self, *metrics: str, limit: int = WORST) -> list[str]:
-        """Return claims that are not supported, with verdicts and evidence, in words; those of the lowest scores first.
+        """Return claims that are not supported, with verdicts and evidence, in words.
+
+        Contradicted claims come first, then those not found, then those without a label; among equals, those of the
+        lowest scores.
 
         Args:
             metrics: The metrics that the claims count for; none for all.
             limit: The number of claims.
         """
         rows = {metric.name: metric for metric in self.manifest.rows}
-        found: dict[str, float] = {}
+        found: dict[str, tuple[int, float]] = {}
         for name in map(canonical_name, metrics or rows):
             if not (metric := rows.get(name)):
                 continue
             for result in self.results:
                 value = result[name].value
-                for text in result.failed_claims(metric.claims_of, metric.against):
-                    found.setdefault(f"{result.sample.id}: {text}", -1.0 if value is None else value)
+                for rank, text in result.failed_claims(metric.claims_of, metric.against):
+                    found.setdefault(f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value))
         return sorted(found, key=found.__getitem__)[:limit]
 
     def report(self, out: str | Path | None = None, *, format: Format = "html", rows: tables.Rows = "samples") -> str:

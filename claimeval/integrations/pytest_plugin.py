@@ -132,7 +132,7 @@ class Claimeval:
         kept = _named(result, test if number == 1 else f"{test} [{number}]", test)
         self._keep(manifests[0], [kept])
         scores = {name: _figure(score.value, score.because) for name, score in result.scores.items()}
-        self._tell(test, scores, [*result.failed_claims(), *_failed_calls(result)])
+        self._tell(test, scores, [*(claim.text for claim in result.failed_claims()), *_failed_calls(result)])
         return result
 
     def score(
@@ -281,8 +281,9 @@ class Claimeval:
     def write(self) -> list[str]:
         """Write the run directory of the session, and return the lines that tell of it."""
         from claimeval.api.run import Run
+        from claimeval.metrics.scoring import ends_in_words
         from claimeval.runs.directory import MANIFEST, attached, load_manifest
-        from claimeval.statistics.formatting import decimal, interval
+        from claimeval.statistics.formatting import decimal
         from claimeval.types.errors import ClaimevalError
 
         if not self._parts:
@@ -293,7 +294,7 @@ class Claimeval:
         for run in (first, *others):
             for name, metric in run.summary.items():
                 value = "undefined" if metric.mean is None else decimal(metric.mean)
-                lines.append(f"{name} {value}, 95% interval {interval(metric.interval)}, n {metric.n}")
+                lines.append(f"{name} {value}, 95% interval {ends_in_words(metric)}, n {metric.n}")
         if (folder := self._folder()) is None:
             return lines
         try:

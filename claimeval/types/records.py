@@ -9,7 +9,7 @@ import json
 import math
 import random
 import re
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -462,6 +462,16 @@ FAILED: tuple[Label | None, ...] = ("contradicted", "not_found", None)
 """What claims that are not supported are, in the order of messages."""
 SHOWN, SHOWN_DOCUMENTS = 160, 3
 """Characters of a text, and documents of evidence of which none is cited, that a message shows."""
+
+
+class FailedClaim(NamedTuple):
+    """A claim that is not supported, in words."""
+
+    rank: int
+    """0 if contradicted, 1 if not found, 2 without a label, 3 for a text without claims."""
+    text: str
+
+
 _EQUAL = 1e-9
 """By how much a share may pass 0 or 1 by rounding."""
 
@@ -643,9 +653,9 @@ class SampleResult(Record):
             if (value := self.scores[name].value) is None or value < limit:
                 failed.append(f"{self.scores[name].in_words(name)}, not at least {limit:g}")
         if failed:
-            raise AssertionError("\n".join([*failed, *self.failed_claims()]))
+            raise AssertionError("\n".join([*failed, *(claim.text for claim in self.failed_claims())]))
 
-    def failed_claims(self, of: Part | None = None, against: Part | None = None) -> tuple[str, ...]:
+    def failed_claims(self, of: Part | None = None, against: Part | None = None) -> tuple[FailedClaim, ...]:
         """Return the claims that are not supported in words: label and text, then what judges said and the evidence.
 
         Args:
@@ -657,13 +667,17 @@ class SampleResult(Record):
         """
         claims = {claim.id: claim for claim in self.claims}
         failed = [
-            (FAILED.index(a.support), self._in_words(claims[a.subject], a))
+            FailedClaim(FAILED.index(a.support), self._in_words(claims[a.subject], a))
             for a in self.assessments
             if a.support != "supported" and a.subject in claims
             if of in (None, claims[a.subject].of) and against in (None, a.evidence.part)
         ]
-        lost = [f"no claims of {part}: {REASONS[why]}" for part, why in self.unextracted.items() if of in (None, part)]
-        return tuple([text for _, text in sorted(failed, key=lambda pair: pair[0])] + lost)
+        lost = [
+            FailedClaim(len(FAILED), f"no claims of {part}: {REASONS[why]}")
+            for part, why in self.unextracted.items()
+            if of in (None, part)
+        ]
+        return (*sorted(failed, key=lambda claim: claim.rank), *lost)
 
     def _in_words(self, claim: Claim, assessment: Assessment) -> str:
         why = assessment.unassessed and f"unassessed ({assessment.unassessed})"

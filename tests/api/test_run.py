@@ -14,6 +14,7 @@ from benchmarks.loopback import claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.api.run import Run, StoredResults
 from claimeval.runs.slices import slices
+from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 
@@ -126,6 +127,22 @@ def test_an_assertion_has_interval_counts_and_the_worst_claims(run: Run) -> None
     assert text.startswith("faithfulness is 0.750, below 0.9\nfaithfulness: 95% interval ")
     assert "n 2, 1 no_claims" in text
     assert "bad: contradicted: The WRONG king paid." in text
+
+
+def test_an_assertion_shows_claims_found_wrong_before_those_nobody_could_judge() -> None:
+    contexts = ["The tower is 58 metres high."]
+    judge = ScriptedJudge({"The tower is old.": "unsure", "The tower is red.": "contradicted"}, default="not_found")
+    doubtful = {"id": "doubtful", "question": "?", "answer": "The tower is old. It is of wood.", "contexts": contexts}
+    wrong = {"id": "wrong", "question": "??", "answer": "The tower is red. " + contexts[0], "contexts": contexts}
+    run = ce.score([doubtful, wrong], judges=[judge], metrics="faithfulness")
+    assert [" ".join(text.split()[:2]) for text in run.worst_claims()] == [
+        "wrong: contradicted:",
+        "doubtful: not_found:",
+        "wrong: not_found:",
+        "doubtful: unassessed",
+    ]
+    with pytest.raises(AssertionError, match=r"95% interval 0\.00 to 0\.25 \(bounds\), n 2"):
+        run.assert_at_least(faithfulness=0.9)
 
 
 def test_slices_add_up_to_the_loss(run: Run) -> None:
