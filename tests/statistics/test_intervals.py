@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from claimeval.statistics import difference_interval, mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.bootstrap import (
@@ -24,7 +24,7 @@ from claimeval.types.errors import UsageError
 def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:
     estimate = mean_interval([0.0, 0.5, 0.6, 1.0, 1.0])
     assert estimate.value == 0.62
-    assert estimate.standard_error == pytest.approx(stats.sem([0.0, 0.5, 0.6, 1.0, 1.0]), abs=1e-12)
+    assert estimate.standard_error == pytest.approx(scipy.stats.sem([0.0, 0.5, 0.6, 1.0, 1.0]), abs=1e-12)
     assert (estimate.n, estimate.clusters, estimate.method) == (5, 5, "bca")
 
 
@@ -35,7 +35,7 @@ def test_few_clusters_get_what_students_t_and_wilsons_interval_span() -> None:
     assert (estimate.low, estimate.high) == pytest.approx((wilson_interval(0.765, 2).low, 1.0), abs=1e-12)
     assert estimate.low == pytest.approx(0.2053, abs=1e-4)
     apart = mean_interval([2.0, 3.0, 7.0], support=(-np.inf, np.inf))
-    theirs = stats.t.interval(0.95, 2, loc=4, scale=stats.sem([2.0, 3.0, 7.0]))
+    theirs = scipy.stats.t.interval(0.95, 2, loc=4, scale=scipy.stats.sem([2.0, 3.0, 7.0]))
     assert (apart.low, apart.high) == pytest.approx(theirs)
 
 
@@ -51,7 +51,7 @@ def test_many_values_in_few_clusters_are_few() -> None:
 def test_few_differences_get_students_t() -> None:
     estimate = difference_interval([0.1, 0.05, 0.12])
     assert estimate.value is not None
-    theirs = stats.t.interval(0.95, 2, loc=0.09, scale=stats.sem([0.1, 0.05, 0.12]))
+    theirs = scipy.stats.t.interval(0.95, 2, loc=0.09, scale=scipy.stats.sem([0.1, 0.05, 0.12]))
     assert (estimate.low, estimate.high) == pytest.approx(theirs)
     assert estimate.method == "t"
     assert difference_interval([0.9, -0.9]).low == -1
@@ -72,14 +72,14 @@ def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
     replicates = resample_sums(*distinct_rows(rows), 2000, seed=5)
     reach = np.sqrt(25 / 24) * critical_value(0.95, 24)
     mine = mean_interval(list(values), resampling=Resampling(resamples=2000, seed=5))
-    given = stats.bootstrap((values,), np.mean, n_resamples=2, method="percentile")
+    given = scipy.stats.bootstrap((values,), np.mean, n_resamples=2, method="percentile")
     given.bootstrap_distribution = replicates[:, 0] / replicates[:, 1]
-    theirs = stats.bootstrap(
+    theirs = scipy.stats.bootstrap(
         (values,),
         np.mean,
         n_resamples=0,
         bootstrap_result=given,
-        confidence_level=2 * stats.norm.cdf(reach) - 1,
+        confidence_level=2 * scipy.stats.norm.cdf(reach) - 1,
         method="BCa",
     ).confidence_interval
     assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
@@ -91,7 +91,7 @@ def test_few_distinct_rows_are_drawn_as_counts_with_the_same_distribution() -> N
     many = np.stack([labels + np.arange(1000) * 1e-9, np.ones(1000)], axis=1)
     counted = resample_sums(*distinct_rows(few), 4000, seed=1)[:, 0]
     scattered = resample_sums(*distinct_rows(many), 4000, seed=1)[:, 0]
-    expected = stats.binom(1000, 0.8)
+    expected = scipy.stats.binom(1000, 0.8)
     for drawn in (counted, scattered):
         assert drawn.mean() == pytest.approx(expected.mean(), abs=0.6)
         assert drawn.std() == pytest.approx(expected.std(), rel=0.05)
@@ -143,10 +143,10 @@ def test_few_failures_get_wilson_on_clusters_drawn_towards_full_variance() -> No
     """
     estimate = mean_interval([1.0] * 48 + [0.0] * 2)
     number = 50 / (critical_value(0.95, 49) / critical_value(0.95)) ** 2
-    low = min(wilson_interval(0.96, number).low, stats.beta.ppf(0.025, 0.96 * number, 0.04 * number + 1))
+    low = min(wilson_interval(0.96, number).low, scipy.stats.beta.ppf(0.025, 0.96 * number, 0.04 * number + 1))
     assert estimate.method == "wilson"
     assert (estimate.low, estimate.high) == pytest.approx(
-        (low, stats.beta.ppf(0.975, 0.96 * number + 1, 0.04 * number)), abs=1e-12
+        (low, scipy.stats.beta.ppf(0.975, 0.96 * number + 1, 0.04 * number)), abs=1e-12
     )
 
 
@@ -155,7 +155,9 @@ def test_half_failures_are_less_sure_than_their_own_spread_says() -> None:
     estimate = mean_interval([1.0] * 48 + [0.5] * 2)
     effect = (2 * (0.02 * 0.48 / (0.98 * 0.02) * 50 / 49) + 1) / 3
     number = 50 / (effect * (critical_value(0.95, 49) / critical_value(0.95)) ** 2)
-    low, high = stats.beta.ppf([0.025, 0.975], [0.98 * number, 0.98 * number + 1], [0.02 * number + 1, 0.02 * number])
+    low, high = scipy.stats.beta.ppf(
+        [0.025, 0.975], [0.98 * number, 0.98 * number + 1], [0.02 * number + 1, 0.02 * number]
+    )
     assert low < wilson_interval(0.98, number).low
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-12)
 
@@ -190,7 +192,7 @@ def test_two_arms_that_differ_on_few_items_are_bounded_on_both_sides() -> None:
 
 
 def test_wilson_equals_scipy() -> None:
-    theirs = stats.binomtest(47, 50).proportion_ci(0.9, method="wilson")
+    theirs = scipy.stats.binomtest(47, 50).proportion_ci(0.9, method="wilson")
     assert wilson_interval(47 / 50, 50, level=0.9) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
@@ -221,19 +223,19 @@ def test_the_same_seed_gives_the_same_interval() -> None:
 @pytest.mark.parametrize(("a", "b"), [(0.02, 30.5), (1, 200), (29, 2), (3.7, 0.001), (4000.5, 17.2), (90_000, 3)])
 @pytest.mark.parametrize("probability", [0.025, 0.5, 0.975])
 def test_beta_quantiles_equal_scipy(probability: float, a: float, b: float) -> None:
-    assert beta_quantile(probability, a, b) == pytest.approx(stats.beta.ppf(probability, a, b), abs=1e-12)
+    assert beta_quantile(probability, a, b) == pytest.approx(scipy.stats.beta.ppf(probability, a, b), abs=1e-12)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 12), (1, 30), (29, 30), (12, 12), (7, 20)])
 def test_clopper_pearson_equals_scipy(hits: int, n: int) -> None:
-    theirs = stats.binomtest(hits, n).proportion_ci(0.95, method="exact")
+    theirs = scipy.stats.binomtest(hits, n).proportion_ci(0.95, method="exact")
     assert clopper_pearson_interval(hits / n, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 9, 50, 200, 201, 5000])
 @pytest.mark.parametrize("probability", [0.025, 0.6, 0.9, 0.975, 0.9995])
 def test_student_quantiles_equal_scipy(degrees: int, probability: float) -> None:
-    assert student_quantile(probability, degrees) == pytest.approx(stats.t.ppf(probability, degrees), rel=1e-8)
+    assert student_quantile(probability, degrees) == pytest.approx(scipy.stats.t.ppf(probability, degrees), rel=1e-8)
 
 
 def test_bad_input_is_refused_in_words() -> None:

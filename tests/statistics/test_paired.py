@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from claimeval.statistics import Resampling, holm, mcnemar_exact, paired_difference, sign_flip_test
 from claimeval.types.errors import UsageError
@@ -12,7 +12,7 @@ from claimeval.types.errors import UsageError
 
 def test_the_exact_test_equals_scipy() -> None:
     a, b = np.random.default_rng(0).random((2, 11))
-    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=10_000)
+    theirs = scipy.stats.permutation_test((a - b,), np.mean, permutation_type="samples", n_resamples=10_000)
     mine = sign_flip_test(list(a - b))
     assert mine.p == pytest.approx(theirs.pvalue, abs=1e-12)
     assert mine.kind == "exact"
@@ -29,13 +29,13 @@ def test_the_sampled_test_is_close_to_the_exact_one() -> None:
 def test_yes_no_labels_give_mcnemar_for_any_number_of_items() -> None:
     a, b = [1.0] * 15 + [0.0] * 5 + [1.0] * 400, [0.0] * 15 + [1.0] * 5 + [1.0] * 400
     test = sign_flip_test([x - y for x, y in zip(a, b, strict=True)])
-    assert test.p == pytest.approx(stats.binomtest(15, 20).pvalue, abs=1e-12)
+    assert test.p == pytest.approx(scipy.stats.binomtest(15, 20).pvalue, abs=1e-12)
     assert test.kind == "exact"
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 0), (1, 0), (3, 3), (10, 11), (1, 9), (200, 260), (3000, 3200)])
 def test_mcnemar_equals_the_binomial_test_of_scipy(b: int, c: int) -> None:
-    expected = stats.binomtest(b, b + c).pvalue if b + c else 1.0
+    expected = scipy.stats.binomtest(b, b + c).pvalue if b + c else 1.0
     assert mcnemar_exact(b, c) == pytest.approx(expected, rel=1e-9)
 
 
@@ -57,7 +57,7 @@ def test_swapping_the_arms_mirrors_the_interval() -> None:
     assert result.high is not None
     assert swapped.value == pytest.approx(-(a - b).mean())
     assert (swapped.low, swapped.high) == pytest.approx((-result.high, -result.low), abs=0.01)
-    assert result.standard_error == pytest.approx(stats.sem(a - b), abs=1e-12)
+    assert result.standard_error == pytest.approx(scipy.stats.sem(a - b), abs=1e-12)
 
 
 def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> None:
@@ -82,7 +82,7 @@ def test_no_shared_items_have_no_difference() -> None:
 def test_the_interval_is_close_to_students_t_for_plain_differences() -> None:
     differences = np.random.default_rng(5).normal(0.1, 0.3, 60)
     result = paired_difference(list(differences), [0.0] * 60, resampling=Resampling(resamples=20_000))
-    expected = stats.t.interval(0.95, 59, differences.mean(), stats.sem(differences))
+    expected = scipy.stats.t.interval(0.95, 59, differences.mean(), scipy.stats.sem(differences))
     assert (result.low, result.high) == pytest.approx(expected, rel=0.05)
     assert result.method == "symmetric"
 

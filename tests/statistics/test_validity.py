@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scipy import stats
+import scipy
 
 from claimeval.statistics import alternative_annotator_test, pairwise_agreement
 from claimeval.types.errors import UsageError
@@ -36,7 +36,7 @@ def test_the_p_value_is_that_of_scipys_t_test() -> None:
     """Two annotators: an item is won alone where exactly one of judge and annotator meets the other annotator."""
     a, b, judge = with_errors(5), with_errors(12), with_errors(7)
     leads = [int((x == y) >= (j == y)) - int((j == y) >= (x == y)) for x, y, j in zip(a, b, judge, strict=True)]
-    expected = stats.ttest_1samp(leads, 0.2, alternative="less").pvalue
+    expected = scipy.stats.ttest_1samp(leads, 0.2, alternative="less").pvalue
     result = alternative_annotator_test(judge, {"a": a, "b": b}, epsilon=0.2)
     assert result.comparisons[0].p == pytest.approx(expected, abs=1e-12)
 
