@@ -26,7 +26,7 @@ from claimeval.types.records import Sample
 from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
 from claimeval.types.scales import ABSTAIN
 
-__all__ = ["LoopbackProvider", "ScriptedJudge", "claims_reply", "provider", "samples", "verdicts_reply"]
+__all__ = ["LoopbackProvider", "ScriptedJudge", "claims_reply", "provider", "samples", "serve", "verdicts_reply"]
 
 LABELS = ("supported", "contradicted", "not_found", ABSTAIN)
 

@@ -56,6 +56,11 @@ def spawn(*arguments: object, folder: Path | None = None, stdin: str | None = No
     return without_key(done)
 
 
+def folded(text: str) -> list[str]:
+    """The lines of a text that are not empty, with single spaces."""
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
 def without_key(done: Done) -> Done:
     assert not holds_a_key(done.stdout + done.stderr), "the command prints a key"
     return done

@@ -144,6 +144,14 @@ def without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable)
 
 
+@pytest.fixture
+def quick_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are asked after a hundred times a second at most, in place of every few seconds."""
+    from claimeval.execution.batch import polling
+
+    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+
+
 class StartServer(Protocol):
     """Starts one more in-process server; all are stopped when the test ends."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 
 from claimeval.evaluation.claims import ClaimsJob
@@ -41,6 +43,20 @@ class Scripted:
         return len(self._extract) + len(self._assess)
 
 
+class Replies:
+    """Gives the answers in order to whoever asks, or to each judge those of its name."""
+
+    def __init__(self, *replies: str | Outcome, **of_judges: Sequence[str | Outcome]) -> None:
+        self.requests: list[Request] = []
+        self._replies = list(replies)
+        self._of_judges = {name: list(said) for name, said in of_judges.items()}
+
+    async def ask(self, request: Request) -> Outcome:
+        self.requests.append(request)
+        said = self._of_judges.get(request.judge.name, self._replies).pop(0)
+        return completion(said) if isinstance(said, str) else said
+
+
 def judge(name: str = "judge", **settings: object) -> Judge:
     """A judge that no backend knows."""
     return Judge.model_validate({"name": name, "model": f"scripted:{name}", **settings})
@@ -57,6 +73,17 @@ def plan(
         extract_prompt=prompts.load("extract", extract_prompt),
         assess_prompt=prompts.load("assess", assess_prompt),
     )
+
+
+def labels(change: Callable[[str], object]) -> Callable[[str], str]:
+    """What changes the labels of a reply."""
+    return lambda text: re.sub(r'(?<="label": )"(\w+)"', lambda match: json.dumps(change(match[1])), text)
+
+
+def bare(text: str) -> str:
+    """The list of a reply without the object around it."""
+    (entries,) = json.loads(text).values()
+    return json.dumps(entries)
 
 
 FAILED = Failure(reason="provider_error", message="status 503: overloaded")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import call
+from tests.command_line import call, folded
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -48,10 +48,6 @@ def blocks(after: str) -> str:
     match = re.search(re.escape(after) + r".*?```[a-z]*\n(.*?)```", text, re.DOTALL)
     assert match, f"the README has no block after {after!r}"
     return match.group(1)
-
-
-def folded(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
 def test_the_demo_prints_what_the_readme_shows(tmp_path: Path) -> None:

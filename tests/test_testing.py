@@ -91,7 +91,7 @@ def test_the_examples_of_the_page_hold(tmp_path: Path) -> None:
     for block in page.split("```python\n")[1:]:
         exec(block.partition("```")[0], names)
     tests = [name for name in names if name.startswith("test_")]
-    assert len(tests) == 2
+    assert len(tests) == 3
     for name in tests:
         names[name](tmp_path / name)
 

@@ -8,14 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import call
+from tests.command_line import call, folded
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial"
 WEEK = ("index", "monday", "tuesday", "wednesday", "thursday", "friday")
-
-
-def folded(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
 def test_the_week_runs_and_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.api.test_claims import SAMPLES
 from tests.command_line import Done, call, spawn
 
 Run = Callable[..., Done]
@@ -19,6 +21,14 @@ def here(tmp_path: Path) -> Path:
     folder = tmp_path / "here"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A file of samples."""
+    path = tmp_path / "samples.jsonl"
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
+    return path
 
 
 @pytest.fixture

@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.runs import directory
-from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "samples.jsonl"
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
-    return path
 
 
 def test_scores_of_a_file_are_printed_and_kept(claimeval: Run, data: Path) -> None:

@@ -8,16 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import ThreadHandle, claim_judge
-from tests.api.test_claims import SAMPLES, spec
+from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "samples.jsonl"
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
-    return path
 
 
 @pytest.fixture

@@ -10,16 +10,9 @@ import pytest
 from benchmarks.loopback import claim_judge
 from benchmarks.loopback.judge import Body, Reply
 from claimeval.judging import prompts
-from tests.api.test_claims import SAMPLES, spec
+from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "samples.jsonl"
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
-    return path
 
 
 def test_every_shipped_prompt_is_listed(claimeval: Run) -> None:

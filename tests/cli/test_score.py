@@ -9,17 +9,10 @@ import pytest
 
 from benchmarks.loopback import Options, claim_judge
 from claimeval.runs.directory import load_summary, read_results
-from tests.api.test_claims import SAMPLES, spec
+from tests.api.test_claims import spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.shared_data import shared_data
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    path = tmp_path / "samples.jsonl"
-    path.write_text("".join(json.dumps(sample) + "\n" for sample in SAMPLES))
-    return path
 
 
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:

@@ -12,23 +12,10 @@ from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample, SampleResult, Score
-from claimeval.types.requests import Failure, Outcome, Request
+from claimeval.types.requests import Failure
 from claimeval.types.scales import ABSTENTION
 from tests.sample_runs import reasons, values
-from tests.scripted import FAILED, completion, judge
-
-
-class Replies:
-    """Answers in order."""
-
-    def __init__(self, *replies: str | Failure) -> None:
-        self.requests: list[Request] = []
-        self._replies = list(replies)
-
-    async def ask(self, request: Request) -> Outcome:
-        self.requests.append(request)
-        said = self._replies.pop(0)
-        return completion(said) if isinstance(said, str) else said
+from tests.scripted import FAILED, Replies, judge
 
 
 def kind(word: str) -> str:

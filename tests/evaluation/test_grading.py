@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +20,9 @@ from claimeval.judging.replies import Reading
 from claimeval.types.errors import DataError, PromptError, UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Call, Document, Sample, Verdict
-from claimeval.types.requests import Judge, Outcome, Request
+from claimeval.types.requests import Judge
 from claimeval.types.scales import RELEVANCE_SCALES, UMBRELA, Scale
-from tests.scripted import FAILED, completion, judge
+from tests.scripted import FAILED, Replies, completion, judge
 
 DOCUMENTS = (Document(id="a", text="About A."), Document(id="b", text="About B.", title="B"))
 PROMPT = prompts.load("rate", "steps")
@@ -91,19 +90,6 @@ def test_a_prompt_for_grades_must_ask_for_json(tmp_path: Path) -> None:
     path.write_text(prompts.shipped("rate")["rate/plain"].read_text().replace("reply: json", "reply: bullets"))
     with pytest.raises(PromptError, match="a rate prompt asks for replies of the form json"):
         prompts.load("rate", str(path))
-
-
-class Replies:
-    """Gives each judge its replies in order."""
-
-    def __init__(self, **replies: Sequence[str | Outcome]) -> None:
-        self.requests: list[Request] = []
-        self._replies = {name: list(said) for name, said in replies.items()}
-
-    async def ask(self, request: Request) -> Outcome:
-        self.requests.append(request)
-        said = self._replies[request.judge.name].pop(0)
-        return completion(said) if isinstance(said, str) else said
 
 
 def plan(*judges: str, **settings: object) -> GradeJob:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,10 +16,10 @@ from claimeval.judging.panel import Panel
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Document, Sample, SampleResult
-from claimeval.types.requests import Failure, Outcome, Request
+from claimeval.types.requests import Failure, Request
 from claimeval.types.scales import ANSWER_QUESTIONS
 from tests.sample_runs import reasons, values
-from tests.scripted import FAILED, completion, judge
+from tests.scripted import FAILED, Replies, judge
 
 SAMPLE = Sample(
     id="s",
@@ -30,19 +30,6 @@ SAMPLE = Sample(
     generator="openai:gpt-5",
 )
 ALL = ("relevance", "faithfulness", "correctness")
-
-
-class Replies:
-    """The replies of each judge in order."""
-
-    def __init__(self, replies: Mapping[str, tuple[str | Failure, ...]]) -> None:
-        self.requests: list[Request] = []
-        self._replies = {name: list(said) for name, said in replies.items()}
-
-    async def ask(self, request: Request) -> Outcome:
-        self.requests.append(request)
-        said = self._replies[request.judge.name].pop(0)
-        return completion(said) if isinstance(said, str) else said
 
 
 def says(rating: str, **flags: bool) -> str:
@@ -72,7 +59,7 @@ def calls(made: RateJob) -> tuple[int, int]:
 def rated(
     made: RateJob, *replies: tuple[str | Failure, ...], sample: Sample = SAMPLE
 ) -> tuple[SampleResult, list[Request]]:
-    executor = Replies(dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {})
+    executor = Replies(**dict(zip((one.name for one in made.judges), replies, strict=True)) if replies else {})
     return asyncio.run(made.evaluate(sample, executor)), executor.requests
 
 

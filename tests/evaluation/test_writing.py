@@ -12,8 +12,8 @@ from claimeval.judging import prompts
 from claimeval.judging.replies import WrittenQuery
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import Document, SampleResult
-from claimeval.types.requests import Failure, Outcome, Request
-from tests.scripted import FAILED, completion, judge
+from claimeval.types.requests import Failure
+from tests.scripted import FAILED, Replies, judge
 
 PAGE = Document(id="page", text="The tower  was built in 1889 by the firm of Gustave Eiffel for the world's fair.")
 GOOD = WrittenQuery("When was the Eiffel tower of Paris built?", "In 1889.", "The tower was built in 1889")
@@ -36,19 +36,6 @@ def test_a_good_question_keeps_every_rule() -> None:
 )
 def test_the_rules_say_why_a_question_is_rejected(change: dict[str, str], why: str) -> None:
     assert rejected(GOOD._replace(**change), PAGE) == why
-
-
-class Replies:
-    """Answers in order and remembers."""
-
-    def __init__(self, *replies: str | Failure) -> None:
-        self.requests: list[Request] = []
-        self._replies = list(replies)
-
-    async def ask(self, request: Request) -> Outcome:
-        self.requests.append(request)
-        said = self._replies.pop(0)
-        return completion(said) if isinstance(said, str) else said
 
 
 def listed(*queries: WrittenQuery) -> str:

@@ -40,10 +40,7 @@ from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, ahead, go, samples, spec
 from tests.sample_runs import RIGHT, run
 
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
 @pytest.fixture

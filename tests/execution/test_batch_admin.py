@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Name, Options, claim_judge
-from claimeval.execution.batch import Batch, polling
+from claimeval.execution.batch import Batch
 from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches, open_batch_admin
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
@@ -22,9 +22,7 @@ from tests.sample_runs import RIGHT
 R = TypeVar("R")
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
 def with_admin(cache: Path, work: Callable[[BatchAdmin], Awaitable[R]]) -> R:

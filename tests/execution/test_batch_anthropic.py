@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.execution.batch import polling, read_line
+from claimeval.execution.batch import read_line
 from claimeval.providers import anthropic, specs
 from claimeval.providers.batches import open_batches
 from claimeval.providers.prices import Price, batch_price
@@ -22,9 +22,7 @@ from tests.sample_runs import RIGHT, Run, run
 KEY = "0" * 64
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
 def batched(server: AnthropicServer, cache: Path, count: int = 3, **options: Any) -> Run:

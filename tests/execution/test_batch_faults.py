@@ -15,7 +15,6 @@ from benchmarks.loopback.batch.endpoints import Batches
 from benchmarks.loopback.batch.plan import CREATES, LINES, ONLY_LINES, OUTCOMES
 from benchmarks.loopback.dialects import DIALECTS
 from benchmarks.loopback.sabotage import KINDS
-from claimeval.execution.batch import polling
 from claimeval.store.store import Store
 from tests.conftest import StartServer
 from tests.execution.batch_runs import PROVIDERS, Came, go, spec
@@ -41,9 +40,7 @@ QUOTA = ("mistral", "insufficient_quota")
 """In Mistral's words it is a limit that passes."""
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
 def came_of(start_server: StartServer, folder: Path, provider: Name, plan: Plan, timeout: float = 5.0) -> Came:

@@ -8,16 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import ThreadHandle, claim_judge
-from claimeval.execution.batch import polling
 from claimeval.providers.prices import VARIABLE
 from tests.conftest import StartServer
 from tests.execution.batch_runs import go, spec
 from tests.sample_runs import RIGHT
 
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from claimeval.store.store import Store
 from claimeval.types.requests import Completion, Failure, Judge, Request
 from tests.command_line import Done, call
 from tests.first_day.servers import Answer, Body, Respond, judged, refusal, reply, serve
+from tests.scripted import bare, labels
 
 SAMPLES = 12
 TRUE_SCORE = 0.5
@@ -79,23 +80,14 @@ def refused(name: str, sentence: str) -> Callable[[Body], Answer | None]:
     return says
 
 
-def _labels(change: Callable[[str], str]) -> Callable[[str], str]:
-    return lambda text: re.sub(r'(?<="label": )"(\w+)"', lambda match: json.dumps(change(match[1])), text)
-
-
-def _bare(text: str) -> str:
-    (entries,) = json.loads(text).values()
-    return json.dumps(entries)
-
-
 HABITS: dict[str, Respond] = {
     "as asked": judged,
     "a fence": writes(lambda text: f"```json\n{text}\n```"),
     "think": writes(lambda text: f"<think>\nThe evidence [d1] says so.\n</think>\n\n{text}"),
     "think without its opening tag": writes(lambda text: f"The evidence [d1] says so.\n</think>\n\n{text}"),
     "prose": writes(lambda text: f"Sure! Here is the JSON:\n{text}\n\nI hope this helps!"),
-    "capitals": writes(_labels(lambda word: word.replace("_", " ").title())),
-    "a bare list": writes(_bare),
+    "capitals": writes(labels(lambda word: word.replace("_", " ").title())),
+    "a bare list": writes(bare),
     "other ids": writes(lambda text: re.sub(r'(?<="id": )"c(\d+)"', r'"\1"', text)),
     "refuses temperature": refuses(
         lambda body: (

@@ -14,6 +14,7 @@ from claimeval.types.records import Document, Sample
 from tests.conftest import StartServer
 from tests.providers.asking import judge_at
 from tests.sample_runs import RIGHT, run
+from tests.scripted import bare, labels
 
 SAMPLES = tuple(
     Sample(
@@ -29,19 +30,9 @@ CALLS = 2 * len(SAMPLES)
 """An extraction and an assessment each."""
 
 
-def labels(change: Callable[[str], object]) -> Callable[[str], str]:
-    """A reply with its labels changed."""
-    return lambda text: re.sub(r'(?<="label": )"(\w+)"', lambda match: json.dumps(change(match[1])), text)
-
-
 def ids(change: Callable[[str], object]) -> Callable[[str], str]:
     """A reply with its ids changed; `change` gets the number."""
     return lambda text: re.sub(r'(?<="id": )"c(\d+)"', lambda match: json.dumps(change(match[1])), text)
-
-
-def bare(text: str) -> str:
-    (entries,) = json.loads(text).values()
-    return json.dumps(entries)
 
 
 HABITS: dict[str, Callable[[str], str]] = {

@@ -8,9 +8,8 @@ import sys
 import claimeval.statistics
 
 
-def test_every_public_name_loads_and_is_listed_in_order() -> None:
+def test_every_public_name_loads_and_is_listed() -> None:
     names = claimeval.statistics.__all__
-    assert names == sorted(names)
     assert set(names) <= set(dir(claimeval.statistics))
     for name in names:
         assert getattr(claimeval.statistics, name).__doc__

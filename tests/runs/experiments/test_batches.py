@@ -14,17 +14,13 @@ from benchmarks.clients import write_samples
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.api.comparison import prepared_experiment
-from claimeval.execution.batch import polling
 from claimeval.runs.experiments import read
 from claimeval.runs.experiments.running import Carried, run
 from claimeval.types.options import RunOptions
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
 
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "MIN_INTERVAL", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
 def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Carried:
