@@ -60,13 +60,20 @@ class Ledger:
         self._max_cost = _NO_LIMIT if max_cost is None else _nano(max_cost)
         with self._store_errors():
             self._database = sqlite3.connect(file, timeout=60, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS spending "
-                "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
-            )
-            self._database.execute("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (run,))
+            try:
+                self._prepare()
+            except sqlite3.Error:
+                self._database.close()
+                raise
+
+    def _prepare(self) -> None:
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS spending "
+            "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
+        )
+        self._database.execute("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (self._run,))
 
     def reserve(self, cost: float) -> bool:
         """Reserve one call of at most `cost`. Return False, without a reservation, if it would exceed a limit."""
