@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -18,9 +18,10 @@ from claimeval.api.run import Run
 from claimeval.data import reading, sampling
 from claimeval.data.foreign.field_maps import field_map, read_mapping
 from claimeval.data.reading import NO_FIELDS, Problems
-from claimeval.data.rows import SourceRow, plain, read_json_lines, read_rows, table_rows
+from claimeval.data.rows import SourceRow, read_json_lines, read_rows, table_rows
 from claimeval.data.sampling import LogStratum
 from claimeval.data.survey import Survey, survey
+from claimeval.data.traces import is_response, samples_in, unpacked
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
@@ -126,7 +127,8 @@ class DrawnRows(list[dict[str, Any]]):
 def draw(
     log: Data,
     *,
-    n: int = 200,
+    n: int | None = None,
+    every: int | None = None,
     stratify: str | None = None,
     min_per_stratum: int = 15,
     seed: int = 0,
@@ -138,10 +140,13 @@ def draw(
     """Draw a test set from a log of real questions, in one pass and bounded memory.
 
     Each different question is equally likely, however often it was asked. A log that grew keeps most of its draw.
+    Traces are drawn too, one row each.
 
     Args:
         log: A file, `-` for JSON Lines on standard input, or rows as mappings.
-        n: How many rows to draw; fewer are drawn if the log has no more different questions.
+        n: How many rows to draw; fewer are drawn if the log has no more different questions. Default: 200.
+        every: Draw one in so many different questions, of a log of any size, instead of `n`. A question is drawn or not
+            whatever else is in the log, so that daily logs are drawn alike.
         stratify: A field whose values get their share each, as in `generator` or `metadata.topic`.
         min_per_stratum: The least number of rows of each value, where it has so many.
         seed: Another seed draws others.
@@ -155,7 +160,8 @@ def draw(
 
     Raises:
         DataError: The log holds no question, or no row has the field `stratify`.
-        UsageError: There are more strata than rows to draw, `n` is less than 1, or `out` is the log.
+        UsageError: There are more strata than rows to draw, `n` or `every` is less than 1, `every` is given with `n` or
+            `stratify` or draws nothing, or `out` is the log.
     """
     if unknown := set(fields) - {"question"}:
         raise unknown_name("field of a log", min(unknown), ("question",))
@@ -165,8 +171,9 @@ def draw(
         raise UsageError(f"{target} is the log itself; choose another file")
     name = path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows"
     found = sampling.draw(
-        _log_rows(log, path),
+        _log_rows(log, path, fields.values()),
         n,
+        every=every,
         seed=seed,
         stratify=stratify,
         question_field=fields.get("question"),
@@ -186,12 +193,15 @@ def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _log_rows(log: Data, path: Path | None) -> Iterable[SourceRow]:
+def _log_rows(log: Data, path: Path | None, columns: Collection[str]) -> Iterable[SourceRow]:
+    rows: Iterable[SourceRow | Sample]
     if path:
-        return read_rows(path)
-    if isinstance(log, (str, Path)):
-        return read_json_lines(sys.stdin.buffer, "standard input")
-    return (row for number, item in enumerate(_items(log), 1) if isinstance(row := _row(item, number), SourceRow))
+        rows = read_rows(path)
+    elif isinstance(log, (str, Path)):
+        rows = read_json_lines(sys.stdin.buffer, "standard input")
+    else:
+        rows = (_row(item, number) for number, item in enumerate(_items(log), 1))
+    return (row for row in samples_in(rows, columns) if isinstance(row, SourceRow))
 
 
 def import_replies(
@@ -388,7 +398,7 @@ def _items(data: Any) -> Iterable[Any]:
             raise UsageError(
                 f"data: several data sets ({', '.join(map(str, data))}); give one of them, as in data[NAME]"
             )
-        return table_rows({str(name): plain(values) for name, values in data.items()}, "data")
+        return table_rows(unpacked(data), "data")
     if hasattr(data, "to_dict") and hasattr(data, "reset_index"):
         named = any(name is not None for name in data.index.names)
         records: list[Any] = (data.reset_index() if named else data).to_dict("records")
@@ -397,7 +407,7 @@ def _items(data: Any) -> Iterable[Any]:
         if hasattr(data, method):
             table: Iterable[Any] = getattr(data, method)()
             return table
-    if dataclasses.is_dataclass(data) and not isinstance(data, (type, Iterable)):
+    if is_response(data) or (dataclasses.is_dataclass(data) and not isinstance(data, (type, Iterable))):
         return [data]
     if not isinstance(data, Iterable) or isinstance(data, (bytes, bytearray)):
         raise UsageError(f"data: {type(data).__name__}; give {TAKEN}")
@@ -417,7 +427,7 @@ def _row(item: Any, number: int) -> SourceRow | Sample:
         return item
     if isinstance(item, SampleResult):
         return item.sample
-    fields = plain(item._asdict() if hasattr(item, "_asdict") else item)
+    fields = unpacked(item._asdict() if hasattr(item, "_asdict") else item)
     if not isinstance(fields, dict):
         raise UsageError(f"data: sample {number} is {type(item).__name__} {str(item)[:40]!r}; give {TAKEN}")
     return SourceRow(f"sample {number}", number, fields)

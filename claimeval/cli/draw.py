@@ -25,13 +25,17 @@ class DrawOptions:
 
     Example: claimeval draw log.jsonl --n 200 --stratify metadata.topic -o test.jsonl
 
+    Example: claimeval draw traces.jsonl --every 1000 --seed 7 -o test.jsonl
+
     Example: zcat logs/*.jsonl.gz | claimeval draw - --n 200 -o test.jsonl
     """
 
     log: Annotated[Path, Argument("LOG")]
-    """Questions as they were asked: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
-    n: Annotated[int, Names("-n", "--n")] = 200
-    """Rows to draw."""
+    """Questions as they were asked, or traces: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
+    n: Annotated[int | None, Names("-n", "--n")] = None
+    """Rows to draw.  [default: 200]"""
+    every: int | None = None
+    """Draw one in N different questions instead, of a log of any size."""
     stratify: str | None = None
     """Field whose values get their share each, as in generator or metadata.topic."""
     min_per_stratum: int = 15
@@ -49,7 +53,7 @@ class DrawOptions:
     output: Output = Output()
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "n", "duplicate_threshold")
+        require_at_least(self, 1, "n", "every", "duplicate_threshold")
         require_at_least(self, 0, "min_per_stratum")
         if self.duplicate_threshold > 100:
             raise UsageError(f"duplicate_threshold: {self.duplicate_threshold!r}; it needs 100 or less")
@@ -60,6 +64,7 @@ def do(given: DrawOptions) -> int:
     from dataclasses import replace
 
     from claimeval.api import data as api
+    from claimeval.data.sampling import COUNT
 
     out, output = given.out, given.output
     if output.json and out is None:
@@ -81,8 +86,8 @@ def do(given: DrawOptions) -> int:
     output.table((given.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
     if found.empty_questions:
         output.line(f" {found.empty_questions} rows with an empty question left out", style="dim")
-    if len(found) < given.n:
-        output.line(f" {len(found)} of {given.n} wanted: the log has no more that are different", style="dim")
+    if not given.every and len(found) < (wanted := given.n or COUNT):
+        output.line(f" {len(found)} of {wanted} wanted: the log has no more that are different", style="dim")
     if not out:
         return 0
     output.line(f"Test set: {out}")

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from claimeval.data.messages import read_conversation, turns_in
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
+from claimeval.data.traces import samples_in
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, unknown_name
 from claimeval.types.records import Document, References, Sample, Turn
@@ -143,6 +144,8 @@ def read_samples(
 ) -> Iterator[Sample]:
     """Yield the samples of a file in order. JSON Lines and CSV are streamed. A row without an id gets its number as id.
 
+    A file of traces, recognized by its first row, is read whole: the spans of a trace are one sample.
+
     Args:
         path: The file.
         fields: Maps sample fields to column names (`{"answer": "draft"}`). Takes precedence over the names that are
@@ -189,7 +192,7 @@ def samples_of_rows(
     columns: dict[str, None] = {}
     seen: set[str] = set()
     number = count = further = 0
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(samples_in(rows, fields.values()), 1):
         further += problems.stopped
         if further > MAX_FURTHER:
             problems.last = number - 1

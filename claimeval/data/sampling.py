@@ -25,6 +25,8 @@ from claimeval.types.errors import DataError, UsageError
 
 DUPLICATE_THRESHOLD = 90.0
 """`rapidfuzz.fuzz.token_sort_ratio`, from 0 to 100, from which two questions are near duplicates."""
+COUNT = 200
+"""Rows to draw, unless one in so many is drawn."""
 RESERVE = 3
 """Rows kept in memory for each row to be drawn, so that near duplicates can be replaced."""
 MIN_KEPT = 2000
@@ -77,8 +79,10 @@ class _ReservoirRow(NamedTuple):
 class _Reservoir:
     """The rows of a stratum with the smallest numbers."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, below: float | None = None) -> None:
         self._size = size
+        self._below = below
+        """Keep all rows with numbers below this one, instead of `size` of them."""
         self._heap: list[tuple[float, int, _ReservoirRow]] = []
         """Negative numbers, so that the largest number comes first."""
         self._numbers: set[float] = set()
@@ -90,7 +94,10 @@ class _Reservoir:
         self.rows += 1
         if number in self._numbers:
             return
-        if len(self._heap) < self._size:
+        if self._below is not None and number >= self._below:
+            self._overflowed = True
+            return
+        if self._below is not None or len(self._heap) < self._size:
             heapq.heappush(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
             self._numbers.add(number)
             return
@@ -107,6 +114,8 @@ class _Reservoir:
         """
         if not self._overflowed:
             return len(self._heap)
+        if self._below is not None:
+            return min(round(len(self._heap) / self._below), self.rows)
         estimate = round((len(self._heap) - 1) / -self._heap[0][0])
         return min(max(len(self._heap), estimate), self.rows)
 
@@ -122,8 +131,9 @@ class _Reservoir:
 
 def draw(
     rows: Iterable[SourceRow],
-    count: int,
+    count: int | None = None,
     *,
+    every: int | None = None,
     seed: int,
     stratify: str | None = None,
     question_field: str | None = None,
@@ -134,7 +144,8 @@ def draw(
 
     Args:
         rows: The rows of the log.
-        count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions.
+        count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions. Default: 200.
+        every: Draw one in so many distinct questions instead, those whose number is below its inverse.
         seed: Seed of the draw.
         stratify: Field whose values are the strata, such as `generator` or `metadata.topic`.
         question_field: Field with the question. Default: the names that are recognized in samples.
@@ -146,9 +157,15 @@ def draw(
         The rows with their probabilities, and counts by stratum. Rows with a blank question are left out.
 
     Raises:
-        UsageError: If there are more strata than rows to draw.
+        UsageError: If there are more strata than rows to draw, or `every` is given with a count or strata, or draws
+            nothing.
         DataError: If a row has no question, no row has the field of the strata, or the log is empty.
     """
+    if every is not None and (count is not None or stratify):
+        raise UsageError(f"every draws a share of all questions alike; leave out {'n' if count else 'stratify'}")
+    if every is not None and every < 1:
+        raise UsageError(f"every: {every!r}; it needs 1 or more")
+    count = COUNT if count is None else count
     if count < 1:
         raise UsageError(f"Cannot draw {count} rows; draw at least 1")
     keep_duplicates = duplicate_threshold is None
@@ -170,13 +187,19 @@ def draw(
                     f"--stratify {stratify}: more than {count} values up to {row.location}, so not every stratum can "
                     "have a row. Draw more rows, or use a field with fewer values"
                 )
-            reservoirs[stratum] = _Reservoir(max(MIN_KEPT, RESERVE * count))
+            reservoirs[stratum] = _Reservoir(max(MIN_KEPT, RESERVE * count), 1 / every if every else None)
         reservoirs[stratum].offer(_number(key, seed), row, words)
     if not reservoirs:
         raise DataError(f"The log has no rows{f' but {empty} with a blank question' if empty else ''}")
     if stratify and set(reservoirs) == {NO_STRATUM}:
         raise DataError(f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}")
     sizes = {name: one.rows if keep_duplicates else one.questions() for name, one in sorted(reservoirs.items())}
+    if every is not None:
+        count = sum(len(one.smallest()) for one in reservoirs.values())
+        if not count:
+            asked = sum(one.rows for one in reservoirs.values())
+            raise UsageError(f"every {every}: none of {asked} questions was drawn; draw one in fewer, or another seed")
+        sizes = dict.fromkeys(sizes, count)
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
     distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
@@ -185,10 +208,11 @@ def draw(
     for (name, size), share in sorted(zip(sizes.items(), shares, strict=True), key=lambda pair: pair[0][1]):
         reservoir = reservoirs[name]
         candidates, duplicates = _without_duplicates(reservoir.smallest(), share, distinct)
-        probability = min(1.0, len(candidates) / max(1, size - duplicates))
+        probability = 1 / every if every else min(1.0, len(candidates) / max(1, size - duplicates))
         drawn += [DrawnRow(candidate.row, name if stratify else None, probability) for candidate in candidates]
         exact = keep_duplicates or reservoir.exact
-        strata[name] = LogStratum(reservoir.rows, size, exact, len(candidates), duplicates)
+        questions = reservoir.questions() if every and not keep_duplicates else reservoir.rows if every else size
+        strata[name] = LogStratum(reservoir.rows, questions, exact, len(candidates), duplicates)
     return LogDraw(
         tuple(sorted(drawn, key=lambda one: one.row.number)), {name: strata[name] for name in sorted(strata)}, empty
     )

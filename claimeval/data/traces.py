@@ -1,0 +1,532 @@
+"""Traces of question-answering systems as rows of samples, and the results of chains.
+
+Recognized by shape: spans of OpenInference and of the OpenTelemetry conventions for generative AI (as exporters and
+Phoenix write them), traces and observations of Langfuse, results of LangChain chains and responses of LlamaIndex. The
+spans of a trace become one row: question, what was retrieved, answer, and who wrote it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
+
+from claimeval.data.rows import SourceRow, parse_json, plain
+from claimeval.types.errors import DataError
+
+Other = TypeVar("Other")
+
+_KIND_NAMES = {
+    "retriever": ("retriever", "retrieval"),
+    "reranker": ("reranker",),
+    "llm": ("llm", "chat", "text_completion", "generate_content", "generation"),
+    "chain": ("chain", "agent", "invoke_agent", "invoke_workflow", "span", "trace"),
+    "other": (
+        *("embedding", "embeddings", "tool", "execute_tool", "guardrail", "evaluator", "event", "prompt"),
+        *("create_agent", "plan"),
+    ),
+}  # fmt: skip
+_KINDS = {name: kind for kind, names in _KIND_NAMES.items() for name in names}
+"""What a span does, by its OpenInference kind, its GenAI operation or its Langfuse type."""
+_KIND = ("openinference.span.kind", "gen_ai.operation.name")
+_MODEL = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model")
+_PROVIDER = ("llm.provider", "gen_ai.provider.name", "gen_ai.system", "llm.system")
+_SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
+_ASKED = ("gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "gen_ai.prompt")
+_SAID = ("output.value", "gen_ai.output.messages", "gen_ai.completion")
+_WHOLE = {*_ASKED, *_SAID, "gen_ai.retrieval.documents", "metadata"}
+"""Attributes that are values, not prefixes of further ones."""
+
+_QUESTION = (
+    *("question", "query", "user_input", "input", "query_str", "user_query", "prompt", "message", "messages"),
+    *("text", "content", "parts", "kwargs"),
+)  # fmt: skip
+_ANSWER = (
+    *("answer", "response", "output", "result", "output_text", "message", "messages", "choices", "generations"),
+    *("text", "content", "parts", "kwargs"),
+)  # fmt: skip
+_ROLES = {"user": _QUESTION, "human": _QUESTION, "assistant": _ANSWER, "ai": _ANSWER, "model": _ANSWER}
+_DOCUMENT = re.compile(
+    r"(?P<list>retrieval\.documents|reranker\.output_documents)\.(?P<rank>\d+)\.document\.(?P<field>\w+)"
+)
+_MESSAGE = re.compile(
+    r"(?P<list>llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(?P<rank>\d+)\."
+    r"(?:message\.)?(?P<field>role|content|contents\.\d+\.message_content\.text)"
+)
+_NAMED = 3
+"""Names of spans nothing is known of that the warning gives."""
+
+
+class _Span(NamedTuple):
+    """What counts of a span."""
+
+    id: str
+    parent: str
+    kind: str
+    start: str
+    question: str | None
+    answer: str | None
+    documents: list[dict[str, Any]] | None
+    model: str | None
+    response: str | None
+    """The provider's id of the answer."""
+
+
+class _Raw(NamedTuple):
+    """A span as it was exported, under names that do not depend on the exporter."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: str
+    attributes: dict[str, Any]
+
+
+class _Trace:
+    """The spans of a trace."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self.spans: list[_Span] = []
+        self.session: str | None = None
+
+
+def samples_in(rows: Iterable[SourceRow | Other], columns: Collection[str] = ()) -> Iterator[SourceRow | Other]:
+    """Yield rows of samples; if the first row is a span, the rows are, by trace, what their spans say.
+
+    All spans are read before the first row, since those of a trace need not stand together. Spans that nothing is
+    known of are counted in a warning.
+
+    Args:
+        rows: The rows of a file or table; any that is no `SourceRow` is passed on.
+        columns: Columns that were named for fields of a sample. If the first row has one, rows are no spans.
+
+    Raises:
+        DataError: No trace has a question or an answer.
+    """
+    iterator = iter(rows)
+    first = list(islice(iterator, 1))
+    rows = chain(first, iterator)
+    if not first or not isinstance(first[0], SourceRow):
+        return rows
+    if columns and not first[0].fields.keys().isdisjoint(columns):
+        return rows
+    if not _is_trace(first[0].fields):
+        return (_chain_result(row) if isinstance(row, SourceRow) else row for row in rows)
+    return _traces(row for row in rows if isinstance(row, SourceRow))
+
+
+def _is_trace(fields: Mapping[str, Any]) -> bool:
+    """Whether a row is a span, several spans, or a trace with its observations."""
+    names = fields.keys()
+    if "resourceSpans" in names or "context.trace_id" in names:
+        return True
+    if isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]:
+        return True
+    if names & {"traceId", "trace_id"} and names & {"spanId", "span_id", "type", "observationType"}:
+        return True
+    if isinstance(fields.get("observations"), list):
+        return True
+    ours = {"sessionId", "session_id", "userId", "user_id", "projectId", "project_id", "public", "bookmarked"}
+    return {"id", "timestamp", "input", "output"} <= names and bool(names & ours)
+
+
+def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
+    traces: dict[str, _Trace] = {}
+    unknown: Counter[str] = Counter()
+    location = "traces"
+    for row in rows:
+        location = row.location
+        for raw in _spans(row.fields):
+            trace = traces.setdefault(raw.trace, _Trace(row.location))
+            trace.session = trace.session or _first(raw.attributes, _SESSION)
+            if span := _read(raw):
+                trace.spans.append(span)
+            else:
+                unknown[raw.name or "(no name)"] += 1
+    silent, number = 0, 0
+    for name, trace in traces.items():
+        if fields := _sample(name, trace):
+            number += 1
+            yield SourceRow(f"{trace.location}, trace {name}", number, fields)
+        else:
+            silent += 1
+    if not number:
+        raise DataError(f"{location}: {len(traces)} traces, none with a question or an answer")
+    if told := _left_out(unknown, silent):
+        warnings.warn(told, stacklevel=2)
+
+
+def _left_out(unknown: Counter[str], silent: int) -> str:
+    parts = []
+    if count := unknown.total():
+        names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
+        more = f", and {len(unknown) - _NAMED} other names" if len(unknown) > _NAMED else ""
+        parts.append(f"spans of unknown kinds, left out: {count} ({names}{more})")
+    if silent:
+        parts.append(f"traces without a question or an answer, left out: {silent}")
+    return "; ".join(parts)
+
+
+def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
+    """Yield the spans of a row."""
+    if "resourceSpans" in fields:
+        for resource in _listed(fields["resourceSpans"]):
+            for scope in _listed(resource.get("scopeSpans")):
+                for span in _listed(scope.get("spans")):
+                    yield _span(span)
+    elif isinstance(observations := fields.get("observations"), list):
+        inner = fields.get("trace")
+        trace = inner if isinstance(inner, dict) else fields
+        name = str(trace.get("id", ""))
+        yield _langfuse(trace, name)
+        for one in observations:
+            if isinstance(one, dict):
+                yield _langfuse(one, name, parent=name)
+    elif "input" in fields and "output" in fields and "attributes" not in fields:
+        yield _langfuse(fields, str(fields.get("traceId") or fields.get("trace_id") or fields.get("id")))
+    else:
+        yield _span(fields)
+
+
+def _listed(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, also of one alone."""
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+
+
+def _span(fields: Mapping[str, Any]) -> _Raw:
+    """Return a span of OpenTelemetry or Phoenix."""
+    context = fields.get("context")
+    context = context if isinstance(context, dict) else {}
+    given = fields.get("attributes")
+    if isinstance(given, str):
+        given = _parsed(given)
+    if isinstance(given, list):
+        given = {str(one.get("key")): _any_value(one.get("value")) for one in _listed(given)}
+    columns = {name[11:]: value for name, value in fields.items() if name.startswith("attributes.")}
+    attributes = dict(_flat({**columns, **(given if isinstance(given, dict) else {})}))
+    if (kind := fields.get("span_kind")) and isinstance(kind, str):
+        attributes.setdefault("openinference.span.kind", kind)
+    for event in _listed(fields.get("events")):
+        body = event.get("attributes")
+        if isinstance(body, list):
+            body = {str(one.get("key")): _any_value(one.get("value")) for one in _listed(body)}
+        if isinstance(body, dict) and str(event.get("name", "")).startswith("gen_ai."):
+            for name, value in body.items():
+                attributes.setdefault(str(name), value)
+
+    def one_of(*names: str) -> str:
+        found = _first({**context, **fields}, names)
+        return (found or "").removeprefix("0x")
+
+    return _Raw(
+        one_of("trace_id", "traceId", "context.trace_id"),
+        one_of("span_id", "spanId", "context.span_id"),
+        one_of("parent_id", "parentSpanId", "parent_span_id"),
+        one_of("name"),
+        one_of("start_time", "startTimeUnixNano", "start_time_unix_nano"),
+        attributes,
+    )
+
+
+def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
+    """Return a trace or an observation of Langfuse as a span."""
+
+    def one_of(*names: str) -> str | None:
+        return _first(fields, names)
+
+    kind = one_of("type", "observationType", "observation_type") or "trace"
+    attributes = {
+        "openinference.span.kind": kind,
+        "input.value": fields.get("input"),
+        "output.value": fields.get("output"),
+        "session.id": one_of("sessionId", "session_id"),
+        "llm.model_name": one_of("model", "providedModelName", "provided_model_name", "modelId"),
+    }
+    above = one_of("parentObservationId", "parent_observation_id") or parent
+    name = one_of("id") or ""
+    start = one_of("startTime", "start_time", "timestamp") or ""
+    return _Raw(trace, name, "" if above == name else above, one_of("name") or "", start, attributes)
+
+
+def _any_value(value: Any) -> Any:
+    """Return a value of OTLP's JSON."""
+    if not isinstance(value, dict):
+        return value
+    if "arrayValue" in value:
+        return [_any_value(one) for one in _listed(value["arrayValue"].get("values") or [])]
+    if "kvlistValue" in value:
+        pairs = _listed(value["kvlistValue"].get("values") or [])
+        return {str(pair.get("key")): _any_value(pair.get("value")) for pair in pairs}
+    return next(iter(value.values()), None)
+
+
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested attributes under names with dots, as `retrieval.documents.0.document.content`."""
+    if prefix in _WHOLE or not value or not isinstance(value, (dict, list)):
+        yield prefix, value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from _flat(one, f"{prefix}.{name}" if prefix else str(name))
+    elif isinstance(value[0], dict):
+        for number, one in enumerate(value):
+            yield from _flat(one, f"{prefix}.{number}")
+    else:
+        yield prefix, value
+
+
+def _read(raw: _Raw) -> _Span | None:
+    """Return what counts of a span; None if nothing is known of its kind."""
+    attributes = raw.attributes
+    messages: dict[str, list[dict[str, Any]]] = {}
+    listed: dict[str, dict[int, dict[str, Any]]] = {}
+    for name, value in attributes.items():
+        if match := _DOCUMENT.fullmatch(name) or _MESSAGE.fullmatch(name):
+            field = match["field"].partition(".")[0].removesuffix("s")
+            listed.setdefault(match["list"], {}).setdefault(int(match["rank"]), {})[field] = value
+    for name, ranked in listed.items():
+        messages[name] = [one for _, one in sorted(ranked.items())]
+    output = attributes.get("output.value")
+    lists = ("llm.input_messages", "gen_ai.prompt")
+    asked = [*(attributes.get(name) for name in _ASKED), *(messages.get(name) for name in lists)]
+    said = [
+        *(messages.get(name) for name in ("llm.output_messages", "gen_ai.completion")),
+        *(attributes.get(name) for name in _SAID),
+    ]
+    kind = _KINDS.get((_first(attributes, _KIND) or "").lower(), "")
+    given = messages.get("reranker.output_documents") or messages.get("retrieval.documents")
+    given = given or attributes.get("gen_ai.retrieval.documents")
+    if kind not in ("retriever", "reranker", "llm") and (given or _are_pages(output)):
+        kind = "retriever"
+    if not kind:
+        kind = "llm" if _first(attributes, _MODEL) else ""
+    if not kind:
+        return None
+    if kind == "llm":
+        asked.reverse()
+    question = next((text for value in asked if (text := _text(value, _QUESTION))), None)
+    answer = next((text for value in said if (text := _text(value, _ANSWER))), None)
+    model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
+    generator = f"{provider}:{model}" if model and provider and ":" not in model else model
+    response = _first(attributes, ("gen_ai.response.id",))
+    if kind in ("retriever", "reranker"):
+        documents = _documents(output if given is None else given)
+        return _Span(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None)
+    return _Span(raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response)
+
+
+def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
+    """Return the row of a trace; None without a question and an answer.
+
+    The question and the answer are those of the spans that stand over all others, else of the retrieval and of the last
+    call of a model. A reranker's documents count for those it was given.
+    """
+    spans = sorted(
+        trace.spans, key=lambda span: (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
+    )
+    speaking = [span for span in spans if span.kind in ("chain", "llm") and (span.question or span.answer)]
+    above = {span.id: span.parent for span in spans}
+    depth = {span.id: _depth(span.id, above) for span in speaking}
+    least = min(depth.values(), default=0)
+    top = [span for span in speaking if depth[span.id] == least]
+    calls = [span for span in speaking if span.kind == "llm"]
+    found = [span for span in spans if span.kind in ("retriever", "reranker")]
+    asking = [*(span for span in top if span.kind == "chain"), *found, *top, *calls]
+    question = next((span.question for span in asking if span.question), None)
+    saying = [*reversed(top), *reversed(calls), *reversed(speaking)]
+    last = next((span for span in saying if span.answer), None)
+    if question is None and last is None:
+        return None
+    writer = next((span for span in (*reversed(calls), *reversed(top)) if span.model), None)
+    at = last or (top or found or spans)[-1]
+    metadata = {
+        "trace_id": name,
+        "span_id": at.id,
+        "conversation": trace.session,
+        "response_id": next((span.response for span in reversed(calls) if span.response), None),
+    }
+    fields: dict[str, Any] = {"id": name, "question": question or "", "answer": last.answer if last else None}
+    reranked = [span for span in found if span.kind == "reranker"]
+    if found:
+        fields["contexts"] = _distinct(reranked[-1:] or found)
+    if writer:
+        fields["generator"] = writer.model
+    fields["metadata"] = {key: value for key, value in metadata.items() if value}
+    return fields
+
+
+def _depth(name: str, above: Mapping[str, str]) -> int:
+    """Return how many known spans a span stands under."""
+    seen = {name}
+    while (name := above.get(name, "")) in above and name not in seen:
+        seen.add(name)
+    return len(seen) - 1
+
+
+def _distinct(spans: Iterable[_Span]) -> list[dict[str, Any]]:
+    """Return the documents of spans, each once, with ids that differ."""
+    found: dict[tuple[Any, Any], dict[str, Any]] = {}
+    for span in spans:
+        for document in span.documents or ():
+            found.setdefault((document.get("id"), document["text"]), document)
+    names: set[str] = set()
+    documents = []
+    for rank, document in enumerate(found.values(), 1):
+        wanted = str(document["id"]) if document.get("id") not in (None, "") else str(rank)
+        name, number = wanted, 1
+        while name in names:
+            number += 1
+            name = f"{wanted}#{number}"
+        names.add(name)
+        documents.append({**document, "id": name})
+    return documents
+
+
+def _documents(value: Any) -> list[dict[str, Any]]:
+    """Return the documents in a value: a list of objects or texts, or an object that holds one."""
+    value = _parsed(value)
+    if isinstance(value, dict):
+        value = next((one for one in value.values() if isinstance(one, list)), [value])
+    documents: list[dict[str, Any]] = []
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str):
+            documents.append({"id": None, "text": one, "score": None})
+            continue
+        if not isinstance(one, dict):
+            continue
+        for inner in ("kwargs", "node", "document"):
+            if isinstance(one.get(inner), dict):
+                one = {**one, **one[inner]}
+        text = _first(one, ("content", "text", "page_content", "document.content"))
+        metadata = one.get("metadata")
+        names = {**(metadata if isinstance(metadata, dict) else {}), **one}
+        documents.append(
+            {"id": _first(names, ("id", "document.id", "id_", "doc_id")), "text": text or "", "score": _score(names)}
+        )
+    return documents
+
+
+def _score(fields: Mapping[str, Any]) -> float | None:
+    score = fields.get("score", fields.get("document.score"))
+    return float(score) if isinstance(score, (int, float)) and not isinstance(score, bool) else None
+
+
+def _are_pages(value: Any) -> bool:
+    """Whether a value is a list of documents as LangChain has them."""
+    value = _parsed(value) if isinstance(value, str) and "page_content" in value else value
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and "page_content" in one for one in value)
+    )
+
+
+def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """Return the first of these values that is a text or a number, as text."""
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, (str, int, float)) and value == value and value != "":
+            return str(value)
+    return None
+
+
+def _parsed(value: Any) -> Any:
+    """Return the JSON in a text, else the value."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
+        try:
+            return parse_json(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _text(value: Any, keys: tuple[str, ...]) -> str | None:
+    """Return the text in what went into a span or came out: of messages the last one of the user or the assistant."""
+    given, value = value, _parsed(value)
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, list):
+        roles = [(one, _ROLES.get(_role(one))) for one in value]
+        if any(role for _, role in roles):
+            value = [one for one, role in roles if role is keys]
+        texts = (_text(one, keys) for one in reversed(value))
+        found = next((text for text in texts if text), None)
+    elif isinstance(value, dict):
+        found = next((text for key in keys if (text := _text(value.get(key), keys))), None)
+    else:
+        return None
+    return found or (given if isinstance(given, str) and given.strip() else None)
+
+
+def _role(message: Any) -> str:
+    if not isinstance(message, dict):
+        return ""
+    role = message.get("role") or message.get("type")
+    return role.lower() if isinstance(role, str) else ""
+
+
+_CHAINS = (
+    {"input": "question", "context": "contexts", "answer": "answer"},
+    {"question": "question", "context": "contexts", "answer": "answer"},
+    {"query": "question", "source_documents": "contexts", "result": "answer"},
+    {"question": "question", "source_documents": "contexts", "answer": "answer"},
+)
+"""What LangChain's retrieval chains return, and the fields of a sample."""
+
+
+def _chain_result(row: SourceRow) -> SourceRow:
+    """Return a row under the names of a sample if it is the result of a chain of LangChain, else as it is."""
+    fields = row.fields
+    if "context" not in fields and "source_documents" not in fields:
+        return row
+    for names in _CHAINS:
+        documents = next(fields.get(name) for name, field in names.items() if field == "contexts")
+        if names.keys() <= fields.keys() and (_are_pages(documents) or documents == []):
+            return row._replace(fields={names.get(name, name): value for name, value in fields.items()})
+    return row
+
+
+def unpacked(item: Any) -> Any:
+    """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts, as do its nodes.
+
+    What has `source_nodes` and `response` is a response, what has `page_content` a document: neither is imported.
+    """
+    if is_response(item):
+        return _of_response(item)
+    if isinstance(item, Mapping):
+        fields: dict[str, Any] = {}
+        for name, value in item.items():
+            fields |= _of_response(value) if is_response(value) else {str(name): _pages(value)}
+        return plain(fields)
+    return plain(item)
+
+
+def is_response(value: Any) -> bool:
+    """Whether a value is a response of LlamaIndex."""
+    return hasattr(value, "source_nodes") and hasattr(value, "response") and not isinstance(value, Mapping)
+
+
+def _of_response(response: Any) -> dict[str, Any]:
+    nodes = [
+        {"id": one.node.node_id, "text": one.node.get_content(), "score": plain(one.score)}
+        for one in response.source_nodes
+    ]
+    answer = response.response
+    return {"answer": None if answer is None else str(answer), "contexts": nodes}
+
+
+def _pages(value: Any) -> Any:
+    """Return a list with its documents as objects."""
+    if not isinstance(value, (list, tuple)) or not any(hasattr(one, "page_content") for one in value):
+        return value
+    return [
+        {"id": getattr(one, "id", None), "page_content": one.page_content}
+        if hasattr(one, "page_content") and not dataclasses.is_dataclass(one)
+        else one
+        for one in value
+    ]
