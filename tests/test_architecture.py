@@ -47,6 +47,9 @@ HEAVY = {
     "pyarrow",
     "tenacity",
     "diskcache",
+    "langfuse",
+    "mlflow",
+    "opentelemetry",
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -137,6 +140,17 @@ def test_only_the_command_line_knows_a_terminal() -> None:
         if module.split(".")[0] in TERMINAL and room(name(path)) != "cli"
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_integrations_are_loaded_by_name_in_one_place() -> None:
+    named = {
+        name(path)
+        for path in FILES
+        if room(name(path)) != "integrations"
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.Constant) and str(node.value).startswith("claimeval.integrations.")
+    }
+    assert named == {"claimeval.api.push"}
 
 
 def test_every_room_says_what_it_holds() -> None:

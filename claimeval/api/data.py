@@ -21,7 +21,7 @@ from claimeval.data.reading import NO_FIELDS, Problems
 from claimeval.data.rows import SourceRow, read_json_lines, read_rows, table_rows
 from claimeval.data.sampling import LogStratum
 from claimeval.data.survey import Survey, survey
-from claimeval.data.traces import is_response, samples_in, unpacked
+from claimeval.data.traces import samples_in, unpacked
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
@@ -407,7 +407,7 @@ def _items(data: Any) -> Iterable[Any]:
         if hasattr(data, method):
             table: Iterable[Any] = getattr(data, method)()
             return table
-    if is_response(data) or (dataclasses.is_dataclass(data) and not isinstance(data, (type, Iterable))):
+    if dataclasses.is_dataclass(data) and not isinstance(data, (type, Iterable)):
         return [data]
     if not isinstance(data, Iterable) or isinstance(data, (bytes, bytearray)):
         raise UsageError(f"data: {type(data).__name__}; give {TAKEN}")

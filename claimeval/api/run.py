@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args, overload
 
+from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
 from claimeval.data.rows import dataframe
 from claimeval.evaluation import write_queries
 from claimeval.evaluation.manifest import Manifest
@@ -37,6 +38,7 @@ from claimeval.runs.slices import Slices, slices
 from claimeval.statistics.formatting import decimal, percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name, visible
 from claimeval.types.estimates import Cost
+from claimeval.types.progress import Progress
 from claimeval.types.records import REASONS, Claim, Sample, SampleResult
 
 if TYPE_CHECKING:
@@ -334,6 +336,36 @@ class Run:
             file = io.StringIO()
             page.render(file, folder)
             return file.getvalue()
+
+    def push(
+        self,
+        to: Platform,
+        *,
+        url: str | None = None,
+        experiment: str | None = None,
+        field: str = TRACE,
+        dry_run: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Pushed:
+        """Send the scores and the verdicts on claims to a platform; sent again, they replace what was sent before.
+
+        Args:
+            to: `otlp` (an event for each score and verdict, to a collector of OpenTelemetry), `mlflow` (a run with
+                metrics, tables and the report) or `langfuse` (scores of traces).
+            url: Address of the collector, tracking server or host. Default: the platform's usual environment variable.
+            experiment: The experiment of `mlflow`. Default: MLFLOW_EXPERIMENT_NAME, else `claimeval`.
+            field: The metadata that holds the id of a sample's trace; `id` is the id of the sample itself.
+            dry_run: Count what would be sent, and send nothing.
+            progress: Called as records are sent.
+
+        Returns:
+            How many records of which kind were sent, where to, and what was left out and why.
+
+        Raises:
+            UsageError: The platform's package is not installed, a key is missing, no sample has a trace where one is
+                needed, or the platform cannot be reached or refuses the records.
+        """
+        return push(self, to, Settings(url, experiment, field, dry_run, progress))
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run as a run directory with its report.

@@ -496,17 +496,17 @@ def unpacked(item: Any) -> Any:
 
     What has `source_nodes` and `response` is a response, what has `page_content` a document: neither is imported.
     """
-    if is_response(item):
+    if _is_response(item):
         return _of_response(item)
     if isinstance(item, Mapping):
         fields: dict[str, Any] = {}
         for name, value in item.items():
-            fields |= _of_response(value) if is_response(value) else {str(name): _pages(value)}
+            fields |= _of_response(value) if _is_response(value) else {str(name): _pages(value)}
         return plain(fields)
     return plain(item)
 
 
-def is_response(value: Any) -> bool:
+def _is_response(value: Any) -> bool:
     """Whether a value is a response of LlamaIndex."""
     return hasattr(value, "source_nodes") and hasattr(value, "response") and not isinstance(value, Mapping)
 

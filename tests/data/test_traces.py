@@ -312,7 +312,7 @@ def test_responses_of_llama_index() -> None:
     for data in ({"question": ASKED, "response": response}, [{"question": ASKED, "answer": response}]):
         (sample,) = ce.read_samples(data)
         assert (sample.question, sample.answer, sample.contexts) == (ASKED, SAID, expected)
-    (alone,) = ce.read_samples(response)
+    (alone,) = ce.read_samples([response])
     assert (alone.question, alone.answer, alone.contexts) == ("", SAID, expected)
 
 
@@ -324,7 +324,7 @@ def test_responses_of_llama_index_itself() -> None:
     expected = (ce.Document(id="n1", text=PAGE, score=0.9),)
     (sample,) = ce.read_samples([{"question": ASKED, "answer": made}])
     assert (sample.answer, sample.contexts) == (SAID, expected)
-    (alone,) = ce.read_samples(made)
+    (alone,) = ce.read_samples([made])
     assert (alone.answer, alone.contexts) == (SAID, expected)
     (listed,) = ce.read_samples([{"question": ASKED, "answer": SAID, "contexts": [node]}])
     assert listed.contexts == expected

@@ -1,0 +1,184 @@
+"""What `Run.push` sends: every score and every verdict under an id of its own, to a platform loaded by its name."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast, get_args
+
+from claimeval.types.errors import UsageError, unknown_name, visible
+from claimeval.types.progress import Progress
+from claimeval.types.records import REASONS, Assessment, Reason, Sample, SampleResult
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+
+Platform = Literal["otlp", "mlflow", "langfuse"]
+TRACE = "trace_id"
+"""Field of the metadata that holds the id of a sample's trace."""
+EXPLAINED = 4000
+"""Characters of an explanation that are sent."""
+ERROR = 300
+"""Characters of a platform's error that a message quotes."""
+
+
+class Pushed(NamedTuple):
+    """What was sent, or would be in a dry run."""
+
+    where: str
+    """The address or run that has it now."""
+    records: Mapping[str, int]
+    """How many records of which kind."""
+    left_out: Mapping[str, int]
+    """How many were not sent, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a platform is told besides the run."""
+
+    url: str | None = None
+    experiment: str | None = None
+    field: str = TRACE
+    dry_run: bool = False
+    progress: Callable[[Progress], None] | None = None
+
+    def started(self, total: int, unit: str) -> Progress:
+        """Return the progress of sending so many records."""
+        return Progress(total, self.progress, unit=unit)
+
+
+class Outlet(Protocol):
+    """What a module of `claimeval.integrations` has to be a platform."""
+
+    def push(self, run: Run, settings: Settings) -> Pushed:
+        """Send the run."""
+        ...
+
+
+class Finding(NamedTuple):
+    """A score of a sample, or a verdict on one claim, document or answer."""
+
+    id: str
+    """The same whenever the same judges answer the same questions about the same sample."""
+    sample: str
+    name: str
+    """The metric; of a verdict the metric or question with the suffix `claim` or `verdict`."""
+    value: float | None
+    label: str | None
+    because: Reason | None
+    """Why there is no value."""
+    explanation: str
+    details: dict[str, str | int | float]
+    """Counts of a score; subject, its text and the evidence of a verdict."""
+    trace: str | None
+    span: str | None
+    response: str | None
+    """The provider's id of the answer."""
+    is_verdict: bool
+
+
+def push(run: Run, to: str, settings: Settings) -> Pushed:
+    """Send a run to a platform.
+
+    Raises:
+        UsageError: The platform is unknown, its package is not installed, or it refuses what is sent.
+    """
+    if to not in get_args(Platform):
+        raise unknown_name("platform", to, get_args(Platform))
+    return cast(Outlet, importlib.import_module(f"claimeval.integrations.{to}")).push(run, settings)
+
+
+@contextmanager
+def sending(platform: str, where: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn a missing package, and errors of a platform while it is spoken to, into a UsageError of one line."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(f"pushing to {platform} needs {error.name}: pip install 'claimeval[{platform}]'") from error
+    except Exception as error:
+        if isinstance(error, UsageError) or not isinstance(error, (OSError, *errors)):
+            raise
+        raise UsageError(f"{platform} at {where}: {visible(str(error), ERROR) or type(error).__name__}") from error
+
+
+def findings(run: Run, field: str = TRACE) -> Iterator[Finding]:
+    """Yield the scores of each sample and the verdicts on its claims."""
+    asked = run.manifest.identity
+    rows = {row.name: (row.claims_of, row.against) for row in run.manifest.rows}
+    for result in run:
+        sample = result.sample
+        content = hashlib.sha256(f"{asked}{sample.model_dump_json()}".encode())
+        found = [*_scores(result, rows), *_verdicts(result, rows)]
+        for subject, name, value, label, because, text, details in found:
+            key = content.copy()
+            key.update(f"{name}\n{subject}".encode())
+            yield Finding(
+                key.hexdigest()[:32],
+                sample.id,
+                name,
+                value,
+                label,
+                because,
+                text[:EXPLAINED],
+                details,
+                _of(sample, field),
+                _of(sample, "span_id") if field != "span_id" else None,
+                _of(sample, "response_id"),
+                bool(subject),
+            )
+
+
+_Row = tuple[str, str, float | None, str | None, Reason | None, str, dict[str, str | int | float]]
+
+
+def _scores(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iterator[_Row]:
+    for name, score in result.scores.items():
+        counts = {"hits": score.hits, "judged": score.judged, "total": score.total}
+        details: dict[str, str | int | float] = {key: value for key, value in counts.items() if value is not None}
+        lines = [score.in_words(name), *(result.failed_claims(*rows[name]) if name in rows else ())]
+        yield "", name, score.value, None, score.because, "\n".join(lines), {"unit": score.unit, **details}
+
+
+def _verdicts(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iterator[_Row]:
+    claims = {claim.id: claim for claim in result.claims}
+    metrics: dict[tuple[str, str], str] = {}
+    for name, parts in rows.items():
+        metrics.setdefault(parts, name)
+    for one in result.assessments:
+        claim = claims.get(one.subject)
+        details: dict[str, str | int | float] = {"subject": one.subject, "evidence": str(one.evidence)}
+        name = f"{one.question}.verdict"
+        if claim:
+            parts = (claim.of, one.evidence.part)
+            name = f"{metrics.get(parts, f'{claim.of}_against_{one.evidence.part}')}.claim"
+            details["claim"] = claim.text
+            if claim.span:
+                details["start"], details["end"] = claim.span
+        value = None if one.label is None else float(one.support == "supported")
+        yield f"{one.subject}\n{one.evidence}", name, value, one.label, one.unassessed, _said(one, details), details
+
+
+def _said(one: Assessment, details: Mapping[str, str | int | float]) -> str:
+    told = [f"{verdict.judge}: {verdict.explanation}" for verdict in one.verdicts if verdict.explanation]
+    why = [REASONS[one.unassessed]] if one.unassessed else []
+    return "\n".join([str(details.get("claim", details["subject"])), *why, *told])
+
+
+def _of(sample: Sample, field: str) -> str | None:
+    """Return an id in the metadata of a sample; `id` is that of the sample."""
+    value = sample.id if field == "id" else sample.metadata.get(field.removeprefix("metadata."))
+    return None if value is None or value == "" else str(value)
+
+
+def with_trace(found: Iterable[Finding], platform: str, field: str) -> list[Finding]:
+    """Return what has a trace. Raises UsageError if nothing has."""
+    kept = [one for one in found if one.trace]
+    if not kept:
+        raise UsageError(
+            f"no sample has a trace for {platform} in metadata.{field}; name the field that holds its id with --field"
+        )
+    return kept

@@ -1,0 +1,94 @@
+"""Scores as scores of traces in Langfuse.
+
+Host and keys come from LANGFUSE_BASE_URL (or LANGFUSE_HOST), LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from claimeval.api.push import Finding, Pushed, Settings, findings, sending, with_trace
+from claimeval.types.errors import UsageError
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+
+HOST = "https://cloud.langfuse.com"
+BATCH = 50
+"""Scores a request has."""
+
+
+def push(run: Run, settings: Settings) -> Pushed:
+    """Send the scores of samples that have a trace; claims with their verdicts are metadata of the score they count in.
+
+    A score that was sent before is replaced, since it has the same id. Undefined scores are not sent.
+    """
+    environment = os.environ.get
+    where = settings.url or environment("LANGFUSE_BASE_URL") or environment("LANGFUSE_HOST") or HOST
+    found = list(findings(run, settings.field))
+    scores = [one for one in found if not one.is_verdict]
+    defined = [one for one in scores if one.value is not None]
+    sent = with_trace(defined, "langfuse", settings.field)
+    left_out = {"undefined": len(scores) - len(defined), "without a trace": len(defined) - len(sent)}
+    records = {"scores": len(sent)}
+    if not settings.dry_run:
+        keys = environment("LANGFUSE_PUBLIC_KEY"), environment("LANGFUSE_SECRET_KEY")
+        if not all(keys):
+            raise UsageError("langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, the keys of the project")
+        with sending("langfuse", where):
+            _send(sent, _claims(found), settings, where, keys)
+    return Pushed(where, records, {reason: count for reason, count in left_out.items() if count})
+
+
+def _claims(found: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the verdicts of each sample and metric."""
+    verdicts: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for one in found:
+        if one.is_verdict:
+            row = {**one.details, "label": one.label, "unassessed": one.because, "explanation": one.explanation}
+            named = {name: value for name, value in row.items() if value is not None}
+            verdicts.setdefault((one.sample, one.name.rpartition(".")[0]), []).append(named)
+    return verdicts
+
+
+def _send(
+    sent: list[Finding],
+    verdicts: dict[tuple[str, str], list[dict[str, Any]]],
+    settings: Settings,
+    where: str,
+    keys: tuple[str | None, str | None],
+) -> None:
+    import httpx
+    from langfuse.api import CreateScoreRequest, LangfuseAPI, ScoreDataType
+    from langfuse.api.core import ApiError
+
+    client = LangfuseAPI(base_url=where, username=keys[0], password=keys[1], x_langfuse_public_key=keys[0])
+    progress = settings.started(len(sent), "scores")
+    for start in range(0, len(sent), BATCH):
+        batch = [
+            CreateScoreRequest(
+                id=one.id,
+                trace_id=one.trace,
+                name=one.name,
+                value=one.value or 0.0,
+                data_type=ScoreDataType("NUMERIC"),
+                comment=one.explanation,
+                metadata={"sample": one.sample, **one.details, "claims": verdicts.get((one.sample, one.name), [])},
+            )
+            for one in sent[start : start + BATCH]
+        ]
+        try:
+            reply = client.scores.create(request=batch)
+        except ApiError as error:
+            why = "check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY" if error.status_code in (401, 403) else error.body
+            raise UsageError(f"langfuse at {where}: HTTP {error.status_code}: {why}") from error
+        except httpx.HTTPError as error:
+            raise UsageError(f"langfuse at {where}: {error}") from error
+        if getattr(reply, "rejected", 0):
+            first = next((one.message for one in reply.errors), "")
+            raise UsageError(f"langfuse at {where}: {reply.rejected} of {len(batch)} scores were rejected: {first}")
+        progress.calls += 1
+        progress.done += len(batch)
+        progress.notify()

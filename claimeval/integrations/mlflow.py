@@ -1,0 +1,194 @@
+"""A run of claimeval as a run of MLflow, and scorers for `mlflow.genai.evaluate`.
+
+Server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME; without an experiment it is `claimeval`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from claimeval.api.push import Pushed, Settings, sending
+from claimeval.metrics.rows import canonical_name
+from claimeval.report import tables
+
+if TYPE_CHECKING:
+    from claimeval.api.jobs import JudgeSpec
+    from claimeval.api.run import Run
+
+EXPERIMENT = "claimeval"
+IDENTITY = "claimeval.identity"
+"""The tag by which a run that is pushed again is found."""
+TABLES: tuple[tables.Table, ...] = ("samples", "claims", "verdicts", "calls")
+PARAM = 500
+"""Characters of a parameter."""
+BATCH = 500
+"""Metrics a request has."""
+
+
+def push(run: Run, settings: Settings) -> Pushed:
+    """Log means with intervals and counts as metrics, what was asked as parameters, tables, and the report.
+
+    The same run pushed again is found by a tag and written over.
+    """
+    where = settings.url or os.environ.get("MLFLOW_TRACKING_URI", "")
+    experiment = settings.experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
+    metrics, params = _metrics(run), _params(run)
+    records = {"metrics": len(metrics), "parameters": len(params), "tables": len(TABLES), "reports": 1}
+    if settings.dry_run:
+        return Pushed(f"experiment {experiment} at {where or 'the default store'}", records, {})
+    with sending("mlflow", where or "the default store"):
+        from mlflow.exceptions import MlflowException
+    with sending("mlflow", where or "the default store", MlflowException):
+        address = _log(run, settings, experiment, metrics, params)
+    return Pushed(address, records, {})
+
+
+def _metrics(run: Run) -> dict[str, float]:
+    """Return the figures of a run under names that MLflow takes."""
+    found: dict[str, float | None] = {}
+    for name, metric in run.summary.items():
+        low, high = metric.interval or (None, None)
+        found |= {name: metric.mean, f"{name}.low": low, f"{name}.high": high, f"{name}.n": float(metric.n)}
+        found[f"{name}.failure_rate"] = metric.failure_rate
+    return {re.sub(r"[^\w./ :-]", "_at_", name): value for name, value in found.items() if value is not None}
+
+
+def _params(run: Run) -> dict[str, str]:
+    """Return what was asked of whom."""
+    record = run.manifest
+    found = {
+        "job": record.job,
+        "judges": ", ".join(judge.model for judge in record.judges),
+        "data": record.data.path if record.data else None,
+        "data_digest": record.data.digest if record.data else None,
+        "samples": str(len(run)),
+    }
+    return {name: value[:PARAM] for name, value in found.items() if value}
+
+
+def _log(run: Run, settings: Settings, experiment: str, metrics: Mapping[str, float], params: Mapping[str, str]) -> str:
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param
+
+    client = MlflowClient(tracking_uri=settings.url)
+    known = client.get_experiment_by_name(experiment)
+    place = known.experiment_id if known else client.create_experiment(experiment)
+    content = run.manifest.model_copy(update={"created": None}).model_dump_json() + run.record.model_dump_json()
+    identity = hashlib.sha256(content.encode()).hexdigest()
+    found = client.search_runs([place], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
+    name = run.path.name if run.path else run.job
+    at = found[0] if found else client.create_run(place, run_name=name, tags={IDENTITY: identity})
+    key = at.info.run_id
+    time = _milliseconds(run.manifest.created) or at.info.start_time
+    progress = settings.started(len(TABLES) + 2, "parts")
+
+    def done() -> None:
+        progress.done += 1
+        progress.notify()
+
+    rows = [Metric(name, value, time, 0) for name, value in metrics.items()]
+    for start in range(0, len(rows), BATCH):
+        client.log_batch(key, metrics=rows[start : start + BATCH])
+    client.log_batch(key, params=[Param(name, value) for name, value in params.items()])
+    done()
+    for table in TABLES:
+        head, *cells = tables.rows(run.manifest, run.results, table)
+        client.log_dict(key, {"columns": head, "data": cells}, f"{table}.json")
+        done()
+    listed = json.dumps([{"path": f"{table}.json", "type": "table"} for table in TABLES])
+    client.set_tag(key, "mlflow.loggedArtifacts", listed)
+    with TemporaryDirectory() as folder:
+        report = Path(folder) / "report.html"
+        run.report(report)
+        client.log_artifact(key, str(report))
+    done()
+    client.set_terminated(key)
+    return f"run {key} in experiment {experiment}"
+
+
+def _milliseconds(created: str | None) -> int | None:
+    return int(datetime.fromisoformat(created).timestamp() * 1000) if created else None
+
+
+def scorers(
+    metrics: str | Sequence[str] = "faithfulness",
+    *,
+    judge: JudgeSpec,
+    read: Callable[[Any, Any, Mapping[str, Any], Any], Mapping[str, Any]] | None = None,
+    **settings: Any,
+) -> list[Any]:
+    """Return scorers for `mlflow.genai.evaluate(scorers=...)`, one a metric.
+
+    The question is read from `inputs` (`question`, `query`, `input`), the contexts from `inputs`, `outputs` or
+    `expectations` (`contexts`, `context`), else from spans of type RETRIEVER of the trace; the gold answer from
+    `expectations` (`reference_answers`, `expected_response`). Each feedback has the value, the claims that are not
+    supported as rationale, and the judge as source.
+
+    Args:
+        metrics: Names, as a list or one text with commas.
+        judge: The judge, as for `claimeval.check`.
+        read: Returns `answer`, `contexts`, `question` and `reference_answers` from inputs, outputs, expectations and
+            trace, for data of another shape.
+        settings: Further arguments of `claimeval.check`, as `timeout`.
+
+    Raises:
+        UsageError: MLflow is not installed.
+    """
+    with sending("mlflow", ""):
+        from mlflow.entities import AssessmentSource, Feedback
+        from mlflow.genai.scorers import scorer
+
+    from claimeval.api.check import check
+
+    names = metrics.split(",") if isinstance(metrics, str) else list(metrics)
+
+    def made(name: str) -> Any:
+        def judged(inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None) -> Any:
+            given = (read or sample_of)(inputs, outputs, expectations or {}, trace)
+            result = check(**{"contexts": (), **given}, judge=judge, metrics=name, **settings)
+            score = result[name]
+            rationale = "\n".join([score.in_words(name), *result.failed_claims()])
+            source = AssessmentSource(source_type="LLM_JUDGE", source_id=str(judge))
+            error = None if score.value is not None else (score.because or "undefined")
+            return Feedback(name=name, value=score.value, rationale=rationale, source=source, error=error)
+
+        return scorer(judged, name=name)
+
+    return [made(canonical_name(name.strip())) for name in names]
+
+
+def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace: Any) -> dict[str, Any]:
+    """Return the arguments of `check` in what MLflow gives a scorer."""
+    given = inputs if isinstance(inputs, Mapping) else {"question": inputs}
+    said = outputs if isinstance(outputs, Mapping) else {"answer": outputs}
+
+    def first(places: Sequence[Mapping[str, Any]], *names: str) -> Any:
+        return next((place[name] for place in places for name in names if place.get(name) is not None), None)
+
+    contexts = first((given, said, expectations), "contexts", "context", "retrieved_contexts")
+    if contexts is None and trace is not None:
+        found = [span.outputs for span in trace.search_spans(span_type="RETRIEVER")]
+        contexts = [one for listed in found if isinstance(listed, list) for one in listed]
+    contexts = [contexts] if isinstance(contexts, str) else contexts or []
+    sample = {
+        "answer": str(first((said,), "answer", "response", "output", "content") or ""),
+        "contexts": [one if isinstance(one, str) else _page(one) for one in contexts],
+        "question": str(first((given,), "question", "query", "input", "prompt") or ""),
+        "reference_answers": first((expectations,), "reference_answers", "expected_response", "expected_answer"),
+    }
+    return {name: value for name, value in sample.items() if value is not None}
+
+
+def _page(document: Any) -> str:
+    """Return the text of a retrieved document."""
+    if isinstance(document, Mapping):
+        return str(next((document[name] for name in ("page_content", "text", "content") if document.get(name)), ""))
+    return str(getattr(document, "page_content", getattr(document, "text", document)))

@@ -1,0 +1,148 @@
+"""Scores and verdicts as OpenTelemetry events, over OTLP/HTTP.
+
+The collector is found as by every program that OpenTelemetry instruments: by OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or
+OTEL_EXPORTER_OTLP_ENDPOINT, with the headers in OTEL_EXPORTER_OTLP_HEADERS; OTEL_RESOURCE_ATTRIBUTES and
+OTEL_SERVICE_NAME say what the events are of.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from claimeval.api.push import Finding, Pushed, Settings, findings, sending
+from claimeval.types.errors import UsageError
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+
+EVENT = "gen_ai.evaluation.result"
+SEMCONV = {
+    "name": "gen_ai.evaluation.name",
+    "value": "gen_ai.evaluation.score.value",
+    "label": "gen_ai.evaluation.score.label",
+    "explanation": "gen_ai.evaluation.explanation",
+    "response": "gen_ai.response.id",
+    "because": "error.type",
+    "id": "log.record.uid",
+}
+"""What a finding has and the attribute that holds it: OpenTelemetry's semantic conventions for generative AI, status
+development, as of their repository semantic-conventions-genai in November 2026 and of version 1.37 before it."""
+OWN = "claimeval."
+"""Before the names of attributes that the conventions have no name for."""
+BATCH = 500
+"""Events a request has."""
+_SENT = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
+def push(run: Run, settings: Settings) -> Pushed:
+    """Send an event for each score and each verdict; those of a sample with a trace belong to its trace and span.
+
+    A score has an event with error.type where it is undefined. Repeated events have the same log.record.uid.
+    """
+    where = settings.url or next((os.environ[name] for name in _SENT if os.environ.get(name)), "http://localhost:4318")
+    found = list(findings(run, settings.field))
+    counts = Counter("claim verdicts" if one.is_verdict else "scores" for one in found)
+    left_out = Counter(
+        "without a trace, sent by themselves" for one in found if not one.is_verdict and not _ids(one)[0]
+    )
+    if not settings.dry_run:
+        with sending("otlp", where):
+            _send(run, found, settings, where)
+    return Pushed(where, dict(counts), dict(left_out))
+
+
+def attributes(one: Finding) -> dict[str, str | int | float]:
+    """Return the attributes of an event."""
+    known = {name: getattr(one, field) for field, name in SEMCONV.items()}
+    own = {OWN + name: value for name, value in {"sample": one.sample, **one.details}.items()}
+    return {name: value for name, value in {**known, **own}.items() if value is not None}
+
+
+def _send(run: Run, found: list[Finding], settings: Settings, where: str) -> None:
+    from opentelemetry import trace
+    from opentelemetry._logs import LogRecord, SeverityNumber
+    from opentelemetry.context import Context
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+    from opentelemetry.sdk._logs import ReadableLogRecord
+    from opentelemetry.sdk._logs.export import LogRecordExportResult
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+    import claimeval
+
+    time = _nanoseconds(run.manifest.created)
+    resource = (
+        Resource.create() if "OTEL_SERVICE_NAME" in os.environ else Resource.create({"service.name": "claimeval"})
+    )
+    scope = InstrumentationScope("claimeval", str(claimeval.__version__))
+
+    def event(one: Finding) -> Any:
+        trace_id, span_id = _ids(one)
+        at = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=trace.TraceFlags(trace_id and 1))
+        record = LogRecord(
+            timestamp=time,
+            context=trace.set_span_in_context(trace.NonRecordingSpan(at), Context()),
+            severity_number=SeverityNumber.INFO,
+            attributes=attributes(one),
+            event_name=EVENT,
+        )
+        return ReadableLogRecord(record, resource, scope)
+
+    exporter: Any = OTLPLogExporter(endpoint=_logs_of(settings.url)) if settings.url else OTLPLogExporter()
+    progress = settings.started(len(found), "events")
+    said = _Heard()
+    logger = logging.getLogger("opentelemetry.exporter")
+    logger.addHandler(said)
+    kept, logger.propagate = logger.propagate, False
+    try:
+        for start in range(0, len(found), BATCH):
+            batch = [event(one) for one in found[start : start + BATCH]]
+            if exporter.export(batch) is not LogRecordExportResult.SUCCESS:
+                raise UsageError(f"otlp at {where}: {said.last or 'the collector did not take the events'}")
+            progress.calls += 1
+            progress.done += len(batch)
+            progress.notify()
+    finally:
+        logger.removeHandler(said)
+        logger.propagate = kept
+        exporter.shutdown()
+
+
+class _Heard(logging.Handler):
+    """Keeps the last thing that the exporter logged, which says nothing by itself."""
+
+    last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the message."""
+        self.last = record.getMessage()
+
+
+def _logs_of(url: str) -> str:
+    """Return the address for logs of a collector."""
+    return url if url.rstrip("/").endswith("/v1/logs") else f"{url.rstrip('/')}/v1/logs"
+
+
+def _ids(one: Finding) -> tuple[int, int]:
+    """Return the ids of trace and span as numbers; 0 for none and for those that OpenTelemetry could not have made."""
+
+    def number(text: str | None, digits: int) -> int:
+        plain = (text or "").replace("-", "").removeprefix("0x")
+        return int(plain, 16) if re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", plain) else 0
+
+    trace = number(one.trace, 32)
+    return trace, trace and number(one.span, 16)
+
+
+def _nanoseconds(created: str | None) -> int | None:
+    """Return when a run was made, so that events that are sent again have the same time."""
+    if created is None:
+        return None
+    time = datetime.fromisoformat(created)
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return int(time.timestamp()) * 10**9
