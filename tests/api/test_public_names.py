@@ -43,7 +43,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "read_samples": ("data", *READ),
     "probe": ("judge", "options"),
     "doctor": ("data", "metrics", "fields"),
-    "draw": ("log", "n", *DRAW, "fields", "out"),
+    "draw": ("log", "n", "every", *DRAW, "fields", "out"),
     "import_replies": ("file", "mapping", "out", "overwrite", "panel", "cluster"),
 }
 
