@@ -139,7 +139,8 @@ def _scores(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iterat
     for name, score in result.scores.items():
         counts = {"hits": score.hits, "judged": score.judged, "total": score.total}
         details: dict[str, str | int | float] = {key: value for key, value in counts.items() if value is not None}
-        lines = [score.in_words(name), *(result.failed_claims(*rows[name]) if name in rows else ())]
+        failed = result.failed_claims(*rows[name]) if name in rows else ()
+        lines = [score.in_words(name), *(claim.text for claim in failed)]
         yield "", name, score.value, None, score.because, "\n".join(lines), {"unit": score.unit, **details}
 
 

@@ -64,12 +64,14 @@ def do(given: DrawOptions) -> int:
     from dataclasses import replace
 
     from claimeval.api import data as api
+    from claimeval.cli.running import notes_on_stderr
     from claimeval.data.sampling import COUNT
 
     out, output = given.out, given.output
     if output.json and out is None:
         raise UsageError("--json prints what was drawn: say with --out where the rows go")
-    found = api.draw(**arguments(given))
+    with notes_on_stderr(quiet=output.quiet):
+        found = api.draw(**arguments(given))
     if not out:
         write_data(api.as_lines(found))
         output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error

@@ -52,10 +52,10 @@ def do(given: PushOptions) -> int:
             dry_run=given.dry_run,
             progress=line.show,
         )
-    counts = ", ".join(f"{count} {kind}" for kind, count in found.records.items())
-    output.line(f"{'Would send' if given.dry_run else 'Sent'} {counts} to {found.where}")
+    counts = ", ".join(f"{kind} {count}" for kind, count in found.records.items())
+    output.line(f"{'To send' if given.dry_run else 'Sent'}: {counts}; to {found.where}")
     for reason, count in found.left_out.items():
-        output.line(f" {count} scores {reason}", style="dim")
+        output.line(f" scores {reason}: {count}", style="dim")
     record = {
         "to": given.to,
         "where": found.where,

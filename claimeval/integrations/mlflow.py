@@ -155,7 +155,7 @@ def scorers(
             given = (read or sample_of)(inputs, outputs, expectations or {}, trace)
             result = check(**{"contexts": (), **given}, judge=judge, metrics=name, **settings)
             score = result[name]
-            rationale = "\n".join([score.in_words(name), *result.failed_claims()])
+            rationale = "\n".join([score.in_words(name), *(claim.text for claim in result.failed_claims())])
             source = AssessmentSource(source_type="LLM_JUDGE", source_id=str(judge))
             error = None if score.value is not None else (score.because or "undefined")
             return Feedback(name=name, value=score.value, rationale=rationale, source=source, error=error)

@@ -103,7 +103,7 @@ def _send(run: Run, found: list[Finding], settings: Settings, where: str) -> Non
         for start in range(0, len(found), BATCH):
             batch = [event(one) for one in found[start : start + BATCH]]
             if exporter.export(batch) is not LogRecordExportResult.SUCCESS:
-                raise UsageError(f"otlp at {where}: {said.last or 'the collector did not take the events'}")
+                raise UsageError(f"otlp at {where}: {said.words or 'the collector did not take the events'}")
             progress.calls += 1
             progress.done += len(batch)
             progress.notify()
@@ -114,13 +114,14 @@ def _send(run: Run, found: list[Finding], settings: Settings, where: str) -> Non
 
 
 class _Heard(logging.Handler):
-    """Keeps the last thing that the exporter logged, which says nothing by itself."""
+    """Keeps what the exporter logged; its result does not say why it failed."""
 
-    last = ""
+    words = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the message."""
-        self.last = record.getMessage()
+        """Keep the last message, after that of what the exporter tried again."""
+        told = record.getMessage()
+        self.words = f"{self.words.partition('; ')[0]}; {told}" if self.words else told
 
 
 def _logs_of(url: str) -> str:
