@@ -21,7 +21,7 @@ from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import FIELDS
 from claimeval.metrics.scoring import without_lost
 from claimeval.providers.specs import parse_judge
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample, SampleResult
@@ -169,12 +169,16 @@ def _sample(
 ) -> Sample:
     if not isinstance(answer, str):
         raise UsageError(f"answer: {type(answer).__name__}; give one text")
-    if isinstance(contexts, str):
-        raise UsageError("contexts: one text; give a list of texts, as in [text]")
+    if contexts is None or isinstance(contexts, str):
+        what = "None" if contexts is None else "one text"
+        raise UsageError(f"contexts: {what}; give a list of texts, as in [text]")
     row: dict[str, object] = {"id": "answer", "question": question, "answer": answer, "contexts": list(contexts)}
     row |= {"reference_answers": reference_answers} if reference_answers else {}
     row |= {"history": list(history)} if history else {}
-    (sample,) = samples_of([row], Read(fields={"history": "history"} if history else {}))
+    try:
+        (sample,) = samples_of([row], Read(fields={"history": "history"} if history else {}))
+    except DataError as error:
+        raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
     return sample
 
 

@@ -117,7 +117,9 @@ def test_a_stored_reply_is_not_asked_for_again() -> None:
     ("arguments", "problem"),
     [
         ({"contexts": "one text"}, "give a list of texts"),
-        ({"contexts": [3]}, "contexts: item 1"),
+        ({"contexts": None}, "contexts: None; give a list"),
+        ({"contexts": [3]}, "^contexts: item 1: a number; give a text or an object with text$"),
+        ({"history": "earlier"}, "^history: no messages; give a list of objects with role and content$"),
         ({"answer": None}, "answer: NoneType"),
         ({"timeout": 0}, "seconds above 0"),
         ({"timeout": float("nan")}, "seconds above 0"),
