@@ -136,8 +136,9 @@ def test_genai_spans_of_an_otlp_file_exporter(tmp_path: Path, as_text: bool) -> 
 
 
 def test_spans_that_the_sdk_of_opentelemetry_writes(tmp_path: Path) -> None:
-    trace = pytest.importorskip("opentelemetry.sdk.trace")
-    export = pytest.importorskip("opentelemetry.sdk.trace.export")
+    from opentelemetry.sdk import trace
+    from opentelemetry.sdk.trace import export
+
     with (tmp_path / "spans.jsonl").open("w") as file:
         provider = trace.TracerProvider()
         console = export.ConsoleSpanExporter(out=file, formatter=lambda span: span.to_json(indent=None) + "\n")
@@ -164,7 +165,8 @@ def test_prompts_and_completions_by_number_of_older_conventions(tmp_path: Path) 
 
 
 def test_a_dataframe_of_phoenix_and_its_file(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     rows = [
         {"context.span_id": "s1", "context.trace_id": "t1", "parent_id": None, "span_kind": "CHAIN", "name": "rag",
          "attributes.input.value": ASKED, "attributes.output.value": SAID, "attributes.retrieval.documents": None},

@@ -94,7 +94,6 @@ def values(record: Any) -> dict[str, Any]:
 
 
 def test_scores_and_verdicts_are_events_of_their_trace(run: ce.Run) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     seen: list[Progress] = []
     with serving(content_type="application/x-protobuf") as collector:
         sent = run.push("otlp", url=collector.url, progress=seen.append)
@@ -135,8 +134,9 @@ def test_scores_and_verdicts_are_events_of_their_trace(run: ce.Run) -> None:
 
 
 def test_the_names_are_those_of_the_conventions() -> None:
-    names = pytest.importorskip("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
-    logs = pytest.importorskip("opentelemetry.semconv._incubating.attributes.log_attributes")
+    from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as names
+    from opentelemetry.semconv._incubating.attributes import log_attributes as logs
+
     assert otlp.SEMCONV == {
         "name": names.GEN_AI_EVALUATION_NAME,
         "value": names.GEN_AI_EVALUATION_SCORE_VALUE,
@@ -149,7 +149,6 @@ def test_the_names_are_those_of_the_conventions() -> None:
 
 
 def test_a_collector_is_found_by_the_usual_variables(run: ce.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     with serving(content_type="application/x-protobuf") as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=search")
@@ -159,7 +158,6 @@ def test_a_collector_is_found_by_the_usual_variables(run: ce.Run, monkeypatch: p
 
 
 def test_a_collector_that_refuses_is_an_error_of_one_line(run: ce.Run) -> None:
-    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     with serving(status=400) as collector, pytest.raises(ce.UsageError) as told:
         run.push("otlp", url=collector.url)
     assert str(told.value).startswith(f"otlp at {collector.url}: Failed to export logs batch code: 400")
@@ -174,7 +172,6 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("keys")
 def test_scores_of_traces_go_to_langfuse(run: ce.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("langfuse")
     with serving(status=202, reply=b'{"message": "Accepted"}') as server:
         monkeypatch.setenv("LANGFUSE_BASE_URL", server.url)
         sent = run.push("langfuse")
@@ -206,7 +203,6 @@ def test_scores_of_traces_go_to_langfuse(run: ce.Run, monkeypatch: pytest.Monkey
     ],
 )
 def test_what_langfuse_refuses_is_said(run: ce.Run, status: int, reply: bytes, problem: str) -> None:
-    pytest.importorskip("langfuse")
     with serving(status=status, reply=reply) as server, pytest.raises(ce.UsageError, match=problem):
         run.push("langfuse", url=server.url)
 
