@@ -178,10 +178,15 @@ def canonical_name(name: str) -> str:
 
 
 def _clear(row: Metric) -> Metric:
-    """The row; UsageError if one of its names can be mistaken for a document of a set or another order of it."""
+    """The row; UsageError if one of its names can be mistaken for a document of a set, another order or join of it."""
     for name in (row.name, row.claims_of, row.against):
         if problem := ambiguous(name):
             raise UsageError(f"metric {row.name!r}: {problem}")
+    for part in (row.claims_of, row.against):
+        if part != CONTEXTS_AND_HISTORY and "+" in part and not set(BUILT_IN).isdisjoint(part.split("+")):
+            raise UsageError(
+                f"metric {row.name!r}: {part!r} is no evidence; what is joined is {CONTEXTS_AND_HISTORY!r}"
+            )
     return row
 
 

@@ -63,6 +63,14 @@ def test_names_that_could_be_a_document_of_a_set_are_refused_with_the_reason(spe
         metric(spec)
 
 
+@pytest.mark.parametrize("against", ["history+contexts", "contexts+reference", "contexts+policy"])
+def test_evidence_that_is_not_joined_is_refused_with_what_is(against: str) -> None:
+    assert metric("grounded=answer:contexts+history").against == "contexts+history"
+    with pytest.raises(UsageError, match=r"is no evidence; what is joined is 'contexts\+history'"):
+        metric(f"grounded=answer:{against}")
+    assert metric("x=answer:c+d").against == "c+d", "a set of evidence may have any other name"
+
+
 def test_a_row_given_as_a_record_is_held_to_the_same_names() -> None:
     with pytest.raises(UsageError, match="'policy~2' reads like order 2 of 'policy'"):
         metric(Metric(name="x", claims_of="answer", against="policy~2"))
