@@ -9,7 +9,9 @@ import hashlib
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +48,7 @@ def push(run: Run, settings: Settings) -> Pushed:
         return Pushed(f"experiment {experiment} at {where or 'the default store'}", records, {})
     with sending("mlflow", where or "the default store"):
         from mlflow.exceptions import MlflowException
-    with sending("mlflow", where or "the default store", MlflowException):
+    with sending("mlflow", where or "the default store", MlflowException), redirect_stdout(sys.stderr):
         address = _log(run, settings, experiment, metrics, params)
     return Pushed(address, records, {})
 
