@@ -62,16 +62,16 @@ def compare_ratings(
         ratings: Ratings of the same samples, in the same order.
         cluster: The field by which samples belong together in intervals; None for their question.
     """
-    found: dict[str, _Pairs] = {}
+    found: dict[str, _RatingPairs] = {}
     for result, rated in zip(results, ratings, strict=True):
         for rating, metric in PAIRS.items():
             if rating in rated.scores and metric in result.scores:
-                pairs = found.setdefault(rating, _Pairs(cluster))
+                pairs = found.setdefault(rating, _RatingPairs(cluster))
                 pairs.add(rated.sample, rated.scores[rating].value, result.scores[metric])
     return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
 
 
-class _Pairs:
+class _RatingPairs:
     def __init__(self, cluster: str | None) -> None:
         self._cluster = cluster
         self._whole: list[bool | None] = []
