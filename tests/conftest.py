@@ -12,14 +12,10 @@ from contextlib import ExitStack
 from typing import Any, Protocol
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from benchmarks.loopback import Judge, Options, ThreadHandle, serve_in_thread
 from benchmarks.loopback.dialects import Name
 from tests.canary import CANARY, KEY_VARIABLES, files_with_a_key, holds_a_key
-
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
-settings.load_profile("any machine")
 
 UNSET_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "MISTRAL_", "ANTHROPIC_", "CLAIMEVAL_")
 KEPT = {"CLAIMEVAL_DATA"}
@@ -80,6 +76,10 @@ def guard_sockets() -> None:
 
 def pytest_configure() -> None:
     """Before anything is collected, so that imports and session fixtures are covered too."""
+    from hypothesis import HealthCheck, settings  # after pytest has it rewritten
+
+    settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+    settings.load_profile("tests")
     guard_sockets()
     # Every worker and every interpreter that a test starts would else compile the package and rewrite the tests anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -226,6 +226,8 @@ def steady(value: Json, field: str = "") -> Json:
     if isinstance(value, dict):
         named = value.keys() >= {"digest", "source"}
         content = {name: item for name, item in value.items() if not (named and name == "source")}
+        if field == "source":
+            content["digest"] = "DIGEST"  # of results with the addresses of judges in them
         return {plain(name): steady(item, name) for name, item in sorted(content.items())}
     if isinstance(value, list):
         return [steady(item) for item in value]

@@ -178,6 +178,7 @@ def compared(bench: Bench) -> None:
     bench.run("compare runs/a runs/b runs/b --json")
     bench.run("report runs/a", keep="runs/a/report.html")
     bench.run("report runs/a --compare runs/b --out both.html", keep="both.html")
+    bench.run("push runs/a --to otlp --dry-run")
     bench.run("report runs/a --format md")
     bench.run("report runs/a --format json")
     bench.run("report runs/a --format csv --rows samples --out samples.csv", keep="samples.csv")
