@@ -106,6 +106,7 @@ def _says_in_a_loop(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Warn, then judge."""
         with contextlib.suppress(RuntimeError):
             asyncio.get_running_loop()
             warnings.warn("check blocks the event loop that runs here; use `await acheck(...)`", stacklevel=2)

@@ -267,6 +267,7 @@ def samples_of(
         path = Path(data)
 
         def read_file(problems: Problems) -> Iterator[Sample]:
+            """Read the file once."""
             return reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems)
 
         if path.is_file() and path.stat().st_size > HELD:

@@ -84,6 +84,7 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         return Forecast(samples=prepared.total or 0, lines=(), how=())
 
     async def walk() -> Forecast:
+        """Count what the job would ask."""
         with cached_replies(options) as store:  # is open in the thread that reads it
             batched = batched_judges(job.asked, options)
             return await forecast(prepared.items, job, store, options.prices, batched=batched)
@@ -97,6 +98,7 @@ def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
     asked: set[int] = set()
 
     async def walk() -> dict[str, Forecast]:
+        """Count what each arm would ask."""
         forecasts: dict[str, Forecast] = {}
         with cached_replies(options) as store:
             for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):

@@ -61,7 +61,7 @@ _NAMED = 3
 """Names of spans nothing is known of that the warning gives."""
 
 
-class _Span(NamedTuple):
+class _SpanFacts(NamedTuple):
     """What counts of a span."""
 
     id: str
@@ -92,7 +92,7 @@ class _Trace:
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self.spans: list[_Span] = []
+        self.spans: list[_SpanFacts] = []
         self.session: str | None = None
 
 
@@ -280,7 +280,7 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _read(raw: _Raw) -> _Span | None:
+def _read(raw: _Raw) -> _SpanFacts | None:
     """Return what counts of a span; None if nothing is known of its kind."""
     attributes = raw.attributes
     messages: dict[str, list[dict[str, Any]]] = {}
@@ -316,8 +316,8 @@ def _read(raw: _Raw) -> _Span | None:
     response = _first(attributes, ("gen_ai.response.id",))
     if kind in ("retriever", "reranker"):
         documents = _documents(output if given is None else given)
-        return _Span(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None)
-    return _Span(raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response)
+        return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None)
+    return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response)
 
 
 def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
@@ -368,7 +368,7 @@ def _depth(name: str, above: Mapping[str, str]) -> int:
     return len(seen) - 1
 
 
-def _distinct(spans: Iterable[_Span]) -> list[dict[str, Any]]:
+def _distinct(spans: Iterable[_SpanFacts]) -> list[dict[str, Any]]:
     """Return the documents of spans, each once, with ids that differ."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for span in spans:

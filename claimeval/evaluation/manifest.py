@@ -236,6 +236,7 @@ class Manifest(Record):
         """The manifest with what a run learned of its judges, by name."""
 
         def told(judge: Judge) -> Judge:
+            """Return the judge with what was learned of its server."""
             return judge.model_copy(update={"learned": learned.get(judge.name, judge.learned)})
 
         extractor = self.extractor and told(self.extractor)

@@ -153,7 +153,17 @@ def scorers(
     names = metrics.split(",") if isinstance(metrics, str) else list(metrics)
 
     def made(name: str) -> Any:
+        """Return the scorer of one metric."""
+
         def judged(inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None) -> Any:
+            """Judge one answer.
+
+            Args:
+                inputs: What the application was asked.
+                outputs: What it answered.
+                expectations: What is known of the right answer.
+                trace: Its trace, where there is one.
+            """
             given = (read or sample_of)(inputs, outputs, expectations or {}, trace)
             result = check(**{"contexts": (), **given}, judge=judge, metrics=name, **settings)
             score = result[name]
@@ -168,11 +178,19 @@ def scorers(
 
 
 def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace: Any) -> dict[str, Any]:
-    """Return the arguments of `check` in what MLflow gives a scorer."""
+    """Return the arguments of `check` in what MLflow gives a scorer.
+
+    Args:
+        inputs: What the application was asked.
+        outputs: What it answered.
+        expectations: What is known of the right answer.
+        trace: Its trace, in which retrieved documents are looked up.
+    """
     given = inputs if isinstance(inputs, Mapping) else {"question": inputs}
     said = outputs if isinstance(outputs, Mapping) else {"answer": outputs}
 
     def first(places: Sequence[Mapping[str, Any]], *names: str) -> Any:
+        """Return the first value under one of these names."""
         return next((place[name] for place in places for name in names if place.get(name) is not None), None)
 
     contexts = first((given, said, expectations), "contexts", "context", "retrieved_contexts")

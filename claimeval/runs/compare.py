@@ -136,6 +136,7 @@ def compare(
     gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest, cluster_field(a, cluster), by)
 
     def counted() -> Iterator[SampleResult]:
+        """Yield the results of the first run, and count them."""
         for result in read_results(a):
             gathering.add(result)
             yield result
@@ -353,6 +354,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     """What differs between two manifests."""
 
     def told(manifest: Manifest) -> dict[str, str]:
+        """Return what a reader must know of a run."""
         return {
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),

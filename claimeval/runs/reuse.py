@@ -212,6 +212,7 @@ def _asked_the_same(
     judges = {judge.name: judge.id for judge in job.judges}
 
     def same(one: Verdict | Call, question: K) -> bool:
+        """Return whether the question is asked again as it was."""
         if one.judge in job.on_record:
             return question in wanted
         asked = before.get(one.judge), one.prompt
