@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check compatibility release-check docs browser clean
+.PHONY: demo test check compatibility integrations release-check docs browser clean
 
 demo: $(VENV)/installed  ## score the bundled samples with the local scorer; needs no key
 	$(BIN)/claimeval demo
@@ -22,6 +22,10 @@ check: $(VENV)/installed-for-tests  ## formatting, lint and types
 
 compatibility: $(VENV)/installed-for-tests  ## install beside other packages, with the lowest versions, and on every Python found here
 	$(BIN)/python -m pytest -n 4 compatibility
+
+integrations: $(BIN)/uv  ## run the tests of integrations beside MLflow, LangChain and LlamaIndex, which are too heavy for `make test`
+	$(BIN)/uv run --quiet --no-project --isolated --python $(BIN)/python --with-editable '.[langfuse,mlflow,otlp,pandas,parquet]' \
+		--with langchain-core,llama-index-core,hypothesis,pytest-xdist python -m pytest tests/integrations tests/data/test_traces.py
 
 release-check: $(BIN)/uv  ## build wheel and sdist into dist/ and check them as package index, mypy and pyright do
 	rm -rf dist
