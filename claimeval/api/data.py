@@ -109,7 +109,7 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
     except DataError:
         if not problems.errors:
             raise
-        found = Survey(samples=0, missing_fields={metric.name: () for metric in chosen})
+        found = Survey(samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen)
     return found.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields, Metrics
-from claimeval.types.errors import UsageError, visible
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     from claimeval.data.survey import Survey
-    from claimeval.metrics.rows import Metric
     from claimeval.types.probes import Probe
-    from claimeval.types.records import Sample
 
 LISTED = ("Start", 2, "Check a data file, or try a judge with two real questions.")
-EXCERPT = 100
-"""Characters of a text that are printed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +54,9 @@ def do(given: DoctorOptions) -> int:
     if given.data is None:
         return given.output.result("doctor", tried, exit_code=useless)
     from claimeval.api import data as api
-    from claimeval.metrics.rows import METRICS, rows
 
-    metrics = rows(tuple(METRICS) if given.metrics is None else given.metrics)
-    found = api.doctor(given.data, metrics=metrics, fields=given.fields)
-    _print(given.output, given.data, metrics, found)
+    found = api.doctor(given.data, metrics=given.metrics, fields=given.fields)
+    _print(given.output, given.data, found)
     record = found.model_dump(mode="json") | tried
     return given.output.result("doctor", record, exit_code=useless if found.ok else 1)
 
@@ -82,7 +75,7 @@ def _try(output: Output, judge: str) -> Probe:
     return found
 
 
-def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Survey) -> None:
+def _print(output: Output, data: Path, found: Survey) -> None:
     output.line()
     output.line(f": {found.samples} readable samples", bold=str(data))
     if found.malformed:
@@ -93,68 +86,10 @@ def _print(output: Output, data: Path, metrics: tuple[Metric, ...], found: Surve
             output.line(f"  ... and {more} more")
     if not found.samples:
         return
-    rows = [(metric.name, metric.claims_of, metric.against, _fed(metric, found)) for metric in metrics]
-    output.table(("metric", "claims of", "against", "can be fed"), rows, words=(0, 1, 2, 3))
-    for line in _remarks(found):
+    output.table(("metric", "claims of", "against", "can be fed"), found.fed, words=(0, 1, 2, 3))
+    for line in found.remarks:
         output.line(f"- {line}")
     output.line()
     output.line(" as read:", bold="The first sample")
-    for name, text in _fields(found.example):
+    for name, text in found.example_in_words:
         output.line(f"  {name}: {text}")
-
-
-def _fields(sample: Sample | None) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a sample that have a value, in few words."""
-    from claimeval.types.records import Document
-
-    for name, value in sample or ():
-        if isinstance(value, tuple):
-            items = [item.text if isinstance(item, Document) else str(item) for item in value]
-            if items:
-                yield f"{name} ({len(items)})", " | ".join(visible(item, EXCERPT // 2) for item in items[:2])
-        elif value not in (None, "", {}):
-            yield name, visible(str(value), EXCERPT)
-
-
-def _fed(metric: Metric, found: Survey) -> str:
-    remarks = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in found.missing_fields[metric.name]]
-    if not found.has_inputs_for(metric.name):
-        return f"no: {'; '.join(remarks)}"
-    if "contexts" in (metric.claims_of, metric.against) and found.empty_contexts:
-        remarks.append(f"{found.empty_contexts} retrieved nothing and count 0")
-    return f"yes, but {'; '.join(remarks)}" if remarks else "yes"
-
-
-def _without(found: Survey) -> list[str]:
-    """Return the fields of a sample that no sample has."""
-    counts = {lack.field: lack.count for lacks in found.missing_fields.values() for lack in lacks}
-    counts |= {"question": found.no_question.count if found.no_question else 0, "answer": found.no_answer}
-    return [field for field, count in counts.items() if count == found.samples]
-
-
-def _remarks(found: Survey) -> list[str]:
-    from claimeval.data.reading import field_options, suggestions
-
-    remarks = []
-    if found.no_question:
-        remarks.append(f"{found.no_question.count} samples have no question (first: {found.no_question.first!r})")
-    if found.duplicate_numbers:
-        first, second = found.duplicate_numbers
-        remarks.append(
-            f"{len(found.duplicate_ids)} ids stand more than once, first {found.duplicate_ids[0]!r} "
-            f"(samples {first} and {second})"
-        )
-    if found.no_answer or found.empty_answers:
-        remarks.append(f"{found.no_answer} samples have no answer, {found.empty_answers} an empty one")
-    if found.invalid_text:
-        sample, excerpt = next(iter(found.invalid_text.items()))
-        remarks.append(f"{len(found.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)")
-    if found.contexts:
-        least, median, most = found.contexts
-        remarks.append(f"contexts per sample: min {least}, median {median:g}, max {most}")
-    if found.metadata:
-        remarks.append("kept as metadata: " + ", ".join(found.metadata))
-    if options := field_options(suggestions(found.metadata, _without(found))):
-        remarks.append(f"some of these could be fields: {options}")
-    generators = [f"{name} ({n})" for name, n in found.generators.items()]
-    return [*remarks, "generators: " + ", ".join(generators[:8])]

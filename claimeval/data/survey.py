@@ -12,8 +12,12 @@ from pydantic import Field
 
 from claimeval.data.reading import field_options, suggestions
 from claimeval.metrics.rows import FIELDS, Metric
-from claimeval.types.errors import DataError
-from claimeval.types.records import Part, Record, Sample
+from claimeval.types import html
+from claimeval.types.errors import DataError, visible
+from claimeval.types.records import Document, Part, Record, Sample
+
+EXCERPT = 100
+"""Characters of a text that are shown."""
 
 _INVALID_TEXT = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€[\u0080-\u00ff™œ“”˜š¦]|Â[\u00a0-\u00bf]")
 """The replacement character, and UTF-8 that was read as Latin-1 or Windows-1252."""
@@ -62,6 +66,8 @@ class Survey(Record):
     """The number of rows that cannot be read."""
     metadata: dict[str, int] = Field(default_factory=dict)
     """Names in the metadata of samples, which include unknown fields of the file."""
+    metrics: tuple[Metric, ...] = Field(default=(), exclude=True)
+    """The metrics whose inputs were looked for."""
 
     @property
     def ok(self) -> bool:
@@ -71,6 +77,81 @@ class Survey(Record):
     def has_inputs_for(self, metric: str) -> bool:
         """Return whether some sample has the inputs of a metric."""
         return sum(missing.count for missing in self.missing_fields[metric]) < self.samples
+
+    @property
+    def fed(self) -> list[tuple[str, str, str, str]]:
+        """For each metric its name, whose claims it takes, what they are held against, and whether there is that."""
+        return [(metric.name, metric.claims_of, metric.against, self._fed(metric)) for metric in self.metrics]
+
+    def _fed(self, metric: Metric) -> str:
+        remarks = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in self.missing_fields[metric.name]]
+        if not self.has_inputs_for(metric.name):
+            return f"no: {'; '.join(remarks)}"
+        if "contexts" in (metric.claims_of, metric.against) and self.empty_contexts:
+            remarks.append(f"{self.empty_contexts} retrieved nothing and count 0")
+        return f"yes, but {'; '.join(remarks)}" if remarks else "yes"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is odd about the data and what they hold besides, a line each."""
+        remarks = []
+        if self.no_question:
+            remarks.append(f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})")
+        if self.duplicate_numbers:
+            first, second = self.duplicate_numbers
+            remarks.append(
+                f"{len(self.duplicate_ids)} ids stand more than once, first {self.duplicate_ids[0]!r} "
+                f"(samples {first} and {second})"
+            )
+        if self.no_answer or self.empty_answers:
+            remarks.append(f"{self.no_answer} samples have no answer, {self.empty_answers} an empty one")
+        if self.invalid_text:
+            sample, excerpt = next(iter(self.invalid_text.items()))
+            remarks.append(
+                f"{len(self.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)"
+            )
+        if self.contexts:
+            least, middle, most = self.contexts
+            remarks.append(f"contexts per sample: min {least}, median {middle:g}, max {most}")
+        if self.metadata:
+            remarks.append("kept as metadata: " + ", ".join(self.metadata))
+        if options := field_options(suggestions(self.metadata, self._absent_fields())):
+            remarks.append(f"some of these could be fields: {options}")
+        generators = [f"{name} ({n})" for name, n in self.generators.items()]
+        return [*remarks, "generators: " + ", ".join(generators[:8])]
+
+    def _absent_fields(self) -> list[str]:
+        counts = {lack.field: lack.count for lacks in self.missing_fields.values() for lack in lacks}
+        counts |= {"question": self.no_question.count if self.no_question else 0, "answer": self.no_answer}
+        return [field for field, count in counts.items() if count == self.samples]
+
+    @property
+    def example_in_words(self) -> list[tuple[str, str]]:
+        """The fields of the first sample that have a value, in few words; of a tuple the first two items."""
+        fields = []
+        for name, value in self.example or ():
+            if isinstance(value, tuple):
+                items = [item.text if isinstance(item, Document) else str(item) for item in value]
+                if items:
+                    shown = " | ".join(visible(item, EXCERPT // 2) for item in items[:2])
+                    fields.append((f"{name} ({len(items)})", shown))
+            elif value not in (None, "", {}):
+                fields.append((name, visible(str(value), EXCERPT)))
+        return fields
+
+    def _repr_html_(self) -> str:
+        """Return what `claimeval doctor` prints, for a notebook."""
+        more = self.malformed_rows - len(self.malformed)
+        malformed = [*self.malformed, *([f"... and {more} more"] if more else [])]
+        if not self.samples:
+            return html.shown(html.listed("No row can be read", malformed))
+        return html.shown(
+            html.element("p", html.element("b", f"{self.samples} readable samples")),
+            html.listed(f"{self.malformed_rows} malformed", malformed),
+            html.table(("metric", "claims of", "against", "can be fed"), self.fed),
+            html.listed("Remarks", self.remarks),
+            html.listed("The first sample as read", (f"{name}: {text}" for name, text in self.example_in_words)),
+        )
 
 
 def counted(missing: MissingField | None, part: Part, sample: Sample) -> MissingField:
@@ -161,6 +242,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         invalid_text=invalid_text,
         generators=dict(generators.most_common()),
         metadata=dict(metadata.most_common()),
+        metrics=tuple(metrics),
         contexts=(min(contexts), median(contexts), max(contexts)) if contexts else None,
         example=example,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import claimeval as ce
 from claimeval.data.survey import survey
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, metric
 from claimeval.types.errors import DataError
@@ -69,3 +70,15 @@ def test_letters_with_accents_are_not_damage(text: str) -> None:
 def test_no_samples_is_an_error() -> None:
     with pytest.raises(DataError, match="no samples"):
         survey([], ROWS)
+
+
+def test_a_notebook_shows_what_the_command_prints_with_texts_escaped() -> None:
+    shown = ce.doctor([{"id": "1", "question": "<b>?", "answer": "a", "topic": "x"}], metrics="faithfulness")
+    page = shown._repr_html_()
+    for text in (
+        "1 readable samples",
+        "no: 1 lack contexts (first: 1)",
+        "kept as metadata: topic",
+        "question: &lt;b&gt;?",
+    ):
+        assert text in page
