@@ -52,8 +52,11 @@ def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+def _plain_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other plugins, and a summary as at home: where CI is set, pytest repeats whole messages there."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
 
 
 def session(pytester: pytest.Pytester, tests: str, *options: str) -> pytest.RunResult:
