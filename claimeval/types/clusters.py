@@ -46,14 +46,15 @@ def check_cluster(field: str | None, samples: Iterable[Sample]) -> None:
 def sample_count(samples: int, clusters: int, field: str | None) -> str:
     """Return the number of samples as text, with the number of clusters if there are fewer."""
     text = f"{samples} samples"
-    return text if clusters >= samples else f"{text}, {clusters} {cluster_noun(field)}"
+    return text if clusters >= samples else f"{text}, {clusters} {cluster_noun(field, clusters)}"
 
 
-def cluster_noun(field: str | None) -> str:
-    """Return the plural noun for the clusters."""
+def cluster_noun(field: str | None, count: int = 2) -> str:
+    """Return the noun for so many clusters."""
+    end = "" if count == 1 else "s"
     if field == CONVERSATION:
-        return "conversations"
-    return "questions" if field in (None, "question") else f"clusters by {field}"
+        return f"conversation{end}"
+    return f"question{end}" if field in (None, "question") else f"cluster{end} by {field}"
 
 
 def _value(sample: Sample, field: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import claimeval as ce
-from claimeval.types.clusters import cluster_of
+from claimeval.types.clusters import cluster_of, sample_count
 from claimeval.types.records import Evidence, Sample, Turn
 
 ASKED = {"role": "user", "content": "Who designed the tower?"}
@@ -118,3 +118,9 @@ def test_check_judges_a_turn_with_its_history() -> None:
         metrics="said=answer:history",
     )
     assert result["said"].value == 1.0
+
+
+def test_one_cluster_is_counted_in_the_singular() -> None:
+    assert sample_count(2, 1, "conversation") == "2 samples, 1 conversation"
+    assert sample_count(3, 2, "topic") == "3 samples, 2 clusters by topic"
+    assert sample_count(2, 1, None) == "2 samples, 1 question"
