@@ -145,18 +145,10 @@ def _aligned(comparison: PairedRuns) -> str:
 
 
 def _cells(metric: MetricComparison) -> list[str]:
-    from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
+    from claimeval.statistics.formatting import p_value
 
-    return [
-        metric.metric,
-        str(metric.n),
-        decimal(metric.a),
-        decimal(metric.b),
-        signed(metric.difference.value),
-        signed_interval(metric.difference.interval),
-        p_value(metric.p),
-        p_value(metric.p_adjusted),
-    ]
+    a, b, difference, ends, adjusted, _, n = metric.cells
+    return [metric.metric, n, a, b, difference, ends, p_value(metric.p), adjusted]
 
 
 def _print_series(given: CompareOptions, found: Series) -> int:

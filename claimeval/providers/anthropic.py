@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from claimeval.providers import Keep, Provider, check_settings
 from claimeval.providers.batches import CHUNK, MAX_LINE_BYTES, Batches, BatchStatus, FileLimits, Phase, read_record
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for, header_names
+from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
@@ -191,19 +191,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretS
             headers["x-api-key"] = ours["x-api-key"]  # which the SDK leaves out, and other servers read
     headers |= key.headers
     async with client(judge.endpoint, key) as http:
-        yield (
-            AsyncAnthropic(
-                api_key=key.get_secret_value(),
-                base_url=judge.endpoint,
-                max_retries=0,
-                http_client=http,
-                timeout=http.timeout,
-                default_headers=headers,
-                default_query=key.query or None,
-                open_telemetry=False,
-            ),
-            key,
-        )
+        yield AsyncAnthropic(**sdk_settings(judge, key, http, headers), open_telemetry=False), key
 
 
 @asynccontextmanager
@@ -222,21 +210,13 @@ class AnthropicBackend:
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the reply; the SDK's own model of it is never built."""
-        import anthropic
         import httpx2
 
         recorder = ResponseRecorder(self._key, keep, as_chat)
-        with recorder.open():
-            try:
-                fields = body(request)
-                options: RequestOptions = (
-                    {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
-                )
-                await self._sdk.post(MESSAGES, cast_to=httpx2.Response, body=fields, options=options)
-            except anthropic.APIConnectionError as error:
-                recorder.abort(error.__cause__ or error)
-            except anthropic.APIStatusError:
-                pass  # the recorder holds the server's response
+        with recorder.open_for(self._sdk):
+            fields = body(request)
+            options: RequestOptions = {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
+            await self._sdk.post(MESSAGES, cast_to=httpx2.Response, body=fields, options=options)
         return recorder.completion()
 
 
@@ -326,7 +306,7 @@ class AnthropicBatches:
         from anthropic import AsyncStream
 
         part, ours = (into.with_name(into.name + end) for end in (".raw", ".part"))
-        with self._explained(), part.open("wb") as target:
+        with explained(self._sdk, self.key), part.open("wb") as target:
             path, cls = f"{BATCHES}/{file_id}/results", AsyncStream[Any]
             streamed = await self._sdk.get(path, cast_to=httpx2.Response, stream=True, stream_cls=cls)
             reply = cast(httpx2.Response, streamed)  # as the SDK gives what is to be cast to a response
@@ -355,7 +335,7 @@ class AnthropicBatches:
         """Return the record that a request gives: a POST where it has content."""
         import httpx2
 
-        with self._explained():
+        with explained(self._sdk, self.key):
             if content is None:
                 reply = await self._sdk.get(path, cast_to=httpx2.Response)
             else:
@@ -366,21 +346,6 @@ class AnthropicBatches:
                     path, cast_to=httpx2.Response, content=content, options={"headers": headers}
                 )
         return read_record(reply.content)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Translate errors of the SDK and the HTTP client, without the key."""
-        import anthropic
-        import httpx2
-
-        try:
-            yield
-        except anthropic.APIStatusError as error:
-            raise error_for(error.status_code, error.response.headers, error.response.text, self.key) from None
-        except anthropic.APIConnectionError as error:
-            raise connection_error(error.__cause__ or error, self.key) from None
-        except httpx2.RequestError as error:
-            raise connection_error(error, self.key) from None
 
 
 def as_result(raw: bytes) -> bytes:

@@ -12,6 +12,7 @@ import ipaddress
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -23,10 +24,10 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import Keep
-from claimeval.providers.keys import masked, scrub, scrub_body, scrubbed_logs
+from claimeval.providers.keys import Secrets, masked, scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
-from claimeval.types.requests import CallError, Completion, RateLimitStatus
+from claimeval.types.requests import CallError, Completion, Judge, RateLimitStatus
 
 if TYPE_CHECKING:
     import httpx2
@@ -409,6 +410,47 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
     return CallError("provider_error", f"no connection: {reason}", possibly_paid=sent)
 
 
+def sdk_settings(judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a client of the SDKs `openai` and `anthropic`, which have one generator.
+
+    Args:
+        judge: The judge, resolved.
+        key: Its key, headers and query.
+        http: The connections.
+        headers: The headers of every request; `Omit` for those that the SDK adds and this server must not see.
+    """
+    return {
+        "api_key": key.get_secret_value(),
+        "base_url": judge.endpoint,
+        "max_retries": 0,
+        "http_client": http,
+        "timeout": http.timeout,
+        "default_headers": headers,
+        "default_query": key.query or None,
+    }
+
+
+def _package(sdk: object) -> Any:
+    """Return the package of a client, which has the classes of its errors."""
+    return sys.modules[type(sdk).__module__.partition(".")[0]]
+
+
+@contextmanager
+def explained(sdk: Any, key: SecretStr) -> Iterator[None]:
+    """Translate errors of a client of the SDK `openai` or `anthropic` and of the HTTP client, without the key."""
+    import httpx2
+
+    package = _package(sdk)
+    try:
+        yield
+    except package.APIStatusError as error:
+        raise error_for(error.status_code, error.response.headers, error.response.text, key) from None
+    except package.APIConnectionError as error:
+        raise connection_error(error.__cause__ or error, key) from None
+    except httpx2.RequestError as error:
+        raise connection_error(error, key) from None
+
+
 class ResponseRecorder:
     """Records the response to one call."""
 
@@ -429,6 +471,18 @@ class ResponseRecorder:
             yield
         finally:
             _current.reset(token)
+
+    @contextmanager
+    def open_for(self, sdk: Any) -> Iterator[None]:
+        """The same for a call of the SDK `openai` or `anthropic`, whose errors say no more than what was recorded."""
+        package = _package(sdk)
+        with self.open():
+            try:
+                yield
+            except package.APIConnectionError as error:
+                self.abort(error.__cause__ or error)
+            except package.APIStatusError:
+                pass  # the recorder holds the server's response
 
     def receive(self, response: httpx2.Response) -> None:
         """Keep the reply, or the server's error instead of one."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from claimeval.providers import Keep, Provider, check_settings, provider
 from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase, read_record
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for, header_names
+from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError
@@ -99,18 +99,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
     if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
     async with client(judge.endpoint, key) as http:
-        yield (
-            AsyncOpenAI(
-                api_key=key.get_secret_value(),
-                base_url=judge.endpoint,
-                max_retries=0,
-                http_client=http,
-                timeout=http.timeout,
-                default_headers=headers,
-                default_query=key.query or None,
-            ),
-            key,
-        )
+        yield AsyncOpenAI(**sdk_settings(judge, key, http, headers)), key
 
 
 @asynccontextmanager
@@ -130,17 +119,11 @@ class OpenAIBackend:
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the reply as the server sent it; the SDK's own model of it is never built."""
         import httpx2
-        import openai
 
         recorder = ResponseRecorder(self._key, keep)
-        with recorder.open():
-            try:
-                # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-                await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=request_body(request))
-            except openai.APIConnectionError as error:
-                recorder.abort(error.__cause__ or error)
-            except openai.APIStatusError:
-                pass  # the recorder holds the server's response
+        with recorder.open_for(self._sdk):
+            # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
+            await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=request_body(request))
         return recorder.completion()
 
 
@@ -180,13 +163,13 @@ class OpenAIBatches:
 
     async def upload(self, file: Path, name: str) -> str:
         """Upload a file of request lines and return its id."""
-        with file.open("rb") as content, self._explained():
+        with file.open("rb") as content, explained(self._sdk, self.key):
             reply = await self._sdk.files.with_raw_response.create(file=(f"{name}.jsonl", content), purpose="batch")
         return str(read_record(reply.content)["id"])
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
         """Start a batch that is answered within 24 hours."""
-        with self._explained():
+        with explained(self._sdk, self.key):
             reply = await self._sdk.batches.with_raw_response.create(
                 input_file_id=file_id, endpoint=CHAT, completion_window="24h", metadata={NAME: name}
             )
@@ -197,7 +180,7 @@ class OpenAIBatches:
         matches: list[BatchStatus] = []
         after: dict[str, Any] = {}
         while True:
-            with self._explained():
+            with explained(self._sdk, self.key):
                 reply = await self._sdk.batches.with_raw_response.list(limit=PAGE, **after)
             page = read_record(reply.content)
             batches = [batch for batch in page.get("data") or [] if isinstance(batch, dict)]
@@ -208,14 +191,14 @@ class OpenAIBatches:
 
     async def status(self, batch_id: str) -> BatchStatus:
         """Return the status of a batch."""
-        with self._explained():
+        with explained(self._sdk, self.key):
             reply = await self._sdk.batches.with_raw_response.retrieve(batch_id)
         return self._status(read_record(reply.content))
 
     async def fetch(self, file_id: str, into: Path) -> None:
         """Download a file of results; `into` holds the whole file or nothing."""
         part = into.with_name(into.name + ".part")
-        with self._explained(), part.open("wb") as target:
+        with explained(self._sdk, self.key), part.open("wb") as target:
             async with self._sdk.files.with_streaming_response.content(file_id) as reply:
                 async for chunk in reply.iter_bytes(CHUNK):
                     target.write(chunk)
@@ -225,23 +208,8 @@ class OpenAIBatches:
 
     async def cancel(self, batch_id: str) -> None:
         """Cancel a batch."""
-        with self._explained():
+        with explained(self._sdk, self.key):
             await self._sdk.batches.with_raw_response.cancel(batch_id)
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Translate errors of the SDK and the HTTP client, without the key."""
-        import httpx2
-        import openai
-
-        try:
-            yield
-        except openai.APIStatusError as error:
-            raise error_for(error.status_code, error.response.headers, error.response.text, self.key) from None
-        except openai.APIConnectionError as error:
-            raise connection_error(error.__cause__ or error, self.key) from None
-        except httpx2.RequestError as error:
-            raise connection_error(error, self.key) from None
 
     def _status(self, batch: Mapping[str, Any]) -> BatchStatus:
         status = str(batch.get("status"))

@@ -13,8 +13,8 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.runs.overview import MetricComparison, Overview, PairedRuns
-from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
+from claimeval.runs.overview import Overview, PairedRuns
+from claimeval.statistics.formatting import decimal, dollars, interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.records import Reason
@@ -67,7 +67,7 @@ def compared(comparison: PairedRuns, overview: Overview) -> str:
         _list(comparison.abstained, "Before you believe these differences:"),
         _table(
             ("metric", "a", "b", "b - a", "95 % interval", "p (Holm)", "higher, lower in b", "n"),
-            (_difference(metric) for metric in comparison.metrics),
+            ((code(metric.metric), *metric.cells) for metric in comparison.metrics),
         ),
         _list(
             (
@@ -174,20 +174,6 @@ def _orders(effects: OrderEffects) -> str:
     return (
         f"{effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other orders of the "
         f"documents; {effects.lost} labels lose support, {effects.gained} gain it."
-    )
-
-
-def _difference(metric: MetricComparison) -> Sequence[str]:
-    difference = metric.difference
-    return (
-        code(metric.metric),
-        decimal(metric.a),
-        decimal(metric.b),
-        signed(difference.value),
-        signed_interval(difference.interval),
-        p_value(metric.p_adjusted),
-        f"{metric.higher}, {metric.lower}",
-        str(metric.n),
     )
 
 

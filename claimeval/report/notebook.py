@@ -11,7 +11,7 @@ from claimeval.metrics.flips import Flip, words
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmResult, ExperimentResult
-from claimeval.runs.overview import MetricComparison, PairedRuns, WorstClaim, WorstClaims, cautions
+from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims, cautions
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.html import Html, element, joined, labeled, listed, shown, table
@@ -149,7 +149,9 @@ def comparison(pairs: Mapping[str, PairedRuns], baseline: str) -> str:
         "n",
     )
     rows = (
-        (*([name] if several else ()), *_difference(metric)) for name, one in pairs.items() for metric in one.metrics
+        (*([name] if several else ()), metric.metric, *metric.cells)
+        for name, one in pairs.items()
+        for metric in one.metrics
     )
     return shown(
         element(
@@ -161,20 +163,6 @@ def comparison(pairs: Mapping[str, PairedRuns], baseline: str) -> str:
         table((*(["run"] if several else ()), *head), rows),
         _flips(f"{pair.flipped} of {pair.compared} claims flipped in {last}", pair.flips),
     )  # fmt: skip
-
-
-def _difference(metric: MetricComparison) -> tuple[str, ...]:
-    difference = metric.difference
-    return (
-        metric.metric,
-        decimal(metric.a),
-        decimal(metric.b),
-        signed(difference.value),
-        signed_interval(difference.interval),
-        p_value(metric.p_adjusted),
-        f"{metric.higher}, {metric.lower}",
-        str(metric.n),
-    )
 
 
 def _flips(heading: str, flips: Sequence[Flip]) -> Html:

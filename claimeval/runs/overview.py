@@ -27,7 +27,15 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
-from claimeval.statistics.formatting import interval, percent, signed_estimate
+from claimeval.statistics.formatting import (
+    decimal,
+    interval,
+    p_value,
+    percent,
+    signed,
+    signed_estimate,
+    signed_interval,
+)
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
@@ -181,6 +189,19 @@ class MetricComparison(Record):
     """The samples that moved most, the greatest change first."""
     supported_in_one_only: DiscordantCounts | None = None
     """Of a metric over claims."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As tables have it: both means, difference, interval, p after Holm, samples higher and lower in b, n."""
+        return (
+            decimal(self.a),
+            decimal(self.b),
+            signed(self.difference.value),
+            signed_interval(self.difference.interval),
+            p_value(self.p_adjusted),
+            f"{self.higher}, {self.lower}",
+            str(self.n),
+        )
 
 
 class PairedRuns(Record):
