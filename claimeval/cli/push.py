@@ -15,7 +15,10 @@ LISTED = ("Look", 4, "Send scores to OpenTelemetry, MLflow or Langfuse.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushOptions:
-    """Send the scores of a run and the verdicts on claims to a platform; sent again, they replace what was there.
+    """Send the scores of a run and the verdicts on claims to a platform.
+
+    Sent again, they replace what MLflow and Langfuse have. Events of OpenTelemetry cannot be replaced, and keep their
+    ids, so that a back end can drop them.
 
     Keys and addresses come from the platform's usual environment variables.
 
