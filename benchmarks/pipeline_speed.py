@@ -1,14 +1,13 @@
-"""What a run costs beside what it must cost: wall clock, CPU a call, everything cached, memory.
+"""What a run costs beside what it must cost: wall clock, CPU a call, everything cached.
 
 From the root of the checkout:
 
     python -m benchmarks.pipeline_speed wall      # against calls x latency / calls in flight; five minutes
     python -m benchmarks.pipeline_speed cpu       # CPU a call beside the same requests by AsyncOpenAI alone
     python -m benchmarks.pipeline_speed cached    # a run whose every reply is stored
-    python -m benchmarks.pipeline_speed memory    # 10,000 and 100,000 samples; --samples 1000 for a tenth of both
 
-The provider is a loopback server in a process of its own. CPU and memory are those of the process that is measured
-and of nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. With
+The provider is a loopback server in a process of its own. CPU is that of the process that is measured and of
+nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. With
 `--peers INTERPRETER`, one that has them, ragas and deepeval are measured beside `cpu` and `cached`; see `speed_peers`.
 """
 
@@ -16,32 +15,36 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import heapq
 import json
 import os
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from benchmarks.loopback import Handle, Latency, Options, claim_judge, serve
-from benchmarks.runs import CALLS, METRICS, ROOT, plan_at, run, samples, table
+from benchmarks.runs import CALLS, ROOT, plan_at, run, samples, table
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.store.replies import pack
-from claimeval.store.store import Store
+from claimeval.store.store import Store, digest, pack
 from claimeval.types.chat_format import read_chat, request_body, write_chat
 from claimeval.types.requests import Outcome, Request
 
 
 def wall(count: int) -> None:
-    """The goal is 1.05 at most. `count` samples with 16 calls in flight, four times as many with 64.
+    """The goal is 1.05 at most with 64 in flight and 1.08 with 256. `count` samples with 16 calls in flight, four times
+    as many with 64, sixteen times with 256.
 
     Calls x latency / calls in flight is what no run can be under. A run is longer at its end, when calls in flight are
     fewer, by up to one slow call that was sent last; so "to idle" is the ratio to the time of a client without any work
@@ -49,11 +52,12 @@ def wall(count: int) -> None:
     of the same requests by the SDK alone, none of them waiting for another.
     """
     lines: list[tuple[object, ...]] = []
-    for name, latency in {
-        "200 ms": Latency(seconds=0.2),
-        "200 ms, 5 % at 3 s": Latency(seconds=0.2, tail_seconds=3.0, tail_rate=0.05, seed=1),
-    }.items():
-        for in_flight in (16, 64):
+    for name, latency, concurrency in (
+        ("200 ms", Latency(seconds=0.2), (16, 64)),
+        ("200 ms, 5 % at 3 s", Latency(seconds=0.2, tail_seconds=3.0, tail_rate=0.05, seed=1), (16, 64)),
+        ("1 s, 5 % at 5 s", Latency(seconds=1.0, tail_seconds=5.0, tail_rate=0.05, seed=1), (256,)),
+    ):
+        for in_flight in concurrency:
             many = count * in_flight // 16
             with serve(server_options(latency)) as server, tempfile.TemporaryDirectory() as folder:
                 plan = plan_at(server.url)
@@ -137,6 +141,11 @@ class Recording:
 
 def bodies(plan: ClaimsJob, count: int) -> list[dict[str, Any]]:
     """The bodies of all requests of a run."""
+    return [request_body(request) for request in asked_by(plan, count)]
+
+
+def asked_by(plan: ClaimsJob, count: int) -> list[Request]:
+    """All requests of a run."""
     recording = Recording()
 
     async def main() -> None:
@@ -144,7 +153,7 @@ def bodies(plan: ClaimsJob, count: int) -> list[dict[str, Any]]:
             await plan.evaluate(sample, recording)
 
     asyncio.run(main())
-    return [request_body(request) for request in recording.requests]
+    return recording.requests
 
 
 def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
@@ -165,19 +174,60 @@ def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
     asyncio.run(main())
 
 
+def bare_mistral(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
+    """The same through Mistral's SDK."""
+    from mistralai.client import Mistral
+
+    async def main() -> None:
+        waiting = iter(requests)
+        async with Mistral(server_url=url, api_key="none") as sdk:
+
+            async def worker() -> None:
+                for body in waiting:
+                    reply = await sdk.chat.complete_async(**body)
+                    assert reply.choices
+
+            await asyncio.gather(*[worker() for _ in range(in_flight)])
+
+    asyncio.run(main())
+
+
+@contextmanager
+def without_aiohttp() -> Iterator[None]:
+    """As where aiohttp is not installed."""
+    with patch.dict(sys.modules, {"claimeval.providers.aiohttp_transport": None}):
+        yield
+
+
 def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> None:
-    """The goal is a quarter more than AsyncOpenAI at most."""
-    spent: dict[str, list[float]] = {"AsyncOpenAI alone": [], "claimeval": []}
+    """The goal is .7 of AsyncOpenAI over aiohttp, and a quarter more than AsyncOpenAI at most without."""
     with serve(server_options(Latency())) as server:
-        plan = plan_at(server.url)
-        requests = bodies(plan, count)
-        bare(server.url, requests[:100], in_flight)
-        warm_up(server)
-        for _ in range(rounds):
-            spent["AsyncOpenAI alone"].append(cpu_ms(partial(bare, server.url, requests, in_flight)) / len(requests))
+        urls = {"openai": server.url_for("openai"), "mistral": server.url_for("mistral")}
+        plans = {name: plan_at(url, f"{name}:judge") for name, url in urls.items()}
+        requests = bodies(plans["openai"], count)
+        no_seed = [{**body, "random_seed": body.pop("seed", None)} for body in map(dict, requests)]
+
+        def ours(provider: str) -> None:
             with tempfile.TemporaryDirectory() as folder:
-                way = cpu_ms(partial(run, plan, count, Path(folder), concurrency=in_flight))
-                spent["claimeval"].append(way / len(requests))
+                run(plans[provider], count, Path(folder), concurrency=in_flight)
+
+        def over_httpx2() -> None:
+            with without_aiohttp():
+                ours("openai")
+
+        ways: dict[str, Callable[[], None]] = {
+            "AsyncOpenAI alone": partial(bare, urls["openai"], requests, in_flight),
+            "claimeval": partial(ours, "openai"),
+            "claimeval without aiohttp": over_httpx2,
+            "Mistral's SDK alone": partial(bare_mistral, urls["mistral"], no_seed, in_flight),
+            "claimeval, Mistral": partial(ours, "mistral"),
+        }
+        bare(urls["openai"], requests[:100], in_flight)
+        warm_up(server)
+        spent: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(rounds):
+            for name, way in ways.items():
+                spent[name].append(cpu_ms(way) / len(requests))
     floor = statistics.median(spent["AsyncOpenAI alone"])
     lines: list[tuple[object, ...]] = [
         (name, statistics.median(found), min(found), statistics.median(found) / floor) for name, found in spent.items()
@@ -237,6 +287,9 @@ def measure_peers(interpreter: str, samples: int, in_flight: int) -> list[Cost]:
 
 # --- everything cached ---
 
+NOWHERE = "http://127.0.0.1:9/v1"
+"""Nothing is asked of this server; everything is stored."""
+
 
 def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
     """Puts every reply of a run into the store without a server."""
@@ -251,71 +304,56 @@ def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
 
 
 def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> None:
-    """The goal is 1,000 samples a second of CPU time, results written, whatever their number."""
+    """The goal is 1.3 times the floor, results written, whatever the number of samples.
+
+    The floor is what every stored reply takes at least: a hash of the request, one read, and the JSON parsed.
+    """
     plan = plan_at(NOWHERE)
     lines: list[tuple[object, ...]] = []
     for count in counts:
         with tempfile.TemporaryDirectory() as folder:
             fill(plan, count, Path(folder))
-            found = [cpu_ms(partial(run, plan, count, Path(folder), offline=True)) for _ in range(rounds)]
-        best, median = min(found) / count, statistics.median(found) / count
-        lines.append(("claimeval", count, 1000 / median, 1000 / best, median / CALLS))
+            asked = [(request.key, json.dumps(request_body(request))) for request in asked_by(plan, count)]
+            found, least = [], []
+            for _ in range(rounds):
+                least.append(cpu_ms(partial(floor, asked, Path(folder) / "store")))
+                found.append(cpu_ms(partial(run, plan, count, Path(folder), offline=True)))
+        median, bare = statistics.median(found) / count, statistics.median(least) / count
+        lines.append(("claimeval", count, 1000 / median, median / CALLS, median / bare))
+        lines.append(("floor: hash, one read, checksum, JSON", count, 1000 / bare, bare / CALLS, 1.0))
     for count in counts[:2] if interpreter else ():
         for peer in measure_peers(interpreter or "", count // 5, 16):
             speed = 1000 / (peer.cached_a_call * peer.calls)
-            lines.append((f"{peer.tool}, {peer.calls:.0f} requests", count // 5, speed, speed, peer.cached_a_call))
+            lines.append((f"{peer.tool}, {peer.calls:.0f} requests", count // 5, speed, peer.cached_a_call, ""))
     table(
-        "everything cached, on one core",
-        ("", "samples", "samples/s, median", "samples/s, best", "ms a request, median"),
+        "everything cached, on one core, medians",
+        ("", "samples", "samples/s", "ms a request", "x floor"),
         lines,
     )
 
 
-# --- memory ---
+def floor(asked: list[tuple[str, str]], store: Path) -> None:
+    """Do with each request what no run can be without, in a loop and with nothing around it.
 
-NOWHERE = "http://127.0.0.1:9/v1"
-"""Nothing is asked of this server; everything is stored."""
-RUN = """
-import sys
-from benchmarks.pipeline_speed import *
-run(plan_at(NOWHERE), int(sys.argv[1]), Path(sys.argv[2]), offline=True)
-"""
-
-
-def memory(count: int) -> None:
-    """The goal is that ten times as many samples take at most 1.2 times the memory."""
-    lines: list[tuple[object, ...]] = []
-    sizes = (count, 10 * count)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        fill(plan_at(NOWHERE), 10 * count, folder)
-        (folder / "judge.yaml").write_text(f"name: judge\nmodel: openai:judge\nendpoint: {NOWHERE}\n")
-        with (folder / "samples.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(s.model_dump_json(exclude_defaults=True) + "\n" for s in samples(10 * count))
-        score = [
-            *("-m", "claimeval", "score", f"{name}/samples.jsonl", "--offline", "--overwrite"),
-            *("--judge", f"{name}/judge.yaml", "--metrics", ",".join(METRICS)),
-            *("--out", f"{name}/run", "--cache", f"{name}/store", "--limit"),
-        ]
-        peaks = [peak_megabytes(["-c", RUN, str(n), name]) for n in sizes]
-        lines.append(("a run: store, results, summary", *peaks, peaks[1] / peaks[0]))
-        peaks = [peak_megabytes([*score, str(n)]) for n in sizes]
-        lines.append(("claimeval score, which writes the report too", *peaks, peaks[1] / peaks[0]))
-    table("peak memory, MB", ("", *(f"{n:,} samples" for n in sizes), "ratio"), lines)
-
-
-def peak_megabytes(arguments: list[str]) -> float:
-    """The most memory that a process of its own had."""
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    return usage.ru_maxrss / 1024
+    That is: hash its text, which makes its key; read the stored value in one statement; hash key and value, since the
+    checksum before the value says that it is whole and belongs to this key; parse the body of the response; and parse
+    the reply in it, which is JSON. Rendering the prompt is not in it, nor anything that is done with a verdict.
+    """
+    database = sqlite3.connect(store / "cache.db")
+    for key, text in asked:
+        hashlib.sha256(text.encode()).hexdigest()
+        (value,) = database.execute("SELECT value FROM Cache WHERE key = ? AND raw = 1", (key,)).fetchone()
+        if digest(key, value[32:]) != value[:32]:
+            raise ValueError(key)
+        reply = json.loads(value[value.index(b"\n{", 32) :])
+        json.loads(reply["choices"][0]["message"]["content"])
+    database.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("wall", "cpu", "cached", "memory"))
-    parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000, memory 10000")
+    parser.add_argument("part", choices=("wall", "cpu", "cached"))
+    parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, default=16, help="for cpu")
     parser.add_argument("--peers", metavar="INTERPRETER", help="a python that has ragas and deepeval")
@@ -328,8 +366,6 @@ def main() -> None:
         case "cached":
             count = given.samples or 1000
             cached((count, 2 * count, 4 * count), given.rounds, given.peers)
-        case "memory":
-            memory(given.samples or 10_000)
 
 
 if __name__ == "__main__":

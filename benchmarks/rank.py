@@ -3,6 +3,7 @@
     python benchmarks/rank.py                             1,000 queries with 100 and with 1,000 documents, minutes
     python benchmarks/rank.py --sizes 50000x100           queries x documents, several joined by commas
     python benchmarks/rank.py --trec-eval path/trec_eval  with the C program, where it is not on the PATH
+    python benchmarks/rank.py --small                     one query of ten documents, seconds
 
 Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` begins with dicts of dicts, `file` with
 TREC text files and includes reading them. All programs take turns in one run, the best of `--rounds` turns counts,
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -202,6 +204,29 @@ GOALS = {
 """How many times as fast as the peer claimeval should be, by mode and documents a query."""
 
 
+def small() -> None:
+    """Print what one query of ten documents takes, with evaluators that are kept and that are made for it."""
+    with tempfile.TemporaryDirectory() as name:
+        draw(Path(name), 1, 10, 10, 0.0)
+        data = read(Path(name))
+    peer: Any = importlib.import_module("pytrec_eval")
+    judged, retrieved = data.judged, data.retrieved
+    kept, kept_peer = ir.Evaluator(judged, MEASURES), peer.RelevanceEvaluator(judged, set(TREC))
+    expected = kept_peer.evaluate(retrieved)
+    Tool("pytrec_eval", pytrec_eval, PRINTED).check(expected, kept.evaluate(retrieved).per_query)
+    print("| evaluator | claimeval us | pytrec_eval us | ratio | goal |\n|---|---|---|---|---|")
+    turns: dict[str, tuple[Callable[[], Any], Callable[[], Any], float]] = {
+        "kept": (lambda: kept.evaluate(retrieved), lambda: kept_peer.evaluate(retrieved), 10 / 3),
+        "new": (lambda: ours(data, "dict"), lambda: pytrec_eval(data, "dict"), 60 / 53),
+    }
+    for label, (mine, theirs, goal) in turns.items():
+        best = [float("inf")] * 2
+        for _ in range(30):
+            for place, work in enumerate((mine, theirs)):
+                best[place] = min(best[place], timeit.timeit(work, timer=time.process_time, number=500) / 500 * 1e6)
+        print(f"| {label} | {best[0]:.1f} | {best[1]:.1f} | {best[0] / best[1]:.2f} | {goal:.2f} |")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -210,11 +235,15 @@ def main() -> None:
     parser.add_argument("--judged", type=int, default=30, help="judged documents a query")
     parser.add_argument("--ties", type=float, default=0.0, help="share of documents that tie with the one before")
     parser.add_argument("--trec-eval", default=shutil.which("trec_eval"), help="the C program")
+    parser.add_argument("--small", action="store_true", help="one query of ten documents alone")
     parser.add_argument("--alone", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
         folder, mode, tool = options.alone
         work_alone(Path(folder), mode, tool, options.trec_eval)
+        return
+    if options.small:
+        small()
         return
     print("| queries x docs | from | program | ms | us a query | times claimeval | goal | peak MB |")
     print("|---|---|---|---|---|---|---|---|")

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.recorded import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.agreement import measure
-from claimeval.runs.directory import read_results
-from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
+from claimeval.runs.directory import LABELS, read_results
+from claimeval.runs.import_replies import ImportedRun, import_judged, open_file
 from claimeval.runs.labels import RaterTable, join, weights
 from claimeval.runs.revote import Revote
 from claimeval.statistics import NO_INTERVAL, IntervalEstimate, cohen_kappa

@@ -1,16 +1,23 @@
 """Recorded replies to a run, votes counted anew, claims judged again: time on one core and memory.
 
     python -m benchmarks.rejudging [--replies 100000]
+    python -m benchmarks.rejudging --samples 100000    # a run of so many samples: vote again, compare, report
 
 The floor in the same run is reading the file with `json.loads` and writing it with `json.dumps`, once each. Replies are
 texts in the forms of published judges: a first word with a reason, reasons with a marked answer, a plain statement, and
 one in fifty that says both and is refused. Three judges per claim, human labels for all.
+
+The runs of `--samples` have a hundred samples that were judged by three judges, written again and again under other
+ids. The commands run in processes of their own; the floor is parsing the lines of one run once.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import gzip
 import json
+import os
 import random
 import resource
 import subprocess
@@ -21,7 +28,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.loopback import claim_judge
+from benchmarks.runs import ROOT, table
+from claimeval.evaluation.claims import ClaimsOptions, make_job
+from claimeval.evaluation.summary import Tallies
+from claimeval.metrics.derived import select_metrics
+from claimeval.runs.directory import RunWriter
+from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.options import PanelOptions
+from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.requests import Judge, Outcome, Request
 
 JUDGES = ("one", "two", "three")
 CLAIMS = 4
@@ -82,7 +98,7 @@ def floor(folder: Path) -> None:
 
 
 def imported(folder: Path) -> None:
-    from claimeval.data.foreign.field_maps import field_map
+    from claimeval.data.recorded import field_map
     from claimeval.runs.import_replies import import_judged, open_file
 
     path = folder / "replies.jsonl"
@@ -131,13 +147,109 @@ def measured(step: str, folder: Path) -> tuple[float, float]:
     return done["seconds"], done["mebibytes"]
 
 
+# --- a run of many samples ---
+
+DISTINCT = 100
+"""Samples that are judged; the others are these under other ids."""
+
+
+class _Undecided:
+    """Judges that answer in this process and give another label now and then."""
+
+    def __init__(self, seed: str) -> None:
+        self._rng = random.Random(seed)
+
+    async def ask(self, request: Request) -> Outcome:
+        asked = {"messages": [{"role": m.role, "content": m.content} for m in request.messages]}
+        reply = json.loads(str(claim_judge.answer(asked).content))
+        for verdict in reply.get("verdicts", ()):
+            if self._rng.random() < 0.2:
+                verdict["label"] = self._rng.choice(("supported", "contradicted", "not_found"))
+        return read_chat(write_chat(json.dumps(reply), request.judge.name))
+
+
+def write_run(folder: Path, count: int, seed: str) -> int:
+    """Write a run; return the bytes of its samples."""
+    judges = [Judge(name=name, model="openai:judge", endpoint=f"http://127.0.0.1:9/{name}") for name in JUDGES]
+    job = make_job(ClaimsOptions(judges=judges), select_metrics(("faithfulness",)))
+    executor, size = _Undecided(seed), 0
+    with RunWriter(folder, job.manifest, overwrite=True) as writer:
+        tallies = Tallies(writer.manifest)
+
+        def add(number: int, one: SampleResult) -> int:
+            """Add a result under the id and the question of its number."""
+            sample = one.sample.replaced(id=f"s{number}", question=f"What about tower {number}?")
+            result = one.replaced(sample=sample)
+            writer.add(result)
+            tallies.add(result)
+            return len(sample.model_dump_json(exclude_defaults=True)) + 1
+
+        distinct = [asyncio.run(job.evaluate(_sample(i), executor)) for i in range(min(count, DISTINCT))]
+        for number in range(count):
+            size += add(number, distinct[number % DISTINCT])
+        writer.finish(tallies.summary())
+    return size
+
+
+def _sample(i: int) -> Sample:
+    texts = (f"Tower {i} was built in 1{i:03}. It stands by the river.", "The king paid for no tower, the city did.")
+    return Sample(
+        id=f"s{i}",
+        question=f"What about tower {i}?",
+        answer=f"Tower {i} was built in 1{i:03}. The WRONG king paid for tower {i}.",
+        contexts=tuple(Document(id=f"page-{n}", text=text) for n, text in enumerate(texts)),
+    )
+
+
+def command_seconds(*arguments: str) -> float:
+    """CPU seconds of a command in a process of its own."""
+    process = subprocess.Popen([sys.executable, "-m", "claimeval", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    return usage.ru_utime + usage.ru_stime
+
+
+def parsed_seconds(folder: Path) -> float:
+    """CPU seconds of parsing every line of a run."""
+    started = time.process_time()
+    with (folder / "results.jsonl").open("rb") as results, gzip.open(folder / "replies.jsonl.gz") as replies:
+        for line, asked in zip(results, replies, strict=True):
+            json.loads(line), json.loads(asked)
+    return time.process_time() - started
+
+
+def large_runs(count: int) -> None:
+    """The goals at 100,000 samples: 10 s to vote again, 10 s to compare, 20 s and 20 MB to report, lines of at most 3
+    times the data."""
+    with tempfile.TemporaryDirectory() as name:
+        one, other = Path(name, "one"), Path(name, "other")
+        data = write_run(one, count, "one")
+        write_run(other, count, "other")
+        floor = parsed_seconds(one)
+        found: list[tuple[object, ...]] = [("floor: each line of one run parsed", floor, 1.0)]
+        for said, *arguments in (
+            ("rejudge --vote median", "rejudge", str(one), "--vote", "median", "--out", f"{name}/voted"),
+            ("compare", "compare", str(one), str(other)),
+            ("report", "report", str(one)),
+        ):
+            seconds = command_seconds(*arguments)
+            found.append((said, seconds, seconds / floor))
+        table(f"CPU of commands over {count:,} samples", ("", "seconds", "x floor"), found)
+        sizes = [(file, Path(name, "one", file).stat().st_size) for file in ("results.jsonl", "report.html")]
+        table("bytes", ("", "MB", "x data"), [(file, size / 1e6, size / data) for file, size in sizes])
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=100_000)
+    parser.add_argument("--samples", type=int, help="measure commands over runs of so many samples instead")
     parser.add_argument("--step", choices=STEPS)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
+    if given.samples:
+        large_runs(given.samples)
+        return
     if given.step:
         started = time.process_time()
         WAYS[given.step](given.folder)

@@ -37,8 +37,8 @@ def samples(count: int) -> Iterator[Sample]:
         )
 
 
-def plan_at(url: str) -> ClaimsJob:
-    judge = Judge(name="judge", model="openai:judge", endpoint=url)
+def plan_at(url: str, model: str = "openai:judge") -> ClaimsJob:
+    judge = Judge(name="judge", model=model, endpoint=url)
     return make_job(ClaimsOptions(judges=[judge]), select_metrics(METRICS))
 
 

@@ -48,17 +48,17 @@ def soak(folder: Path, seconds: float, calls_per_second: float = 50.0, share: fl
         latency=Latency(seconds=IN_FLIGHT / calls_per_second),
     )
     looks = []
-    os.environ |= {"PYTHONDEVMODE": "1", "PYTHONWARNINGS": "error"}
-    try:
-        with serve(settings) as server:
+    with serve(settings) as server:
+        os.environ |= {"PYTHONDEVMODE": "1", "PYTHONWARNINGS": "error"}
+        try:
             command = score(server, "--concurrency", str(IN_FLIGHT), "--timeout", "3")
             client = Client(folder, "run", command, fresh=True)
             while client.running():
                 if client.log.exists() and client.log.stat().st_size > 100 * IN_FLIGHT:
                     looks.append(_look(client.pid))
                 time.sleep(seconds / 200)
-    finally:
-        del os.environ["PYTHONDEVMODE"], os.environ["PYTHONWARNINGS"]
+        finally:
+            del os.environ["PYTHONDEVMODE"], os.environ["PYTHONWARNINGS"]
     return Soaked([look for look in looks if look.memory], client.codes, (folder / "run.err").read_text())
 
 

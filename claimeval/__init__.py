@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from claimeval.api.comparison import Comparison, compare, experiment
     from claimeval.api.data import doctor, draw, import_replies, read_samples
     from claimeval.api.forecast import plan, probe
-    from claimeval.api.measures import measure
+    from claimeval.api.measures import extraction, measure
     from claimeval.api.people import agreement, annotate, correct
     from claimeval.api.ratings import agrade, arate, grade, rate
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
+    from claimeval.api.tune import tune
     from claimeval.metrics.rows import Metric
     from claimeval.types.errors import ClaimevalError, DataError, StoppedEarly, StoreError, UsageError
     from claimeval.types.estimates import Estimate
@@ -52,7 +53,7 @@ _HOMES = {
         "read_samples",
     ),
     "api.forecast": ("plan", "probe"),
-    "api.measures": ("measure",),
+    "api.measures": ("extraction", "measure"),
     "api.people": (
         "agreement",
         "annotate",
@@ -66,6 +67,7 @@ _HOMES = {
     ),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
+    "api.tune": ("tune",),
     "metrics.rows": ("Metric",),
     "types.errors": (
         "ClaimevalError",
@@ -117,6 +119,7 @@ __all__ = [
     "doctor",
     "draw",
     "experiment",
+    "extraction",
     "grade",
     "import_replies",
     "measure",
@@ -126,6 +129,7 @@ __all__ = [
     "read_samples",
     "rejudge",
     "score",
+    "tune",
     "write_queries",
 ]
 

@@ -1,4 +1,4 @@
-"""For tests of your own code: a judge with given labels, a provider on this machine, and samples. No key, no network.
+"""Tools for testing code that uses claimeval: a judge with fixed labels, a local provider, samples. No key, no network.
 
 >>> import claimeval as ce
 >>> from claimeval.testing import ScriptedJudge
@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from claimeval.providers import Backend, Keep, Provider
-from claimeval.providers.local.backend import EngineAnswer, completed, scale_word, write_claims, write_verdicts
+from claimeval.providers.local import EngineAnswer, completed, scale_word, write_claims, write_verdicts
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Sample
@@ -42,9 +42,10 @@ _SCRIPTS: dict[str, _Script] = {}
 
 
 class ScriptedJudge(Judge):
-    """A judge that gives claims the labels that a test wrote down.
+    """A judge with fixed labels for claims.
 
-    As an extractor it takes claims by rule, one or more a sentence. Judges of the same script share stored replies.
+    As an extractor, it splits texts into claims by rules, one or more per sentence. Judges with the same script share
+    cached replies.
     """
 
     def __init__(
@@ -95,8 +96,8 @@ class _ScriptedBackend:
         if isinstance(task, ExtractTask):
             return write_claims(task, request)
         if isinstance(task, AssessTask):
-            said = [labels.get(claim.text, default) for claim in task.claims]
-            answers = [EngineAnswer(scale_word(task.scale, label), None, (), "scripted") for label in said]
+            assigned = [labels.get(claim.text, default) for claim in task.claims]
+            answers = [EngineAnswer(scale_word(task.scale, label), None, (), "scripted") for label in assigned]
             return write_verdicts(task, request, answers)
         raise CallError(
             "provider_error",
@@ -127,14 +128,14 @@ PROVIDER = Provider(
 
 
 def claims_reply(*claims: str) -> str:
-    """What a judge writes that takes these claims from a text, in the `json` format."""
+    """Return the reply of a judge that extracts these claims from a text, in the `json` format."""
     return json.dumps({"claims": [{"claim": c, "sentences": [1], "quote": c} for c in claims]})
 
 
 def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
-    """What a judge writes that gives the claims c1, c2, ... these labels in order, in the `json` format.
+    """Return the reply of a judge that gives the claims c1, c2, ... these labels in order, in the `json` format.
 
-    `fields` stand in every verdict, such as `reason="it says so"`.
+    `fields` are added to every verdict, such as `reason="it says so"`.
     """
     return json.dumps({"verdicts": [{"id": f"c{i}", "label": label, **fields} for i, label in enumerate(labels, 1)]})
 
@@ -153,9 +154,9 @@ class LoopbackProvider:
 
 @contextmanager
 def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
-    """A provider that lives as long as the block, for tests of what goes over the wire.
+    """Serve a local provider inside the `with` block, to test the requests that are sent.
 
-    `reply` is what the model writes, or says it for the text of a prompt.
+    `reply` is the model's reply, or a function that returns it for the text of a prompt.
     """
     write = (lambda _: reply) if isinstance(reply, str) else reply
 
@@ -176,7 +177,7 @@ def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
 def serve(
     respond: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]],
 ) -> Iterator[str]:
-    """Serve JSON on this machine as long as the block lasts, and give the base URL.
+    """Serve JSON on this machine inside the `with` block, and yield the base URL.
 
     Args:
         respond: Returns status and body of the answer to a path, headers (names in lower case) and a body, which is
@@ -193,8 +194,12 @@ def serve(
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, body, *more = respond(self.path, headers, content)
             self.send_response(status)
-            said = {"content-type": "application/json", **(more[0] if more else {}), "content-length": str(len(body))}
-            for name, value in said.items():
+            all_headers = {
+                "content-type": "application/json",
+                **(more[0] if more else {}),
+                "content-length": str(len(body)),
+            }
+            for name, value in all_headers.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
@@ -217,8 +222,8 @@ def serve(
 
 
 def samples() -> list[Sample]:
-    """The bundled demo: 24 samples over 14 subjects with planted faults."""
-    from claimeval.data.corpora import bundled
+    """Return the bundled demo: 24 samples over 14 subjects with planted faults."""
     from claimeval.data.reading import read_samples
+    from claimeval.data.test_collections import bundled
 
     return list(read_samples(bundled("demo.jsonl")))

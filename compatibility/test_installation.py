@@ -52,16 +52,16 @@ def output(folder: Path, *command: str | Path) -> str:
 def check(programs: Path, folder: Path, *options: str) -> None:
     """Run the demo, and score against a server on this machine through each SDK."""
     folder.mkdir()
-    assert "faithfulness    0.753" in output(folder, programs / "claimeval", "demo")
+    assert "faithfulness    0.745" in output(folder, programs / "claimeval", "demo")
     printed = output(folder, programs / "python", "-I", *options, ROOT / "compatibility" / "main_path.py")
     assert printed.splitlines() == ["openai 0.5 2", "mistral 0.5 2"]
 
 
 def floors() -> dict[str, str]:
-    """Return the lowest version that pyproject.toml allows of each requirement."""
+    """Return the lowest version that pyproject.toml allows of each requirement for which it names one."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [*project["dependencies"], *(line for extra in EXTRAS for line in project["optional-dependencies"][extra])]
-    return dict(line.partition(",")[0].split(">=") for line in lines)
+    return dict(line.partition(",")[0].split(">=") for line in lines if ">=" in line)
 
 
 def numbers(version: str) -> list[int]:

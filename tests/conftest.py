@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import itertools
 import os
@@ -89,10 +90,30 @@ def pytest_configure() -> None:
             del os.environ[name]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects without looking for garbage, a fifth of the time; then looks past what was collected, more rarely."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 20)
+    gc.enable()
+    return collected
+
+
+FIRST = ("distributed/test_ray.py", "providers/local/", "recordings/")
+"""What takes longest begins first, on one worker: others take up what is after it. Some of each need torch."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts what takes longest before the rest, which keeps its order."""
+    items.sort(key=lambda item: next((n for n, name in enumerate(FIRST) if f"tests/{name}" in item.nodeid), len(FIRST)))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """One more than there are cores: tests wait for servers and other processes a third of their time."""
-    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) + 1
+    """Two more than there are cores: tests wait for servers and other processes over a third of their time."""
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(wrapper=True)
@@ -183,3 +204,19 @@ def openai_server(start_server: StartServer) -> ThreadHandle:
 def mistral_server(start_server: StartServer) -> ThreadHandle:
     """A server that echoes; ``.url`` is Mistral's server_url, ``.server.judge`` may be exchanged."""
     return start_server(dialect="mistral")
+
+
+@pytest.fixture(scope="module")
+def without_aiohttp() -> Iterator[None]:
+    """Calls go as they do where aiohttp is not installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "claimeval.providers.aiohttp_transport", None)
+        yield
+
+
+@pytest.fixture(params=("aiohttp", "httpx2"), scope="module")
+def transport(request: pytest.FixtureRequest) -> str:
+    """Each transport in turn: aiohttp's, and the one that is used where aiohttp is not installed."""
+    if request.param == "httpx2":
+        request.getfixturevalue("without_aiohttp")
+    return str(request.param)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +43,20 @@ class Run(NamedTuple):
     def reasons(self) -> list[str | None]:
         """Why there is none."""
         return [result["faithfulness"].because for result in self.results]
+
+
+_SECONDS = re.compile(rb',\s*"seconds":\s*(?:null|[0-9.e-]+)')
+
+
+def untimed(file: Path) -> bytes:
+    """The bytes of a file of a run, but for the seconds that replies took: those of two stores differ."""
+    content = file.read_bytes()
+    return without_seconds(gzip.decompress(content) if file.suffix == ".gz" else content)
+
+
+def without_seconds(content: bytes) -> bytes:
+    """The same JSON, but for the seconds that replies took."""
+    return _SECONDS.sub(b"", content)
 
 
 def values(result: SampleResult) -> dict[str, float | None]:

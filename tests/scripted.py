@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.judging import prompts
@@ -18,7 +19,7 @@ Answer = str | Outcome | Callable[[Request], str | Outcome]
 def completion(text: str, finish_reason: str = "stop") -> Completion:
     """A completion as a server would send it."""
     done = read_chat(write_chat(text, "scripted"))
-    return done.model_copy(update={"finish_reason": finish_reason})
+    return replace(done, finish_reason=finish_reason)
 
 
 class Scripted:
@@ -59,7 +60,7 @@ class Replies:
 
 def judge(name: str = "judge", **settings: object) -> Judge:
     """A judge that no backend knows."""
-    return Judge.model_validate({"name": name, "model": f"scripted:{name}", **settings})
+    return Judge.model_validate({"name": name, "model": f"scripted:{name}", "claims_per_call": 20, **settings})
 
 
 def plan(
@@ -72,6 +73,7 @@ def plan(
         extractor=judge("extractor"),
         extract_prompt=prompts.load("extract", extract_prompt),
         assess_prompt=prompts.load("assess", assess_prompt),
+        claim_order=None,  # replies name the claims c1, c2, ... as they stand in the text
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import io
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -21,16 +22,15 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What each example prints."""
     found = {}
     for path in EXAMPLES:
-        done = subprocess.run(
-            [sys.executable, path],
-            cwd=tmp_path_factory.mktemp(path.stem),
-            env={**os.environ, "COLUMNS": "80"},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        )
-        found[path.stem] = done.stdout
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.chdir(tmp_path_factory.mktemp(path.stem)),
+            contextlib.redirect_stdout(io.StringIO()) as out,
+        ):
+            patch.setenv("COLUMNS", "80")
+            patch.setattr(sys, "argv", [str(path)])
+            runpy.run_path(str(path), run_name="__main__")
+        found[path.stem] = out.getvalue()
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from benchmarks.loopback import Body, Name, Reply, ThreadHandle, claim_judge, serve_in_thread, text_of
 from claimeval.judging import assess, prompts
-from claimeval.runs.directory import from_line, to_line
+from claimeval.runs import lines as written_lines
 from claimeval.types.records import Claim, Document, Sample
 from tests import scripted
 from tests.providers.asking import PROVIDERS, judge_at
@@ -127,7 +128,7 @@ def test_a_text_in_every_place_changes_no_label_and_comes_back_whole(
 
     (result,) = ran.results
     assert result.sample == sample
-    assert from_line(to_line(result)) == result
+    assert written_lines.read(*written_lines.write(result)) == result
     for text in judge.shown:
         assert json.loads(within(text, "question")[0]) == hostile
     for text in [text for text in judge.shown if "<evidence>" in text]:
@@ -299,7 +300,9 @@ def through_sdks(replies: Mapping[str, str | Reply]) -> list[tuple[str, Name]]:
 
 
 def judged(server: ThreadHandle, store: Path, provider: Name, what: str, document: str = "x") -> dict[str, str | None]:
-    sample = Sample(id=what, question=what, answer=" ".join(CLAIMS), contexts=(Document(id="d", text=document),))
+    inert = [Claim(id=claim, text=claim, of="answer") for claim in CLAIMS]
+    in_order = next(f"{what} {i}" for i in count() if list(assess.shuffled(inert, f"{what} {i}")) == inert)
+    sample = Sample(id=in_order, question=what, answer=" ".join(CLAIMS), contexts=(Document(id="d", text=document),))
     return labels(run([judge_at(server, provider)], store, [sample]))
 
 

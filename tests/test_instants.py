@@ -13,9 +13,10 @@ import pytest
 from benchmarks.clients import Client, Instant, score, write_samples
 from benchmarks.loopback import Options, ProcessHandle, serve
 from claimeval.store.store import Store
+from tests.sample_runs import untimed
 
 SAMPLES, CALLS = 6, 18
-FILES = ("results.jsonl", "summary.json", "manifest.json", "report.html")
+FILES = ("results.jsonl", "replies.jsonl.gz", "summary.json", "manifest.json")
 CREATED = re.compile(rb'"created":\s*"[^"]*"')
 """When a run began: all that two runs of equal settings and replies may differ in."""
 OPTIONS = ("--concurrency", "3", "--max-calls", "1000")
@@ -27,21 +28,23 @@ INSTANTS = (
     Instant("before", "claimeval.store.store:_open"),
     Instant("before", "claimeval.store.store:_mark", 2),
     Instant("after", "claimeval.store.store:_mark", 2),
-    Instant("after", "claimeval.store.locks:KeyLocks.acquire", 5),
+    Instant("after", "claimeval.store.store:KeyLocks.acquire", 5),
     Instant("before", "claimeval.execution.budget:Ledger.reserve", 5),
     Instant("after", "claimeval.execution.budget:Ledger.reserve", 5),
-    Instant("before", "httpcore2._async.http11:AsyncHTTP11Connection._send_request_body", 5),
-    Instant("before", "httpcore2._async.http11:AsyncHTTP11Connection._receive_response_headers", 5),
+    Instant("before", "aiohttp.client_reqrep:ClientRequest.send", 5),
+    Instant("before", "aiohttp.client_reqrep:ClientResponse.start", 5),
     Instant("before", "claimeval.providers.http:record_response", 5),
     Instant("before", "claimeval.store.store:Store.put", 5),
     Instant("after", "diskcache.core:Cache._row_insert", 5),
     Instant("after", "claimeval.store.store:Store.put", 5),
     Instant("before", "claimeval.execution.budget:Budget.settle", 5),
-    Instant("before", "claimeval.store.locks:KeyLocks.release", 5),
+    Instant("before", "claimeval.store.store:KeyLocks.release", 5),
     Instant("before", "claimeval.runs.directory:RunWriter.add", 3),
     Instant("after", "claimeval.runs.directory:RunWriter.add", 3),
     Instant("before", "claimeval.store.store:Store.close"),
     Instant("before", "claimeval.runs.directory:RunWriter.finish"),
+    Instant("before", "claimeval.runs.directory:compress"),
+    Instant("after", "claimeval.runs.directory:compress"),
     Instant("before", "claimeval.runs.directory:write_summary"),
     Instant("after", "claimeval.runs.directory:write_summary"),
     Instant("before", "claimeval.report.page:_table"),
@@ -67,7 +70,8 @@ def server() -> Iterator[ProcessHandle]:
 def ended(folder: Path) -> Ended:
     with Store(folder / "store") as store:
         keys = sorted(row.key for row in store)
-    return Ended([CREATED.sub(b"", (folder / "run" / name).read_bytes()) for name in FILES], keys)
+    assert (folder / "run" / "report.html").read_bytes().rstrip().endswith(b"</html>")
+    return Ended([CREATED.sub(b"", untimed(folder / "run" / name)) for name in FILES], keys)
 
 
 @pytest.fixture(scope="module")

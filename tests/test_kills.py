@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.clients import ROOT, Client, score, write_samples
-from benchmarks.loopback import Latency, Options, ProcessHandle, serve
+from benchmarks.loopback import Latency, Options, ThreadHandle, claim_judge, serve_in_thread
 from benchmarks.survival import survive
 from tests.command_line import Done, call
+from tests.sample_runs import without_seconds
 
 CONCURRENCY = 16
 SAMPLES = 60
@@ -37,8 +38,10 @@ def test_calls_with_faults_in_two_processes_survive_three_kills(tmp_path: Path) 
 
     undisturbed = survive(tmp_path / "undisturbed", SAMPLES, clients=1, kills=0, share=0.0, port=survived.port)
     assert undisturbed.requests == undisturbed.calls == 3 * SAMPLES
-    assert set(survived.results[::2]) == {undisturbed.results[0]}
-    assert set(survived.results[1::2]) == {undisturbed.results[1]}
+    for part in (0, 1):
+        assert {without_seconds(file) for file in survived.results[part::2]} == {
+            without_seconds(undisturbed.results[part])
+        }
 
 
 @pytest.mark.slow
@@ -49,8 +52,8 @@ def test_four_processes_that_begin_at_once_pay_for_every_question_once(tmp_path:
 
 
 @pytest.fixture
-def slow_server() -> Iterator[ProcessHandle]:
-    with serve(Options(judge="benchmarks.loopback.claim_judge:make", latency=Latency(seconds=0.3))) as server:
+def slow_server() -> Iterator[ThreadHandle]:
+    with serve_in_thread(Options(latency=Latency(seconds=0.5)), judge=claim_judge.answer) as server:
         yield server
 
 
@@ -66,18 +69,18 @@ def wait_until(reached: Callable[[], bool]) -> None:
     [(signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)],
 )
 def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
-    tmp_path: Path, slow_server: ProcessHandle, number_sent: signal.Signals, signals: int
+    tmp_path: Path, slow_server: ThreadHandle, number_sent: signal.Signals, signals: int
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 20)
     run = score(slow_server, "--concurrency", "8")
     client = Client(tmp_path, "run", run)
-    wait_until(lambda: sum(exchange.answered for exchange in slow_server.exchanges()) >= 20)
+    wait_until(lambda: sum(exchange.answered for exchange in slow_server.exchanges()) >= 10)
     for number in range(signals):
         time.sleep(0.05 * bool(number))
         client.send(number_sent)
     client.wait()
     said = client.errors.read_text().splitlines()
-    assert client.codes == [130]
+    assert client.codes == [130], said
     assert signals == 3 or said[-1].startswith("claimeval: Interrupted")
     assert not any("Traceback" in line for line in said)
 
@@ -98,15 +101,15 @@ main()
 """
 
 
-def command(tmp_path: Path, server: ProcessHandle, *options: str) -> Done:
+def command(tmp_path: Path, server: ThreadHandle, *options: str) -> Done:
     return call(*scoring(server), *options, folder=tmp_path)
 
 
-def scoring(server: ProcessHandle) -> list[str]:
+def scoring(server: ThreadHandle) -> list[str]:
     return ["score", "samples.jsonl", "--judge", f"openai:judge@{server.url}", "--metrics", "faithfulness"]
 
 
-def limited(tmp_path: Path, server: ProcessHandle, *options: str, limit: int) -> Done:
+def limited(tmp_path: Path, server: ThreadHandle, *options: str, limit: int) -> Done:
     """The command in a process that may not write files over a limit."""
     return subprocess.run(
         [sys.executable, "-c", LIMITED, str(limit), *scoring(server), *options],
@@ -119,13 +122,13 @@ def limited(tmp_path: Path, server: ProcessHandle, *options: str, limit: int) ->
 
 
 @pytest.fixture
-def server() -> Iterator[ProcessHandle]:
-    with serve(Options(judge="benchmarks.loopback.claim_judge:make")) as server:
+def server() -> Iterator[ThreadHandle]:
+    with serve_in_thread(judge=claim_judge.answer) as server:
         yield server
 
 
 def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
-    tmp_path: Path, server: ProcessHandle
+    tmp_path: Path, server: ThreadHandle
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 60)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -145,7 +148,7 @@ def test_a_disk_that_fills_up_in_mid_run_is_one_line_and_the_run_goes_on_later(
 
 
 def test_results_that_cannot_be_written_are_one_line_and_cost_nothing_again(
-    tmp_path: Path, server: ProcessHandle
+    tmp_path: Path, server: ThreadHandle
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 8, words=5000)
     assert command(tmp_path, server, "--cache", "store", "--out", "run").returncode == 0
@@ -161,7 +164,7 @@ def test_results_that_cannot_be_written_are_one_line_and_cost_nothing_again(
         assert (tmp_path / "other" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
 
 
-def test_a_run_has_one_writer(tmp_path: Path, slow_server: ProcessHandle) -> None:
+def test_a_run_has_one_writer(tmp_path: Path, slow_server: ThreadHandle) -> None:
     write_samples(tmp_path / "samples.jsonl", 60)
     client = Client(tmp_path, "run", score(slow_server, "--concurrency", "8"))
     wait_until(lambda: len(client.noted("end")) >= 5)
@@ -173,7 +176,7 @@ def test_a_run_has_one_writer(tmp_path: Path, slow_server: ProcessHandle) -> Non
 
 @pytest.mark.parametrize(("place", "code"), [("--cache", 3), ("--out", 2)])
 def test_a_place_that_cannot_be_written_is_one_line(
-    tmp_path: Path, server: ProcessHandle, place: str, code: int
+    tmp_path: Path, server: ThreadHandle, place: str, code: int
 ) -> None:
     write_samples(tmp_path / "samples.jsonl", 1)
     (tmp_path / "file").write_text("x")
@@ -185,7 +188,7 @@ def test_a_place_that_cannot_be_written_is_one_line(
     assert server.exchanges() == []
 
 
-def test_a_cap_is_told_and_kept_by_the_command(tmp_path: Path, server: ProcessHandle) -> None:
+def test_a_cap_is_told_and_kept_by_the_command(tmp_path: Path, server: ThreadHandle) -> None:
     write_samples(tmp_path / "samples.jsonl", 20)
     done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-calls", "15")
     assert done.returncode == 3
@@ -197,7 +200,7 @@ def test_a_cap_is_told_and_kept_by_the_command(tmp_path: Path, server: ProcessHa
     assert len(server.exchanges()) == 40
 
 
-def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, server: ProcessHandle) -> None:
+def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, server: ThreadHandle) -> None:
     write_samples(tmp_path / "samples.jsonl", 1)
     done = command(tmp_path, server, "--cache", "store", "--out", "run", "--max-cost", "1")
     assert done.returncode == 2
@@ -210,9 +213,7 @@ def test_a_cap_on_money_without_a_price_is_told_before_any_call(tmp_path: Path, 
     assert len(server.exchanges()) == 2
 
 
-def test_two_processes_together_keep_a_cap_with_many_calls_in_flight(
-    tmp_path: Path, slow_server: ProcessHandle
-) -> None:
+def test_two_processes_together_keep_a_cap_with_many_calls_in_flight(tmp_path: Path, slow_server: ThreadHandle) -> None:
     write_samples(tmp_path / "samples.jsonl", 30)
     options = ("--concurrency", "64", "--max-calls", "50")
     clients = [Client(tmp_path, name, score(slow_server, *options)) for name in ("one", "two")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -9,9 +10,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import hatchling.build
 import pytest
 
-from claimeval.data.corpora import bundled
+from claimeval.data.test_collections import bundled
 from claimeval.judging import prompts
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +25,7 @@ ASK = """
 import sys; sys.path.insert(0, sys.argv[1])
 import claimeval
 from claimeval.judging import prompts as prompting
-from claimeval.data.corpora import bundled
+from claimeval.data.test_collections import bundled
 assert claimeval.__file__.startswith(sys.argv[1]), claimeval.__file__
 print(*sorted(name for step in prompting.VARIABLES for name in prompting.shipped(step)))
 print(sum(1 for _ in bundled('demo.jsonl').open(encoding='utf-8')))
@@ -32,13 +34,10 @@ print(prompting.load('assess', 'three_way').digest)
 
 
 def build(kind: str, source: Path, out: Path) -> Path:
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", f"--{kind}", "--outdir", str(out), str(source)],
-        check=True,
-        capture_output=True,
-    )
-    (made,) = out.glob("*.whl" if kind == "wheel" else "*.tar.gz")
-    return made
+    """What the build backend makes of a folder; `make release-check` builds through a front end."""
+    out.mkdir()
+    with contextlib.chdir(source):
+        return out / str(getattr(hatchling.build, f"build_{kind}")(str(out)))
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def test_the_week_runs_and_prints_what_it_says(tmp_path: Path, monkeypatch: pyte
                 wrong += [f"{day}: {line}: {text}" for text in folded(shown) if text != "..." and text not in printed]
                 if "exit code" not in shown:
                     assert done.returncode == 0, done.stderr
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_every_page_of_the_tutorial_is_part_of_the_week() -> None:

@@ -2,10 +2,11 @@
 
 It takes every sentence for a claim. A claim that contains the word WRONG is contradicted, one with MISSING is not
 found, one with FROM_alpha is supported if the evidence has the word alpha, any other is supported. PARTLY is partial
-support. A claim with ASIDE is off topic, or not vital. A whole answer is unfaithful with WRONG or MISSING and incorrect
-with WRONG; it is relevant unless it says PARTLY or OFFTOPIC, and one that does not know is noncommittal. A document has
-the grade that it names, as in GRADE3, else the highest where it shares half of the question's longer words, else 0. As
-a judge of the loopback server: `serve(Options(judge="benchmarks.loopback.claim_judge:make"))`.
+support. A claim with ASIDE is off topic, not vital, or unverifiable; one with "and" states several facts. A whole
+answer is unfaithful with WRONG or MISSING and incorrect with WRONG; it is relevant unless it says PARTLY or OFFTOPIC,
+and one that does not know is noncommittal. A document has the grade that it names, as in GRADE3, else the highest where
+it shares half of the question's longer words, else 0. As a judge of the loopback server:
+`serve(Options(judge="benchmarks.loopback.claim_judge:make"))`.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ def word(claim: str, evidence: str, prompt: str) -> str:
         return "off_topic" if "ASIDE" in claim else "on_topic"
     if "- vital: " in prompt:
         return "okay" if "ASIDE" in claim else "vital"
+    if "- one: " in prompt:
+        return "several" if " and " in claim else "one"
+    if "- verifiable: " in prompt:
+        return "unverifiable" if "ASIDE" in claim else "verifiable"
     if "- partial_support: " in prompt:
         return "support" if said == "supported" else "partial_support" if "PARTLY" in claim else "not_support"
     if "- yes: " in prompt:

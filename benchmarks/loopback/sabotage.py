@@ -137,19 +137,19 @@ def _truncated(scene: Scene) -> Answer:
 
 
 def _bad_utf8(scene: Scene) -> Answer:
-    return Answer(200, encode(_said(scene.generate(), content="\0")).replace(b"\\u0000", b"caf\xe9 \xff"))
+    return Answer(200, encode(_reply_with(scene.generate(), content="\0")).replace(b"\\u0000", b"caf\xe9 \xff"))
 
 
 def _lone_surrogate(scene: Scene) -> Answer:
-    return Answer(200, encode(_said(scene.generate(), content="\0")).replace(b"\\u0000", b"\\ud800"))
+    return Answer(200, encode(_reply_with(scene.generate(), content="\0")).replace(b"\\u0000", b"\\ud800"))
 
 
 def _deep(scene: Scene) -> Answer:
-    return Answer(200, encode(_said(scene.generate(), content="[" * DEPTH)))
+    return Answer(200, encode(_reply_with(scene.generate(), content="[" * DEPTH)))
 
 
 def _huge(scene: Scene) -> Answer:
-    return Answer(200, encode(_said(scene.generate(), content="x" * HUGE)))
+    return Answer(200, encode(_reply_with(scene.generate(), content="x" * HUGE)))
 
 
 def _with(**fields: Any) -> Make:
@@ -169,7 +169,7 @@ def _usage(**fields: Any) -> Make:
     return make
 
 
-def _said(record: Mapping[str, Any], *, finish: str = "stop", **message: Any) -> dict[str, Any]:
+def _reply_with(record: Mapping[str, Any], *, finish: str = "stop", **message: Any) -> dict[str, Any]:
     """The completion with its message and finish reason changed."""
     changed = copy.deepcopy(dict(record))
     choice = changed["choices"][0]
@@ -179,20 +179,20 @@ def _said(record: Mapping[str, Any], *, finish: str = "stop", **message: Any) ->
 
 
 def _ended(finish: str, **message: Any) -> Make:
-    return lambda scene: Answer(200, encode(_said(scene.generate(), finish=finish, **message)))
+    return lambda scene: Answer(200, encode(_reply_with(scene.generate(), finish=finish, **message)))
 
 
 def _cut_short(scene: Scene) -> Answer:
     record = scene.generate()
     content = str(record["choices"][0]["message"]["content"])
-    return Answer(200, encode(_said(record, finish="length", content=content[: len(content) // 2])))
+    return Answer(200, encode(_reply_with(record, finish="length", content=content[: len(content) // 2])))
 
 
 def _parts(scene: Scene) -> Answer:
     record = scene.generate()
     thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Let me think."}]}
     text = {"type": "text", "text": record["choices"][0]["message"]["content"]}
-    return Answer(200, encode(_said(record, content=[thinking, text])))
+    return Answer(200, encode(_reply_with(record, content=[thinking, text])))
 
 
 def _key_in_reply(scene: Scene) -> Answer:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from claimeval.api.data import Metrics, Read, samples_of
-from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, metric_names, parse_spec
-from claimeval.api.twins import blocking_twin
+from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking_twin, metric_names, parse_spec
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor, Review
 from claimeval.execution.runner import run_items
@@ -47,23 +46,23 @@ async def acheck(
 ) -> SampleResult:
     """Judge one answer now, before it is shown. `check` blocks, `acheck` is awaited; both take the same arguments.
 
-    Claims are taken from the answer once, and one judge assesses them once. There is no run directory; replies come
-    from the reply cache and go there. A score is a number only if the judge answered about every claim that it counts:
-    `check(...).faithfulness` is None where calls failed or time was up, and `["faithfulness"].because` says why.
+    One judge extracts the claims of the answer and assesses them. There is no run directory, but replies are cached. A
+    score is a number only if the judge answered about every claim that it counts: `check(...).faithfulness` is None if
+    calls failed or the time was up, and `["faithfulness"].because` has the reason.
 
     Args:
         answer: The answer.
-        contexts: What was retrieved for it, in order; none means that nothing supports the answer.
+        contexts: Retrieved texts, in order; without any, nothing supports the answer.
         judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there is no default.
-        question: What was asked. Judges read it to understand the answer.
+        question: The question, which the judge reads to understand the answer.
         reference_answers: Gold answers, for metrics such as `correctness`.
         history: The messages before the question, with `role` and `content`. Judges read them with the question; as
             evidence they count only for metrics of `answer` against `history` or `contexts+history`.
         metrics: As for `score`.
         extract_prompt: Name or path of the prompt that extracts claims.
         assess_prompt: Name or path of the prompt that assesses claims.
-        timeout: Seconds for everything. What has no reply by then is unassessed (`timeout`). A model on this machine
-            first ends the batch that it computes.
+        timeout: Seconds for the whole check. Claims without a reply by then are unassessed (`timeout`). A local model
+            first finishes its current batch.
         options: How the judge is asked, and what may be spent.
 
     Returns:
@@ -78,13 +77,19 @@ async def acheck(
     selection = select_metrics(metric_names(metrics))
     for metric in selection.rows:
         if part := metric.missing_part(sample):
-            raise UsageError(f"metric {metric.name!r} needs {FIELDS.get(part, part)}, which check was not given")
+            raise UsageError(
+                f"metric {metric.name!r} needs {FIELDS.get(part, part)}, which is missing; pass it to check"
+            )
     if options.batch:
-        raise UsageError("options.batch: batches take hours; check asks now")
-    wanted = ClaimsOptions(
+        raise UsageError("options.batch: batches take hours, and check needs a reply now; leave it out")
+    if options.engine:
+        raise UsageError(
+            "options.engine: check runs in this process; leave it out, or use `via` to ask through a server"
+        )
+    job_options = ClaimsOptions(
         judges=(_one_judge(judge),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
     )
-    claims = make_job(wanted, selection)
+    claims = make_job(job_options, selection)
     if inspect := BEFORE_RUN.get():
         inspect(Prepared(claims, claims.manifest, [sample], 1, None))
     job = _CheckJob(claims, deadline)
@@ -101,7 +106,7 @@ async def acheck(
     return without_lost(claims.metrics, job.result)
 
 
-def _says_in_a_loop(function: Callable[P, T]) -> Callable[P, T]:
+def _loop_message(function: Callable[P, T]) -> Callable[P, T]:
     """Return the function with a warning where it blocks a running event loop."""
 
     @functools.wraps(function)
@@ -109,13 +114,13 @@ def _says_in_a_loop(function: Callable[P, T]) -> Callable[P, T]:
         """Warn, then judge."""
         with contextlib.suppress(RuntimeError):
             asyncio.get_running_loop()
-            warnings.warn("check blocks the event loop that runs here; use `await acheck(...)`", stacklevel=2)
+            warnings.warn("check blocks the running event loop; use `await acheck(...)`", stacklevel=2)
         return function(*args, **kwargs)
 
     return door
 
 
-check = _says_in_a_loop(blocking_twin(acheck))
+check = _loop_message(blocking_twin(acheck))
 
 
 class _CheckJob:

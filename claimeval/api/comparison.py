@@ -12,21 +12,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from claimeval.api.data import Examination, Read, samples_of
-from claimeval.api.jobs import metric_names
+from claimeval.api.jobs import blocking, metric_names
 from claimeval.api.run import Run, raise_if_stopped
-from claimeval.api.twins import blocking
 from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name
 from claimeval.report import forms, notebook
 from claimeval.report.progress_bar import progress_bar
-from claimeval.runs.compare import Series, track
-from claimeval.runs.compare import compare as compare_folders
+from claimeval.runs.compare import differences
 from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.experiments import Experiment, printing, read
 from claimeval.runs.experiments.results import ExperimentResult, tabulate
 from claimeval.runs.experiments.results import select as select_arm
 from claimeval.runs.experiments.running import PreparedExperiment, arm_folder, prepare, run
 from claimeval.runs.overview import MetricComparison, PairedRuns
+from claimeval.runs.series import Series, track
 from claimeval.statistics.formatting import signed
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.options import RunOptions
@@ -72,24 +71,27 @@ class Comparison:
 
     @cached_property
     def trend(self) -> Series:
-        """Each run with the one before, in the order given: means, changes, and the samples that changed most."""
+        """Each run with the one before and with the baseline, in the order given, and the slope of each metric."""
         with ExitStack() as stack:
             folders = [stack.enter_context(run.on_disk()) for run in self.runs]
-            return track(folders, tuple(self._metrics or ()), cluster=self._cluster)
+            names = [self._name(number) for number in range(len(folders))]
+            metrics = tuple(self._metrics or ())
+            return track(folders, metrics, baseline=self.baseline, cluster=self._cluster, names=names)
 
     def against(self, run: int) -> PairedRuns:
         """Compare a run, by its position, with the baseline: differences, tests, and the claims that flipped."""
         if run not in self._pairs:
             with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
-                pair = compare_folders(a, b, cluster=self._cluster, by=self._by).comparison
+                pair = differences(a, b, cluster=self._cluster, by=self._by)
             if self._metrics is not None:
                 chosen = [m for m in pair.metrics if {m.metric, m.metric.rpartition("/")[2]} & set(self._metrics)]
                 pair = pair.model_copy(update={"metrics": tuple(chosen)})
-            self._pairs[run] = pair
+            named = {"a": self._name(self.baseline), "b": self._name(run)}
+            self._pairs[run] = pair.model_copy(update=named)
         return self._pairs[run]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row a run and metric: its mean in both, the difference with its interval, p and adjusted p."""
+        """Return a table, a row per run and metric: both means, their difference with its interval, p, adjusted p."""
         columns = ("run", "metric", "n", "baseline", "mean", "difference", "low", "high", "p", "p_adjusted")
         rows = []
         for position in range(len(self.runs)):
@@ -99,12 +101,14 @@ class Comparison:
         return dataframe(columns, rows, columns[3:])
 
     def report(self, out: str | Path | None = None, *, format: forms.Form = "html") -> str:
-        """Return the report of the last run beside the baseline as text, and write it to a file.
+        """Return the report of two runs, or the steps and the trend of more, as text, and write it to a file.
 
         Args:
-            out: The file to write; None to write none.
+            out: The file to write; None to write none. Beside Markdown go its pictures.
             format: `html`, `md` or `json`.
         """
+        if len(self.runs) > 2:
+            return forms.of_series(self.trend, format, Path(out) if out else None)
         with ExitStack() as stack:
             a, b = (stack.enter_context(self.runs[i].on_disk()) for i in (self.baseline, self._last))
             if out is None:
@@ -120,11 +124,10 @@ class Comparison:
         if self.table:
             flips = self.against(self._last).flips if len(self.table.arms) == len(self.runs) else ()
             return notebook.experiment(self.table, flips)
-        pairs = {self._name(i): self.against(i) for i in range(len(self.runs)) if i != self.baseline}
-        return notebook.comparison(pairs, self._name(self.baseline))
+        return notebook.comparison(self.against(self._last), self.trend if len(self.runs) > 2 else None)
 
     def _name(self, position: int) -> str:
-        """The name of a run, with its number if it has no directory or another has the same name."""
+        """Return the name of a run, with its number if it has no directory or another has the same name."""
         names = [run.path.name if run.path else "" for run in self.runs]
         alone = names[position] and names.count(names[position]) == 1
         return names[position] if alone else f"run {position + 1} {names[position]}".strip()
@@ -160,8 +163,8 @@ def compare(
     if len(runs) < 2:
         raise UsageError(f"compare needs two runs or more; given {len(runs)}")
     loaded = [run if isinstance(run, Run) else Run.load(run) for run in runs]
-    for one in loaded:
-        if one.path and (line := incomplete(one.path)):
+    for each in loaded:
+        if each.path and (line := incomplete(each.path)):
             warnings.warn(line, stacklevel=2)
     baseline = _position(baseline, loaded)
     loaded = _of_one_job(loaded)
@@ -173,21 +176,20 @@ def compare(
 
 def _of_one_job(runs: Sequence[Run]) -> list[Run]:
     """Return the runs; if their jobs differ, of each the run of a job that all of them are or have attached."""
-    for job in dict.fromkeys(one.job for one in runs):
-        alike = [one if one.job == job else one.attached.get(job) for one in runs]
+    for job in dict.fromkeys(each.job for each in runs):
+        alike = [each if each.job == job else each.attached.get(job) for each in runs]
         if None not in alike:
-            return [one for one in alike if one is not None]
+            return [each for each in alike if each is not None]
     return list(runs)
 
 
 def _position(baseline: int | str, runs: Sequence[Run]) -> int:
-    """Return the position of the baseline among the runs."""
     if isinstance(baseline, str):
         names = [{str(run.path), run.path.name} if run.path else set() for run in runs]
-        places = [i for i, known in enumerate(names) if baseline in known]
-        if len(places) != 1:
+        positions = [i for i, run_names in enumerate(names) if baseline in run_names]
+        if len(positions) != 1:
             raise unknown_name("baseline", baseline, [run.path.name for run in runs if run.path])
-        return places[0]
+        return positions[0]
     if not 0 <= baseline < len(runs):
         raise UsageError(f"baseline: {baseline!r}; give a position from 0 to {len(runs) - 1}, or the name of a run")
     return baseline
@@ -220,10 +222,16 @@ def experiment(
         StoppedEarly: A cap was reached, or an arm failed; then the others are finished, and `.run` is their comparison.
             The same call resumes, and what is in `out` remains.
     """
+    if options.shard:
+        raise UsageError("shard: an experiment cannot be split into shards")
     plan = read(design)
     if select and not plan.labels:
         raise UsageError("select needs human labels: give the experiment the key `labels`")
     prepared = prepared_experiment(plan, options)
+    if options.engine:
+        raise UsageError(
+            "options.engine: an experiment runs on this machine; leave it out, or use `via` to ask through a server"
+        )
     options = replace(options, progress=options.progress or progress_bar())
     with ExitStack() as stack:
         if out is None:
@@ -233,7 +241,7 @@ def experiment(
             folder = Path(out) / name if str(out).endswith("/") else Path(out)
         carried = blocking(run(prepared, folder, options=options))
         status = carried.last.status
-        if status.interrupted or status.over_budget or status.paused:
+        if status.interrupted or status.over_budget or status.lost or status.paused:
             raise_if_stopped(status)
         stopped = "; ".join(f"arm {name} failed: {why}" for name, why in carried.failed.items())
         stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
@@ -246,7 +254,7 @@ def experiment(
         printing.write(folder, table)
         runs = [Run.load(arm_folder(folder, arm)) for arm in plan.arms]
         if out is None:
-            runs = [one.in_memory() for one in runs]
+            runs = [run.in_memory() for run in runs]
         baseline = [arm.name for arm in plan.arms].index(plan.baseline)
         comparison = Comparison(runs, baseline, cluster=plan.cluster, table=table)
         if carried.failed:

@@ -8,32 +8,33 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
 from claimeval.api.run import Run
-from claimeval.data import reading, sampling
-from claimeval.data.foreign.field_maps import field_map, read_mapping
+from claimeval.data import reading
 from claimeval.data.reading import NO_FIELDS, Problems
-from claimeval.data.rows import SourceRow, read_json_lines, read_rows, table_rows
-from claimeval.data.sampling import LogStratum
+from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
-from claimeval.data.traces import samples_in, unpacked
+from claimeval.data.traces import is_trace, samples_in, unpacked
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.metrics.rows import rows as metric_rows
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import has_results
-from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import References, Sample, SampleResult
+
+if TYPE_CHECKING:
+    from claimeval.data.sampling import LogStratum
 
 Data = str | Path | Run | Sample | Mapping[str, Any] | Iterable[Any]
 """A file; a run directory; a `Run`; one sample or dict; rows as dicts, dataclasses or models; a DataFrame, Arrow table
@@ -98,19 +99,19 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
         sample, and the first sample as it was read. Data without a readable row have `samples` 0.
 
     Raises:
-        DataError: The file does not exist, or cannot be taken apart into rows. A bad row raises nothing.
+        DataError: The file does not exist, or cannot be split into rows. A malformed row raises nothing.
         UsageError: A metric or a field is unknown.
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
     reading.check_fields(fields)
     problems = Problems(skip=True, quiet=True)
     try:
-        found = survey(samples_of(data, Read(fields), problems=problems), chosen)
+        result = survey(samples_of(data, Read(fields), problems=problems), chosen)
     except DataError:
         if not problems.errors:
             raise
-        found = Survey(samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen)
-    return found.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
+        result = Survey(samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen)
+    return result.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
 
 
 class DrawnRows(list[dict[str, Any]]):
@@ -139,19 +140,19 @@ def draw(
 ) -> DrawnRows:
     """Draw a test set from a log of real questions, in one pass and bounded memory.
 
-    Each different question is equally likely, however often it was asked. A log that grew keeps most of its draw.
-    Traces are drawn too, one row each.
+    Each distinct question is equally likely, however often it was asked. If the log grows, most of the draw stays the
+    same. Traces are drawn too, one row each.
 
     Args:
         log: A file, `-` for JSON Lines on standard input, or rows as mappings.
         n: How many rows to draw; fewer are drawn if the log has no more different questions. Default: 200.
-        every: Draw one in so many different questions, of a log of any size, instead of `n`. A question is drawn or not
-            whatever else is in the log, so that daily logs are drawn alike.
-        stratify: A field whose values get their share each, as in `generator` or `metadata.topic`.
-        min_per_stratum: The least number of rows of each value, where it has so many.
+        every: Draw one in this many distinct questions instead of `n`. Whether a question is drawn does not depend on
+            the rest of the log, so daily logs are drawn alike.
+        stratify: A field, as in `generator` or `metadata.topic`: each of its values gets its share.
+        min_per_stratum: Minimum number of rows for each value, if it has that many.
         seed: Another seed draws others.
-        keep_duplicates: Draw rows, so that frequent questions come often.
-        duplicate_threshold: From which likeness of words, 1 to 100, two questions are near duplicates; one stays.
+        keep_duplicates: Draw rows, so that frequent questions are drawn more often.
+        duplicate_threshold: Similarity of words, 1 to 100, from which two questions are near duplicates; one is kept.
         fields: The column of the question, as `{"question": "prompt"}`, if it has none of the usual names.
         out: A JSON Lines file to write.
 
@@ -163,6 +164,8 @@ def draw(
         UsageError: There are more strata than rows to draw, `n` or `every` is less than 1, `every` is given with `n` or
             `stratify` or draws nothing, or `out` is the log.
     """
+    from claimeval.data import sampling
+
     if unknown := set(fields) - {"question"}:
         raise unknown_name("field of a log", min(unknown), ("question",))
     path = Path(log) if isinstance(log, (str, Path)) and str(log) != "-" else None
@@ -170,7 +173,7 @@ def draw(
     if target and path and target.exists() and target.resolve() == path.resolve():
         raise UsageError(f"{target} is the log itself; choose another file")
     name = path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows"
-    found = sampling.draw(
+    drawn = sampling.draw(
         _log_rows(log, path, fields.values()),
         n,
         every=every,
@@ -181,7 +184,7 @@ def draw(
         min_per_stratum=min_per_stratum,
     )
     rows = DrawnRows(
-        (json.loads(sampling.as_line(row, name, seed)) for row in found.rows), found.strata, found.empty_questions
+        (json.loads(sampling.as_line(row, name, seed)) for row in drawn.rows), drawn.strata, drawn.empty_questions
     )
     if target:
         target.write_text(as_lines(rows), encoding="utf-8", errors="backslashreplace")
@@ -231,6 +234,9 @@ def import_replies(
         UsageError: The file is of no known tool and there is no mapping, or the mapping is wrong.
         DataError: A row is malformed.
     """
+    from claimeval.data.recorded import field_map, read_mapping
+    from claimeval.runs.import_replies import import_judged, open_file
+
     chosen = field_map(mapping) if isinstance(mapping, Mapping) else read_mapping(Path(mapping)) if mapping else None
     recorded = open_file(Path(file), chosen)
     if out is not None:
@@ -266,14 +272,14 @@ def samples_of(
     if isinstance(data, (str, Path)):
         path = Path(data)
 
-        def read_file(problems: Problems) -> Iterator[Sample]:
-            """Read the file once."""
-            return reading.read_samples(path, fields=fields, references=references, limit=limit, problems=problems)
+        def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
+            """Read the file, or these rows of it, once."""
+            return reading.read_samples(
+                path, fields=fields, references=references, limit=limit, problems=problems, positions=positions
+            )
 
         if path.is_file() and path.stat().st_size > HELD:
-            strict = Problems(unique_ids=True)
-            ahead = (lambda: iter(())) if problems.skip else (lambda: read_file(strict))
-            return LargeFile(path, lambda: read_file(problems), problems, ahead)
+            return LargeFile(path, read_file, problems, read)
         return ReadSamples(lambda: read_file(problems), problems, hold=True)
     rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
     read_rows = reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit)
@@ -289,36 +295,42 @@ class ReadSamples(Reiterable[Sample]):
         self.problems = problems
 
 
+ReadFile = Callable[[Problems, range | None], Iterator[Sample]]
+"""Reads the samples in these rows of a file, in all for None, with what becomes of rows that cannot be read."""
+
+
 class LargeFile(ReadSamples):
     """The samples of a file that is not held in memory.
 
     Its beginning is examined before the first call, and the rest while samples are judged, some rows ahead.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        begin: Callable[[], Iterator[Sample]],
-        problems: Problems,
-        ahead: Callable[[], Iterator[Sample]],
-    ) -> None:
-        super().__init__(begin, problems)
-        self._path = path
-        self._ahead = ahead
+    def __init__(self, path: Path, read_file: ReadFile, problems: Problems, read: Read) -> None:
+        super().__init__(lambda: read_file(problems, None), problems)
+        self._path, self._read_file, self._read = path, read_file, read
         self.identity = self._digest
 
     def _digest(self) -> str:
-        """Return the sum of the digests of all lines."""
         total = 0
         with self._path.open("rb") as file:
             for line in file:
                 total += int.from_bytes(hashlib.blake2b(line.rstrip(), digest_size=16).digest())
         return f"{total:x}"
 
-    def examined(self) -> Iterator[Sample]:
-        """Yield the samples, after rows further on are read too. DataError for one that cannot be read."""
-        ahead = self._ahead()
-        for sample in self:
+    @cached_property
+    def _row_each(self) -> bool:
+        """Whether every row is a sample, or ends the run."""
+        first = next(read_rows(self._path), None)
+        return not self.problems.skip and first is not None and not is_trace(first.fields)
+
+    def examined(self) -> ExaminedFile:
+        """Return the samples, of which each is yielded after rows further on are read too."""
+        return ExaminedFile(self)
+
+    def read_ahead(self, positions: range | None) -> Iterator[Sample]:
+        """Yield the samples in these rows. DataError for one that cannot be read."""
+        ahead = iter(()) if self.problems.skip else self._read_file(Problems(unique_ids=True), positions)
+        for sample in self._read_file(self.problems, positions):
             try:
                 for _ in itertools.islice(ahead, AHEAD):
                     pass
@@ -326,6 +338,29 @@ class LargeFile(ReadSamples):
                 stored = "The replies so far are stored: correct the row, and the same command pays for the rest alone"
                 raise DataError(f"{error}. {stored}") from error
             yield sample
+
+    def count(self) -> int:
+        """Return how many samples there are; rows are not parsed where each is a sample."""
+        if not self._row_each:
+            return super().count()
+        count, limit = count_rows(self._path), self._read.limit
+        return count if limit is None else min(count, limit)
+
+
+class ExaminedFile(Reiterable[Sample]):
+    """The samples of a large file, which is examined some rows ahead."""
+
+    def __init__(self, file: LargeFile) -> None:
+        super().__init__(lambda: file.read_ahead(None))
+        self._file = file
+        self.identity = file.identity
+        self.count = file.count  # type: ignore[method-assign]  # the same samples
+
+    def part(self, positions: range) -> Reiterable[Sample]:
+        """Return the samples at these places; rows before them are not parsed where each row is a sample."""
+        if not self._file._row_each:
+            return super().part(positions)
+        return Reiterable(lambda: self._file.read_ahead(positions) if positions else iter(()))
 
 
 class Examination:
@@ -366,13 +401,11 @@ class Examination:
         """The samples that are judged."""
         if self.total is not None or not isinstance(self._samples, LargeFile):
             return self._samples
-        items = Reiterable(self._samples.examined)
-        items.identity = self._samples.identity
-        return items
+        return self._samples.examined()
 
 
 def is_run(data: Data) -> bool:
-    """Whether the data is the path of a run directory."""
+    """Return whether the data is the path of a run directory."""
     return isinstance(data, (str, Path)) and has_results(Path(data))
 
 
@@ -401,6 +434,8 @@ def _items(data: Any) -> Iterable[Any]:
             )
         return table_rows(unpacked(data), "data")
     if hasattr(data, "to_dict") and hasattr(data, "reset_index"):
+        if not hasattr(data, "columns"):
+            return [data.to_dict()]  # a row of a DataFrame
         named = any(name is not None for name in data.index.names)
         records: list[Any] = (data.reset_index() if named else data).to_dict("records")
         return records
@@ -423,7 +458,7 @@ TAKEN = (
 
 
 def _row(item: Any, number: int) -> SourceRow | Sample:
-    """A row of a table in memory."""
+    """Return a row of a table in memory."""
     if isinstance(item, Sample):
         return item
     if isinstance(item, SampleResult):

@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment, prepared_experiment
-from claimeval.api.jobs import JudgeSpec, Prepared, before_run, parse_spec
-from claimeval.api.twins import blocking
+from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.probe import probe as try_judge
@@ -34,20 +33,20 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
     """Forecast what `door(*args, **kwargs)` would ask and cost, without asking anything.
 
     Args:
-        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `measure`, `write_queries` or one of their
-            asynchronous twins.
+        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `extraction`, `tune`, `measure`, `write_queries` or
+            one of their asynchronous twins.
         args: Its arguments.
         kwargs: Its keyword arguments.
 
     Returns:
-        Calls, tokens and US dollars per step and judge, less what is cached. What two arms of an experiment share is
-        counted in the first. Of judges without a known price (`unpriced`) no cost is given.
+        Calls, tokens and US dollars per step and judge, less what is cached. Requests that arms of an experiment share
+        are counted in the first one. Judges without a known price (`unpriced`) have no cost.
 
     Raises:
-        UsageError: As the door does for these arguments; also for a door that cannot be planned.
+        UsageError: As the function does for these arguments, or if it cannot be planned.
     """
-    given = kwargs.get("options")
-    options = given if isinstance(given, RunOptions) else RunOptions()
+    run_options = kwargs.get("options")
+    options = run_options if isinstance(run_options, RunOptions) else RunOptions()
     if door is experiment:
         return _forecast_arms(args[0] if args else kwargs["design"], options)
     return planned(door, *args, **kwargs).forecast
@@ -62,8 +61,8 @@ class Planned(NamedTuple):
 
 def planned(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Planned:
     """Return what `plan` returns, with the job that it is about."""
-    given = kwargs.get("options")
-    options = given if isinstance(given, RunOptions) else RunOptions()
+    run_options = kwargs.get("options")
+    options = run_options if isinstance(run_options, RunOptions) else RunOptions()
     try:
         with before_run(_stop):
             result = door(*args, **kwargs)
@@ -95,7 +94,7 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
 def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
     """Return what each arm of an experiment would ask; what an earlier arm asks is not counted again."""
     prepared = prepared_experiment(read(design), options)
-    asked: set[int] = set()
+    counted: set[int] = set()
 
     async def walk() -> dict[str, Forecast]:
         """Count what each arm would ask."""
@@ -104,7 +103,7 @@ def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
             for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
                 asked_of = (*job.judges, job.extractor)
                 batched = batched_judges(asked_of, options_for(asked_of, options))
-                forecasts[arm.name] = await forecast(prepared.samples, job, store, options.prices, asked, batched)
+                forecasts[arm.name] = await forecast(prepared.samples, job, store, options.prices, counted, batched)
         return forecasts
 
     return blocking(walk())
@@ -113,16 +112,16 @@ def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
 def _forecast_arms(design: Any, options: RunOptions) -> Forecast:
     arms = arm_forecasts(design, options)
     lines = tuple(
-        line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, one in arms.items() for line in one.lines
+        line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, arm in arms.items() for line in arm.lines
     )
-    how = tuple(dict.fromkeys(text for one in arms.values() for text in one.how))
+    how = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.how))
     return Forecast(samples=next(iter(arms.values())).samples, lines=lines, how=how)
 
 
 def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:
-    """Return the reply cache if there is one; it is not made."""
+    """Return the reply cache if there is one here; it is not made."""
     folder = cache_folder(options.cache)
-    return Store(folder) if (folder / MARKER).exists() else nullcontext()
+    return Store(folder) if (folder / MARKER).exists() and not options.via else nullcontext()
 
 
 def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[str]:
@@ -133,7 +132,7 @@ def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[s
 def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
     """Ask a judge one real question of each kind, and say what it does; it never raises for a judge that is down.
 
-    The two questions are paid and not stored. `.settings` is what to put into a judge file.
+    The two questions are paid for and not cached. `.settings` are the recommended lines of a judge file.
 
     Raises UsageError for a judge that cannot be asked, such as a wrong setting or one that reads no prompts.
     """

@@ -1,36 +1,46 @@
-"""How doors run a job: from what was prepared to a `Run`, in memory or in a run directory."""
+"""How doors run a job: from what was prepared to a `Run`, in memory or in a run directory; blocking or awaited."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import functools
 import hashlib
 import logging
+import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from claimeval import providers
 from claimeval.api.data import Examination, Metrics
-from claimeval.api.run import Run, failures_in_words, raise_if_stopped
-from claimeval.evaluation.job import Job
+from claimeval.api.run import Run, failures_in_words, raise_if_stopped, write_page
+from claimeval.evaluation.job import Job, Reiterable, run_identity
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.measure import MeasureJob, run_measure
-from claimeval.execution.batch.state import pending_requests
-from claimeval.execution.runner import RunStatus
+from claimeval.execution import RunStatus
 from claimeval.metrics.rows import Metric
 from claimeval.providers import specs
-from claimeval.report import forms
 from claimeval.report.progress_bar import progress_bar
-from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunWriter
-from claimeval.runs.jobs import recount_into, run_into
-from claimeval.runs.rejudge import PreparedRejudge
+from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunResults, RunWriter
+from claimeval.runs.jobs import read_vote_labels, recount_into, run_into
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import PanelOptions, RunOptions, Shard
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Judge
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from claimeval.distributed.parts import Part, PartIndex
+    from claimeval.evaluation.measure import MeasureJob
+    from claimeval.evaluation.summary import Tallies
+    from claimeval.runs.rejudge import PreparedRejudge
 
 logger = logging.getLogger("claimeval")
 
@@ -59,6 +69,11 @@ class Prepared(NamedTuple):
         """Return the job over samples that were examined."""
         record = examination.described(job.manifest)
         return cls(job, record, examination.items, examination.total, examination.path)
+
+    @property
+    def recounts(self) -> bool:
+        """Whether votes of a source are counted again, and nobody is asked."""
+        return self.rejudged is not None and not self.rejudged.asks
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -100,29 +115,130 @@ async def run_prepared(
     folder = None if out is None else folder_for(out, prepared)
     if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
+    if options.engine is not None:
+        return await _run_on_engine(prepared, folder, overwrite, panel, options)
+    if options.shard is not None:
+        return await _run_shard(prepared, folder, overwrite, panel, options)
     if folder:
-        with RunWriter(folder, record, overwrite=overwrite) as writer:
+        with RunWriter(folder, record, overwrite=overwrite, compressed=options.compress) as writer:
             status = await _write(writer, prepared, panel, options)
         run = Run.load(folder)
         if not status.interrupted:
-            forms.write(folder, "html")
+            write_page(run)
     else:
-        held = RunInMemory(record)
-        status = await _write(held, prepared, panel, options)
-        assert held.summary, "a run that was written has its summary"
-        run = Run(held.manifest, held.summary, held.results)
+        in_memory = RunInMemory(record)
+        status = await _write(in_memory, prepared, panel, options)
+        assert in_memory.summary, "a run that was written has its summary"
+        run = Run(in_memory.manifest, in_memory.summary, in_memory.results)
     for line in failures_in_words(run.record):
         warnings.warn(line, stacklevel=2)
     raise_if_stopped(status, run)
     return run
 
 
+SHARDED = ("score", "rate", "grade", "measure")
+"""The jobs whose runs can be cut into shards."""
+
+
+class ShardRun(Run):
+    """The run of one shard: the results of its samples, which are a part of the run in `folder` once it is merged."""
+
+    def __init__(self, part: Part, manifest: Manifest, tallies: Tallies, status: RunStatus, index: PartIndex | None):
+        summary = tallies.summary(complete=status.complete, stopped=status.reason)
+        results = RunResults(part.lines, part.replies) if index else ()
+        super().__init__(manifest.finished(summary.samples), summary, results)
+        self.part = part
+        """Where its results are."""
+
+
+async def _run_shard(
+    prepared: Prepared, folder: Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
+) -> Run:
+    """Run one shard of a prepared job, unless it is finished; what is merged is finished too."""
+    from claimeval.distributed.parts import DONE, Part, begin, is_merged, keep_labels, tallies_of
+    from claimeval.distributed.shards import Recipe, cut, run_shard
+
+    if prepared.manifest.job not in SHARDED:
+        raise UsageError(f"shard: a run of {prepared.manifest.job} cannot be split into shards")
+    if folder is None:
+        raise UsageError("a shard needs `out`, the run directory that all shards share")
+    read_vote_labels(prepared.manifest, panel)
+    shard = Shard.parse(options.shard or "")
+    if not overwrite and is_merged(folder, prepared.manifest):
+        logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
+        return Run.load(folder)
+    created = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    record = begin(folder, prepared.manifest.model_copy(update={"created": created}), shard, overwrite=overwrite)
+    keep_labels(folder, panel.labels)
+    part = Part(folder, shard)
+    if part.finished:
+        index = part.index()
+        part.check(index, record)
+        logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
+        return ShardRun(part, record, tallies_of(record, index), DONE, index)
+    items = prepared.items
+    every = items if isinstance(items, Reiterable) else Reiterable(lambda: iter(items))
+    positions = cut(every.count() if prepared.total is None else prepared.total, shard)
+    recipe = Recipe(prepared.job, record, options, prepared.recounts)
+    progress = Progress(len(positions), options.progress or progress_bar(), unit=prepared.unit)
+    run = run_identity(record, items) if options.capped else ""
+    if not is_measure(prepared.job) and not prepared.recounts:
+        _announce(prepared.job, options)
+    shard_result, tallies, status = await run_shard(recipe, part, every.part(positions), positions, progress, run)
+    result = ShardRun(part, record, tallies, status, shard_result)
+    for line in failures_in_words(result.record):
+        warnings.warn(line, stacklevel=2)
+    raise_if_stopped(status, result)
+    return result
+
+
+async def _run_on_engine(
+    prepared: Prepared, folder: Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
+) -> Run:
+    """Run a prepared job on a cluster, shard by shard, and merge the shards; what is merged is finished."""
+    from claimeval.distributed.parts import Part, begin, is_merged, keep_labels
+    from claimeval.distributed.shards import Recipe, cut
+
+    try:
+        from claimeval.distributed.ray_engine import Work, run_shards, shards_for
+    except ImportError as error:
+        raise UsageError(f"--engine needs {error.name}: pip install 'claimeval[ray]'") from error
+    if folder is None:
+        with TemporaryDirectory() as name:
+            return (await _run_on_engine(prepared, Path(name) / "run", overwrite, panel, options)).in_memory()
+    read_vote_labels(prepared.manifest, panel)
+    if overwrite or not is_merged(folder, prepared.manifest):
+        items = prepared.items
+        total = prepared.total if prepared.total is not None else sum(1 for _ in items)
+        count = shards_for(total)
+        created = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        described = prepared.manifest.model_copy(update={"created": created})
+        record = begin(folder, described, Shard(1, count), overwrite=overwrite)
+        keep_labels(folder, panel.labels)
+        parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
+        for part in parts:
+            if part.finished:
+                part.check(part.index(), record)
+        works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished]
+        progress = Progress(total, options.progress or progress_bar(), unit=prepared.unit)
+        progress.done = total - sum(len(batch.positions) for batch in works)
+        run = run_identity(record, items) if options.capped else ""
+        status = await run_shards(Recipe(prepared.job, record, options, prepared.recounts), works, items, progress, run)
+        raise_if_stopped(status)
+    finished = Run.merge(folder, compress=options.compress)
+    for line in failures_in_words(finished.record):
+        warnings.warn(line, stacklevel=2)
+    return finished
+
+
 async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
     """Ask, or only count the votes of a source again, and write the run."""
-    if prepared.rejudged and not prepared.rejudged.asks:
+    if prepared.rejudged and prepared.recounts:
         return recount_into(writer, prepared.rejudged, panel, options).status
     job, progress = prepared.job, Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
-    if isinstance(job, MeasureJob):
+    if is_measure(job):
+        from claimeval.evaluation.measure import run_measure
+
         outcome = run_measure(
             job, prepared.items, writer.manifest, options=options, progress=progress, on_result=writer.add
         )
@@ -133,15 +249,23 @@ async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, 
     return outcome.status
 
 
+def is_measure(job: Job[Any] | MeasureJob) -> TypeIs[MeasureJob]:
+    """Return whether no judge is asked."""
+    return job.name == "measure"
+
+
 def _announce(job: Job[Any], options: RunOptions) -> None:
     """Tell the log which device local judges run on; warn if batches are pending that would be paid twice."""
     if options.offline:
         return
     for judge in job.judges:
-        if judge in job.asked and (device := providers.describe_device(judge)):
+        if judge in job.asked and (device := providers.row_of(judge).describe_device(judge)):
             logger.info("%s on %s", judge.name, device)
-    asks_online = not options.batch and any(map(providers.reads_prompts, job.asked))
-    if asks_online and (count := pending_requests(cache_folder(options.cache))):
+    if options.batch or options.via or not any(map(providers.reads_prompts, job.asked)):
+        return
+    from claimeval.execution.batch.state import pending_requests
+
+    if count := pending_requests(cache_folder(options.cache)):
         warnings.warn(
             f"{count:,} requests are pending in batches. This run will send and pay for the ones it needs again. Add "
             "--batch to wait for them instead (see `claimeval batch list`).",
@@ -180,3 +304,45 @@ def parse_spec(spec: JudgeSpec) -> str | Judge:
     if isinstance(spec, Mapping):
         return specs.from_fields(spec, "the judge", str(spec.get("model", "")))
     return str(spec) if isinstance(spec, Path) else spec
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        """Run the coroutine in this thread."""
+        try:
+            outcome.append(context.run(asyncio.run, coroutine))
+        except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="claimeval")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return outcome[0]
+
+
+def blocking_twin(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Return `NAME`, which blocks, for the coroutine function `aNAME`; also inside a running event loop."""
+
+    @functools.wraps(function)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Block until the coroutine is done."""
+        return blocking(function(*args, **kwargs))
+
+    door.__name__ = door.__qualname__ = function.__name__.removeprefix("a")
+    return door

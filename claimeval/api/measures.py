@@ -1,21 +1,23 @@
-"""Metrics without a judge: `measure`."""
+"""Metrics without a judge (`measure`), and how good claims are (`extraction`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from claimeval.api.data import Data, Examination, Read, samples_of
-from claimeval.api.jobs import Prepared, run_prepared
+from claimeval.api.data import Data, Examination, Read, is_run, samples_of
+from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
-from claimeval.api.twins import blocking
 from claimeval.data.reading import NO_FIELDS
 from claimeval.data.survey import repeated_id
+from claimeval.evaluation.extraction import ExtractionJob, ExtractionOptions, claims_in_run, items_of
+from claimeval.evaluation.extraction import make_job as extraction_job
+from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.types.errors import DataError
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
-from claimeval.types.records import Sample
+from claimeval.types.records import Claim, Sample
 
 
 def measure(
@@ -37,17 +39,18 @@ def measure(
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
-        metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `retrieval`, `perplexity`, `reward`), as
-            a list or one text with commas; or functions by name, which return None where they are undefined.
-        match: How a retrieved document is known to be a reference: by its id, or by its text.
-        collapse_ids: A regular expression that is cut out of document ids, so that passages become documents.
-        normalization: What is done to words before they are compared.
-        local: The local model of `query_likelihood` and `answer_reward`, and how it reads.
+        metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `overlap`, `retrieval`, `perplexity`,
+            `reward`, `similarity`), as a list or one text with commas; or functions by name, which return None where
+            they are undefined.
+        match: How a retrieved document is matched with a reference: by its id, or by its text.
+        collapse_ids: A regular expression to remove from document ids, so that passages become documents.
+        normalization: How words are normalized before they are compared.
+        local: The local model of `query_likelihood`, `answer_reward` or `answer_similarity`, and how it reads.
         fields: Sample field to column name, as in `{"answer": "draft"}`.
         limit: The number of samples to measure, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
-        out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in
-            it that is named after data and settings, or `RUN/measure` if the data are a run directory.
+        out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in it
+            that is named after data and settings, or `RUN/measure` if the data are a run directory.
         overwrite: Replace a run with other settings in `out`.
         options: `cluster` for intervals, `cache` for what local models compute, and `progress`.
 
@@ -76,10 +79,107 @@ def measure(
 
 
 def _check_ids(samples: Iterable[Sample]) -> None:
-    """Raise DataError if there are no samples, or two with one id."""
-    seen: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number, sample in enumerate(samples, 1):
-        if (first := seen.setdefault(sample.id, number)) != number:
+        if (first := numbers.setdefault(sample.id, number)) != number:
             raise repeated_id(sample.id, first, number)
-    if not seen:
+    if not numbers:
         raise DataError("there are no samples")
+
+
+def extraction(
+    source: Data,
+    *,
+    claims: str | Path | None = None,
+    extractor: JudgeSpec | None = None,
+    gold: str | Path | None = None,
+    judge: JudgeSpec | None = None,
+    sample: int = 200,
+    elements: bool = False,
+    matching: str = "guarded",
+    against: Run | str | Path | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    skip_malformed: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Measure how good claims are: what they lose of their texts, and what is wrong with them.
+
+    Without gold claims and judge, counts are taken from the words alone, without a call.
+
+    Args:
+        source: A run, whose claims are measured, or data as for `score`.
+        claims: Which claims: `local` (the splitter of `local:lexical`), `sentences`, a field of the data that has them
+            (`human_claims`, or `sentences.facts.text` through lists), or a prompt for the `extractor`. None: the run's,
+            for data `local`.
+        extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None.
+        gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or `text` (one claim).
+        judge: Who also says whether claims are entailed by their text, cover it, and state single facts, and, for
+            samples with contexts, whether they can be judged without their text.
+        sample: How many texts the judge is asked about.
+        elements: Whether the judge also lists the elements of each text, says which can be verified, and which the
+            claims cover: `elements_right` and `elements_f1`. At three calls and more a text.
+        matching: How claims are compared with gold claims. `guarded` is always shown; the second one is `pairs`,
+            `contain` (the default), `support`, or `judge`.
+        against: A run whose claims are a second extractor over the same samples.
+        fields: As for `score`.
+        limit: The number of samples, from the first; None for all.
+        skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
+        out: As for `score`; `RUN/extraction` adds the numbers to a run.
+        overwrite: Replace a run with other settings in `out`.
+        options: How judge and extractor are asked, and what may be spent.
+
+    Returns:
+        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts of the gold claims
+        and of the other extractor, and remarks; each result says which claims and sentences a count concerns.
+
+    Raises:
+        UsageError: Before any call, for what you can fix: an unknown field, matching or prompt.
+        DataError: A row of the data is malformed, or two samples have one id.
+        StoppedEarly: As for `score`.
+    """
+    read = Read(fields, limit, skip_malformed)
+    samples = samples_of(source, read)
+    run = source if isinstance(source, Run) else Run.load(str(source)) if is_run(source) else None
+    of_run = run is not None and any(result.claims for result in run.results)
+    examination = Examination(samples, source, read, options)
+    second = None if against is None else against if isinstance(against, Run) else Run.load(against)
+    job_options = ExtractionOptions(
+        claims=None if claims is None else str(claims),
+        extractor=None if extractor is None else parse_spec(extractor),
+        gold=None if gold is None else str(gold),
+        judge=None if judge is None else parse_spec(judge),
+        sample=sample,
+        elements=elements,
+        matching=matching,
+        against=None if second is None else claims_of(second),
+        against_name="" if second is None else second.path.name if second.path else "the other run",
+        cluster=options.cluster,
+    )
+    of_whole_run = run is not None and of_run and claims is None and extractor is None
+    examined: Any = list(run.results[:limit]) if of_whole_run and run else examination
+    job = extraction_job(job_options, examined, of_run=of_whole_run)
+    if of_whole_run:
+        for _ in examination:  # counts the samples
+            pass
+    items = examined if of_whole_run else examination.items
+    prepared = Prepared(
+        job,
+        examination.described(job.manifest),
+        Reiterable(lambda: items_of(job, items)),
+        _total(job, examination.total),
+        examination.path,
+    )
+    return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
+
+
+def claims_of(run: Run) -> dict[str, tuple[Claim, ...]]:
+    """Return the claims of a run by sample; of the answers, else of the references."""
+    part = "answer" if any(claim.of == "answer" for result in run.results for claim in result.claims) else "reference"
+    return {result.sample.id: claims_in_run(result, part) for result in run.results}
+
+
+def _total(job: ExtractionJob, samples: int | None) -> int | None:
+    return None if samples is None else sum(1 for _ in items_of(job, ())) + samples

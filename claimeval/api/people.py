@@ -12,13 +12,22 @@ from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
 from claimeval.data.reading import NO_FIELDS
-from claimeval.runs import claim_labels as drawing
 from claimeval.runs import correct as corrections
-from claimeval.runs import document_labels as marks
-from claimeval.runs.agreement import Agreement, measure_run
-from claimeval.runs.claim_labels import ClaimDraw, ClaimToLabel, Design
+from claimeval.runs import labeling
+from claimeval.runs.agreement import HALF_WIDTH, Agreement, measure_run
 from claimeval.runs.correct import Correction, Method
-from claimeval.runs.document_labels import DocumentDraw, DocumentLabel, DocumentLabels, DocumentToLabel, Lgtm, Mark
+from claimeval.runs.labeling import (
+    ClaimDraw,
+    ClaimToLabel,
+    Design,
+    DocumentDraw,
+    DocumentLabel,
+    DocumentLabels,
+    DocumentToLabel,
+    Lgtm,
+    Mark,
+)
+from claimeval.runs.ratings import has_ratings, rate_run, rate_table
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document, Label, Sample
 
@@ -28,27 +37,54 @@ def agreement(
     labels: str | Path | None = None,
     *,
     evidence: str | None = None,
+    scores: Sequence[str] = (),
+    ratings: Sequence[str] = (),
+    pairs: bool = False,
+    by: str | None = None,
+    half_width: float = HALF_WIDTH,
     cluster: str | None = None,
 ) -> Agreement:
-    """Compare the judges of a run with people, or with each other.
+    """Compare the judges of a run with people or with each other, or scores of whole answers with human ratings.
 
     Args:
-        run: A run of claims, or its directory.
+        run: A run, or its directory; or a table that has scores and ratings.
         labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
-            `annotator`. None: the labels that the run was imported with; without any, judges are compared with judges.
-        evidence: The evidence that the labels are about, if they do not say and there are several.
+            `annotator`; or with `id` and `rating`, a number for the whole answer. None: the labels that the run was
+            imported with; if there are none, judges are compared with each other.
+        evidence: The evidence that the labels are about, if there are several kinds and the labels name none.
+        scores: Of a run, the metrics that are compared with ratings (all by default); of a table the fields of scores,
+            as `responses.f1`. A field with an object has a score for each of its fields.
+        ratings: The fields of the ratings; a list has those of several annotators. Default: `rating`.
+        pairs: Rows of a table have two scores, of two answers, and a rating that is higher the more the second one is
+            preferred.
+        by: A field of the samples, as `metadata.topic`: `.slices` has agreement and confusion for each of its values.
+        half_width: Target half-width of the interval of the share of labels equal to people's; `labels_needed` of a
+            rater is the number of labels it still takes.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
 
     Returns:
-        Accuracy, precision, recall, kappa and confusion of each judge and the panel; kappa between any two raters;
+        For ratings (`.ratings`): correlations with each score, and of two annotators with each other. Otherwise
+        accuracy, precision, recall, kappa and confusion of each judge and the panel; kappa between any two raters;
         Krippendorff's alpha and Gwet's AC1 of the judges. `raters` is empty without labels.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
         UsageError: No label fits a claim or sample of the run.
     """
+    if not 0 < half_width < 1:
+        raise UsageError(f"half_width: {half_width}; give a number between 0 and 1")
+    if ratings and not isinstance(run, Run) and Path(run).is_file():
+        return Agreement.of_ratings(rate_table(Path(run), scores, ratings, pairs=pairs))
+    file = None if labels is None else Path(labels)
+    if file and (ratings or scores or has_ratings(file)):
+        if pairs:
+            raise UsageError("pairs is for a table with two scores in a row")
+        with _folder(run).on_disk() as folder:
+            return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
+    if ratings or scores or pairs:
+        raise UsageError("ratings: give a table that has them, or a run and a file of ratings as labels")
     with _folder(run).on_disk() as folder:
-        return measure_run(folder, None if labels is None else Path(labels), evidence, cluster)
+        return measure_run(folder, None if labels is None else Path(labels), evidence, cluster, by, half_width)
 
 
 def correct(
@@ -64,11 +100,11 @@ def correct(
 
     Args:
         run: A run of claims, or its directory.
-        labels: A file of labels of claims or of whole samples. None: those given with `annotate`, else those that the
-            run was imported with.
+        labels: A file of labels of claims or of whole samples. None: those from `annotate`, else those that the run was
+            imported with.
         metric: The metric to correct. Default: the first of the run.
-        method: `auto` takes the method that fits how the claims were drawn (PPI++ for a random sample);
-            `rogan-gladen` is for labels from elsewhere.
+        method: `auto` selects the method by the way the claims were drawn (PPI++ for a random sample); `rogan-gladen`
+            is for labels from elsewhere.
         seed: Seed of the resampled interval of the judges' score.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
 
@@ -81,8 +117,8 @@ def correct(
         UsageError: There are no labels, none fits a judged claim, or the run has no such metric.
     """
     with _folder(run).on_disk() as folder:
-        given = corrections.labels_of(folder, None if labels is None else Path(labels), metric)
-        return corrections.correct(folder, metric, given, method, seed, cluster)
+        human_labels = corrections.labels_of(folder, None if labels is None else Path(labels), metric)
+        return corrections.correct(folder, metric, human_labels, method, seed, cluster)
 
 
 def annotate(
@@ -100,7 +136,7 @@ def annotate(
     fields: Mapping[str, str] = NO_FIELDS,
     out: str | Path | None = None,
 ) -> Annotation:
-    """Draw claims of a run, or documents that were retrieved, for people to label; verdicts are not shown.
+    """Draw claims of a run, or retrieved documents, for people to label; verdicts are not shown.
 
     Iterate the result and call `item.label(...)`: each label is saved at once, and items that have one are left out.
 
@@ -108,11 +144,12 @@ def annotate(
         run: A run with a path, or its directory. With `documents` any data; with `corpus`, queries.
         n: How many claims to draw (default 100), or with `documents` how many questions (default 50).
         metric: The metric whose claims are drawn. Default: the first of the run.
-        design: How claims are drawn: all alike, enough of each of the judges' labels, or likelier if they are unsure.
-        seed: Another seed draws others.
-        annotator: A name that is kept with each label of a claim.
+        design: How claims are drawn: with equal probability, equally many for each of the judges' labels, or more
+            likely if judges are unsure.
+        seed: Seed of the draw.
+        annotator: A name to store with each label of a claim.
         documents: Label retrieved documents (`good`, `bad`, `unsure`) instead of claims.
-        depth: How many documents of each question, best first (default 10).
+        depth: How many documents to label for each question, from the best (default 10).
         corpus: The documents of a collection, for queries; with `trec_run`.
         trec_run: The ranking whose documents are labeled.
         fields: Sample field to column name, for a file of samples.
@@ -128,18 +165,20 @@ def annotate(
     """
     if documents:
         if metric or design != "uniform" or annotator:
-            raise UsageError("metric, design and annotator are for claims; with documents give each person another out")
+            raise UsageError(
+                "metric, design and annotator are for claims; for documents, give each annotator a separate out"
+            )
         path = path_of(run)
         ranked = partial(_ranked, run, fields, corpus, trec_run)
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
-        target = Path(out) if out is not None else marks.default_path(path or Path("data"))
+        target = Path(out) if out is not None else labeling.default_path(path or Path("data"))
         return _annotate_documents(ranked, source, target, n=n, seed=seed, depth=depth)
     if depth or corpus or trec_run or out or fields:
         raise UsageError("depth, corpus, trec_run, out and fields go with documents=True (--documents)")
     folder = path_of(run)
     if folder is None:
         raise UsageError("labels are kept beside a run on disk; save the run first")
-    return ClaimAnnotation(folder, drawing.draw(folder, metric, n or 100, design, seed), annotator)
+    return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n or 100, design, seed), annotator)
 
 
 def _folder(run: Run | str | Path) -> Run:
@@ -185,11 +224,11 @@ class Annotation(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many items were drawn."""
+        """Return how many items were drawn."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[ClaimItem | DocumentItem]:
-        """The items without a label."""
+        """Yield the items without a label."""
 
     def export(self, path: str | Path) -> int:
         """Write the drawn claims as CSV with an empty column `label`, and return how many there are."""
@@ -203,7 +242,7 @@ class ClaimAnnotation(Annotation):
         self.draw = draw
         """What was drawn: metric, design, seed, population, items."""
         self._run, self._annotator = run, annotator
-        self._file = drawing.ClaimLabels(run, draw.metric.name)
+        self._file = labeling.ClaimLabels(run, draw.metric.name)
 
     @property
     def path(self) -> Path:
@@ -219,7 +258,7 @@ class ClaimAnnotation(Annotation):
         return len(self.draw.items)
 
     def __iter__(self) -> Iterator[ClaimItem]:
-        for question in drawing.questions(self._run, self.draw, self._file.answered):
+        for question in labeling.questions(self._run, self.draw, self._file.answered):
             sample = question.result.sample
             against = self.draw.metric.against
             documents = tuple(sample.documents(against) or ())
@@ -227,7 +266,7 @@ class ClaimAnnotation(Annotation):
 
     def export(self, path: str | Path) -> int:
         """Write the labels to a file and return their number."""
-        return drawing.export(self._run, self.draw, Path(path))
+        return labeling.export(self._run, self.draw, Path(path))
 
     def _save(self, question: ClaimToLabel, label: str) -> None:
         if label not in CLAIM_LABELS:
@@ -243,7 +282,7 @@ class DocumentItem(NamedTuple):
     document: Document
     number: int
     """Of the question, from 1."""
-    place: int
+    position: int
     """Of the document among those of the question, in the order in which they are shown, from 1."""
     documents: int
     """How many of them there are."""
@@ -279,7 +318,7 @@ class DocumentAnnotation(Annotation):
     @property
     def estimate(self) -> Lgtm:
         """Return the estimate from the labels given so far."""
-        return marks.lgtm(self.draw, self._labels.answers)
+        return labeling.lgtm(self.draw, self._labels.answers)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -305,10 +344,10 @@ def _annotate_documents(
     """Draw documents to label; `ranked` gives the first documents of each question, to a depth."""
     labels = DocumentLabels(target)
     before = labels.drawn
-    depth = depth or (before.first if before else marks.FIRST)
-    drawn, todo = marks.draw(
+    depth = depth or (before.first if before else labeling.FIRST)
+    drawn, todo = labeling.draw_documents(
         ranked(depth),
-        n or (before.count if before else marks.COUNT),
+        n or (before.count if before else labeling.COUNT),
         first=depth,
         seed=seed,
         source=source,

@@ -38,7 +38,7 @@ class Pushed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a platform is told besides the run."""
+    """What a platform is reasons besides the run."""
 
     url: str | None = None
     experiment: str | None = None
@@ -93,7 +93,7 @@ def push(run: Run, to: str, settings: Settings) -> Pushed:
 
 
 @contextmanager
-def sending(platform: str, where: str, *errors: type[Exception]) -> Iterator[None]:
+def sending(platform: str, address: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn a missing package, and errors of a platform while it is spoken to, into a UsageError of one line."""
     try:
         yield
@@ -102,18 +102,18 @@ def sending(platform: str, where: str, *errors: type[Exception]) -> Iterator[Non
     except Exception as error:
         if isinstance(error, UsageError) or not isinstance(error, (OSError, *errors)):
             raise
-        raise UsageError(f"{platform} at {where}: {visible(str(error), ERROR) or type(error).__name__}") from error
+        raise UsageError(f"{platform} at {address}: {visible(str(error), ERROR) or type(error).__name__}") from error
 
 
 def findings(run: Run, field: str = TRACE) -> Iterator[Finding]:
     """Yield the scores of each sample and the verdicts on its claims."""
-    asked = run.manifest.identity
+    identity = run.manifest.identity
     rows = {row.name: (row.claims_of, row.against) for row in run.manifest.rows}
     for result in run:
         sample = result.sample
-        content = hashlib.sha256(f"{asked}{sample.model_dump_json()}".encode())
-        found = [*_scores(result, rows), *_verdicts(result, rows)]
-        for subject, name, value, label, because, text, details in found:
+        content = hashlib.sha256(f"{identity}{sample.model_dump_json()}".encode())
+        all_findings = [*_scores(result, rows), *_verdicts(result, rows)]
+        for subject, name, value, label, because, text, details in all_findings:
             key = content.copy()
             key.update(f"{name}\n{subject}".encode())
             yield Finding(
@@ -149,24 +149,32 @@ def _verdicts(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iter
     metrics: dict[tuple[str, str], str] = {}
     for name, parts in rows.items():
         metrics.setdefault(parts, name)
-    for one in result.assessments:
-        claim = claims.get(one.subject)
-        details: dict[str, str | int | float] = {"subject": one.subject, "evidence": str(one.evidence)}
-        name = f"{one.question}.verdict"
+    for assessment in result.assessments:
+        claim = claims.get(assessment.subject)
+        details: dict[str, str | int | float] = {"subject": assessment.subject, "evidence": str(assessment.evidence)}
+        name = f"{assessment.question}.verdict"
         if claim:
-            parts = (claim.of, one.evidence.part)
-            name = f"{metrics.get(parts, f'{claim.of}_against_{one.evidence.part}')}.claim"
+            parts = (claim.of, assessment.evidence.part)
+            name = f"{metrics.get(parts, f'{claim.of}_against_{assessment.evidence.part}')}.claim"
             details["claim"] = claim.text
             if claim.span:
                 details["start"], details["end"] = claim.span
-        value = None if one.label is None else float(one.support == "supported")
-        yield f"{one.subject}\n{one.evidence}", name, value, one.label, one.unassessed, _said(one, details), details
+        value = None if assessment.label is None else float(assessment.support == "supported")
+        yield (
+            f"{assessment.subject}\n{assessment.evidence}",
+            name,
+            value,
+            assessment.label,
+            assessment.unassessed,
+            _explanations(assessment, details),
+            details,
+        )
 
 
-def _said(one: Assessment, details: Mapping[str, str | int | float]) -> str:
-    told = [f"{verdict.judge}: {verdict.explanation}" for verdict in one.verdicts if verdict.explanation]
-    why = [REASONS[one.unassessed]] if one.unassessed else []
-    return "\n".join([str(details.get("claim", details["subject"])), *why, *told])
+def _explanations(assessment: Assessment, details: Mapping[str, str | int | float]) -> str:
+    reasons = [f"{verdict.judge}: {verdict.explanation}" for verdict in assessment.verdicts if verdict.explanation]
+    why = [REASONS[assessment.unassessed]] if assessment.unassessed else []
+    return "\n".join([str(details.get("claim", details["subject"])), *why, *reasons])
 
 
 def _of(sample: Sample, field: str) -> str | None:
@@ -175,11 +183,11 @@ def _of(sample: Sample, field: str) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def with_trace(found: Iterable[Finding], platform: str, field: str) -> list[Finding]:
+def with_trace(rows: Iterable[Finding], platform: str, field: str) -> list[Finding]:
     """Return what has a trace. Raises UsageError if nothing has."""
-    kept = [one for one in found if one.trace]
-    if not kept:
+    traced = [row for row in rows if row.trace]
+    if not traced:
         raise UsageError(
             f"no sample has a trace for {platform} in metadata.{field}; name the field that holds its id with --field"
         )
-    return kept
+    return traced

@@ -9,17 +9,14 @@ from types import MappingProxyType
 
 from claimeval import ir
 from claimeval.api.data import Data, Examination, Read, path_of, samples_of
-from claimeval.api.jobs import Judges, Prepared, parse_specs, run_prepared
+from claimeval.api.jobs import Judges, Prepared, blocking_twin, parse_specs, run_prepared
 from claimeval.api.run import Run
-from claimeval.api.twins import blocking_twin
-from claimeval.data.corpora import read_corpus, read_queries
-from claimeval.data.grades import read_qrels
 from claimeval.data.reading import NO_FIELDS
-from claimeval.evaluation.grade import Against, GradingOptions
+from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
+from claimeval.evaluation.grade import Against, GradingOptions, pool, samples_of_pool, survey
 from claimeval.evaluation.grade import make_job as grade_job
 from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
-from claimeval.evaluation.relevance import pool, samples_of_pool, survey
 from claimeval.evaluation.retrieval import MEASURES
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
@@ -49,12 +46,12 @@ async def arate(
         data: As for `score`.
         judges: As for `score`.
         ask: Any of `relevance`, `faithfulness`, `correctness`, `abstention`, as a list or one text with commas. None:
-            what the data can feed.
+            all that the data has the fields for.
         prompts: Names or paths of prompts by question.
         fields: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
-        out: As for `score`; `RUN/rate` sets the ratings beside the scores of a run.
+        out: As for `score`; `RUN/rate` adds the ratings to a run.
         overwrite: Replace a run with other settings in `out`.
         panel: How the ratings of several judges are counted. Default: relevance by the median, the rest by majority.
         options: How the judges are asked, and what may be spent.
@@ -68,7 +65,7 @@ async def arate(
         StoppedEarly: As for `score`.
     """
     read = Read(fields, limit, skip_malformed)
-    wanted = RateOptions(
+    job_options = RateOptions(
         judges=parse_specs(judges),
         ask=ask.split(",") if isinstance(ask, str) else ask,
         prompts={name: str(prompt) for name, prompt in prompts.items()},
@@ -76,7 +73,7 @@ async def arate(
         cluster=options.cluster,
     )
     examination = Examination(samples_of(data, read), data, read, options)
-    job = rate_job(wanted, examination)
+    job = rate_job(job_options, examination)
     prepared = Prepared.over(job, examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
@@ -117,15 +114,15 @@ async def agrade(
         documents_per_call: Documents in one call; with more than one, a grade also depends on its neighbors.
         measures: Rank metrics of matches.
         corpus: The documents of queries.
-        trec_runs: TREC runs whose first documents are graded, with `corpus`.
+        trec_runs: With `corpus`: TREC runs whose first documents are graded.
         depth: How many documents of each query and TREC run are graded.
-        qrels: Grades by people; with `corpus` these pairs are graded too.
+        qrels: Human grades to compare with; with `corpus`, these pairs are graded too.
         fields: As for `score`.
         limit: The number of samples or queries, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; with a grade the folder also gets `qrels.txt`.
         overwrite: Replace a run with other settings in `out`.
-        panel: How several grades become one. Default: the median, or the majority of matches.
+        panel: How several judges' grades become one. Default: the median; for matches, the majority.
         options: How the judges are asked, and what may be spent.
 
     Returns:
@@ -136,7 +133,7 @@ async def agrade(
         DataError: A row of the data is malformed, or an id cannot stand in a qrels file.
         StoppedEarly: As for `score`.
     """
-    wanted = GradingOptions(
+    job_options = GradingOptions(
         judges=parse_specs(judges),
         against=against,
         scale=str(scale) if isinstance(scale, Path) else scale,
@@ -146,7 +143,7 @@ async def agrade(
         panel=panel,
         cluster=options.cluster,
     )
-    job = grade_job(wanted)
+    job = grade_job(job_options)
     read = Read(fields, limit, skip_malformed)
     samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
     examination = Examination(samples, data, read, options)
@@ -196,8 +193,8 @@ def graded_samples(
     human = read_qrels(Path(qrels)) if qrels is not None else None
     ids = dict(itertools.islice(pool(runs, depth, human).items(), read.limit))
     queries = read_queries(Path(corpus) if data is None else _path(data))
-    wanted = {name for names in ids.values() for name in names}
-    documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in wanted}
+    names_needed = {name for names in ids.values() for name in names}
+    documents = {document.id: document for document in read_corpus(Path(corpus)) if document.id in names_needed}
     return list(samples_of_pool(ids, queries, documents))
 
 

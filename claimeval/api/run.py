@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,29 +11,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args, overload
 
 from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
-from claimeval.data.rows import dataframe
-from claimeval.evaluation import write_queries
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.evaluation.summary.records import PanelSummary
-from claimeval.execution.runner import RunStatus
 from claimeval.metrics.rows import canonical_name
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.report import forms, notebook, page, tables
+from claimeval.report.selection import WHOLE
 from claimeval.runs.directory import (
     MANIFEST,
+    RunResults,
     RunWriter,
-    from_line,
     has_results,
     load_manifest,
     load_summary,
-    read_results,
-    result_lines,
-    results_file,
     write_summary,
 )
-from claimeval.runs.jobs import qrels_of
-from claimeval.runs.slices import Slices, slices
+from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
 from claimeval.statistics.formatting import decimal, percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name, visible
 from claimeval.types.estimates import Cost
@@ -43,6 +34,11 @@ from claimeval.types.records import REASONS, Claim, Sample, SampleResult
 
 if TYPE_CHECKING:
     import pandas
+
+    from claimeval.evaluation.summary.panel import PanelSummary
+    from claimeval.execution import RunStatus
+    from claimeval.report import tables
+    from claimeval.runs.slices import Slices
 
 Format = Literal["html", "md", "csv", "json"]
 Figure = Literal["mean", "low", "hits", "judged", "n"]
@@ -62,9 +58,11 @@ class MetricSummaries(dict[str, MetricSummary]):
     """The metrics of a run by name; an alias of a name works too, and KeyError names the nearest metric."""
 
     def __missing__(self, metric: str) -> MetricSummary:
+        from difflib import get_close_matches
+
         if (name := canonical_name(metric)) in self:
             return self[name]
-        close = difflib.get_close_matches(name, list(self), n=1, cutoff=0.5)
+        close = get_close_matches(name, list(self), n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise KeyError(f"this run has no metric {metric!r}.{hint} It has {', '.join(self) or 'none'}")
 
@@ -102,22 +100,24 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be read with the numbers, as "lexical support score, not an LLM judgment"."""
+        """Notes to read with the numbers, such as "lexical support score, not an LLM judgment"."""
         return self.record.notes
 
     @property
     def panel(self) -> PanelSummary | None:
-        """How the judges agree with each other; None for one judge that was asked once."""
+        """Agreement of the judges; None for one judge without replicates."""
         return self.record.panel
 
     @property
     def cost(self) -> Cost | None:
-        """What the calls cost that the results rest on; None for a run without judges."""
+        """Cost of the calls behind the results; None for a run without judges."""
         return self.record.cost.total if self.record.cost else None
 
     @property
     def samples(self) -> Sequence[Sample]:
         """The samples, in order; of `write_queries` the questions that were kept."""
+        from claimeval.evaluation import write_queries
+
         if self.job == write_queries.NAME:
             return tuple(write_queries.kept_samples(self.manifest, self.results))
         return _Mapped(self.results, lambda result: result.sample)
@@ -128,6 +128,8 @@ class Run:
 
         Of `write_queries` the source of each question, with grade 1.
         """
+        from claimeval.runs.jobs import qrels_of
+
         return qrels_of(self.manifest, self.results)
 
     @property
@@ -154,11 +156,11 @@ class Run:
         return iter(self.results)
 
     def __eq__(self, other: object) -> bool:
-        """Whether manifest, summary and results are equal; when and where a run was stored does not count."""
+        """Return whether manifest, summary and results are equal; when and where a run was stored does not count."""
         if not isinstance(other, Run):
             return NotImplemented
-        mine, theirs = (run.manifest.model_copy(update={"created": None}) for run in (self, other))
-        same = (mine, self.record) == (theirs, other.record)
+        manifest, other_manifest = (run.manifest.model_copy(update={"created": None}) for run in (self, other))
+        same = (manifest, self.record) == (other_manifest, other.record)
         return same and list(self.results) == list(other.results)
 
     __hash__ = None  # type: ignore[assignment]  # runs hold what cannot be hashed
@@ -171,6 +173,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Show a card a metric, what must be read with the numbers, and the five worst claims with their evidence."""
+        from claimeval.report import notebook
+
         attached = {job: run.record for job, run in self.attached.items()}
         return notebook.run(self.manifest, self.record, self.results, attached)
 
@@ -189,11 +193,27 @@ class Run:
             UsageError: No sample has the field.
             KeyError: The run has no such metric.
         """
+        from claimeval.runs.slices import slices
+
         names = metrics.split(",") if isinstance(metrics, str) else metrics
         chosen = tuple(self.summary) if names is None else tuple(canonical_name(name) for name in names)
         for name in chosen:
             self[name]
         return slices(self.results, field, chosen, self.manifest.cluster)
+
+    def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
+        """Return in how many samples retrieval missed it, the model ignored it, it was made up, or all is fine.
+
+        Args:
+            threshold: The value from which context recall and faithfulness count as high, from 0 to 1.
+
+        Returns:
+            The counts; None unless samples have both metrics. `claimeval.runs.diagnosis.diagnose` says it of a sample.
+        """
+        tally = DiagnosisTally(threshold)
+        for result in self.results:
+            tally.add(result)
+        return tally.counts()
 
     def with_slices(self, field: str) -> Run:
         """Return the run with `by(field)` in its record, and in `summary.json` if it has a path."""
@@ -212,6 +232,9 @@ class Run:
         Raises:
             UsageError: pandas is not installed, or there is no such table.
         """
+        from claimeval.data.rows import dataframe
+        from claimeval.report import tables
+
         head, *rows = tables.rows(self.manifest, self.results, table)
         numbers = tuple(self.summary) if table == "samples" else ()
         frame = dataframe([str(name) for name in head], rows, numbers)
@@ -227,8 +250,8 @@ class Run:
         """Check the means and what was lost to failures; an undefined mean fails its gate.
 
         Args:
-            fail_under: Metric to the least that its mean may be.
-            fail_over: Metric to the most that its mean may be.
+            fail_under: Metric to the lowest mean allowed.
+            fail_over: Metric to the highest mean allowed.
             max_missing: The largest share of samples or claims of a metric that may be lost to failures, from 0 to 1.
 
         Returns:
@@ -256,11 +279,11 @@ class Run:
         return tuple(failed)
 
     def assert_at_least(self, figure: Figure = "mean", /, **least: float) -> None:
-        """Assert that metrics are at least so high: `run.assert_at_least(faithfulness=0.9)`.
+        """Assert that metrics reach a value: `run.assert_at_least(faithfulness=0.9)`.
 
         Args:
-            figure: What must be so high: the `mean`, the low end of its interval (`low`), or a count: `hits` (supported
-                claims), `judged` (claims with a label), `n` (samples with a value).
+            figure: What must reach the value: the `mean`, the low end of its interval (`low`), or a count: `hits`
+                (supported claims), `judged` (claims with a label), `n` (samples with a value).
             least: The least value of each metric.
 
         Raises:
@@ -278,10 +301,10 @@ class Run:
         lines: list[str] = []
         for name, limit in least.items():
             metric = self[name]
-            found: float | None = getattr(metric, figure)
-            if found is None or not found >= limit:
+            value: float | None = getattr(metric, figure)
+            if value is None or not value >= limit:
                 what = name if figure == "mean" else f"{name}: {figure}"
-                is_what = "undefined" if found is None else decimal(found) if of_share else str(found)
+                is_what = "undefined" if value is None else decimal(value) if of_share else str(value)
                 lines.append(f"{what} is {is_what}, below {limit:g}")
             if metric.failure_rate > MAX_MISSING:
                 lines.append(f"{name} lost {percent(metric.failure_rate)} of samples or claims to failures")
@@ -304,15 +327,15 @@ class Run:
             limit: The number of claims.
         """
         rows = {metric.name: metric for metric in self.manifest.rows}
-        found: dict[str, tuple[int, float]] = {}
+        worst: dict[str, tuple[int, float]] = {}
         for name in map(canonical_name, metrics or rows):
             if not (metric := rows.get(name)):
                 continue
             for result in self.results:
                 value = result[name].value
                 for rank, text in result.failed_claims(metric.claims_of, metric.against):
-                    found.setdefault(f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value))
-        return sorted(found, key=found.__getitem__)[:limit]
+                    worst.setdefault(f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value))
+        return sorted(worst, key=worst.__getitem__)[:limit]
 
     def report(self, out: str | Path | None = None, *, format: Format = "html", rows: tables.Rows = "samples") -> str:
         """Return the report of the run as text, and write it to a file.
@@ -328,6 +351,8 @@ class Run:
         Raises:
             UsageError: The file cannot be written.
         """
+        from claimeval.report import forms, page
+
         with self.on_disk() as folder:
             if out is not None:
                 return forms.write(folder, format, Path(out), rows=rows).read_text(encoding="utf-8")
@@ -380,6 +405,8 @@ class Run:
         Raises:
             UsageError: The folder holds something else, or cannot be written.
         """
+        from claimeval.report import forms
+
         folder = self._write(Path(out), overwrite=overwrite)
         forms.write(folder, "html")
         for name, run in self.attached.items():
@@ -394,7 +421,29 @@ class Run:
             DataError: The folder holds no finished run, or one of another format.
         """
         folder = Path(path)
-        return cls(load_manifest(folder), load_summary(folder), StoredResults(folder), path=folder)
+        return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder)
+
+    @classmethod
+    def merge(cls, path: str | Path, *, compress: bool = False) -> Run:
+        """Join the shards of a run: its files are then those of a run that one process made.
+
+        Args:
+            path: The run directory that the shards were given as `out`. A run that is merged already is read.
+            compress: Whether to write `results.jsonl.gz`, not `results.jsonl`.
+
+        Returns:
+            The run. Up to 20,000 samples its report is written too; `run.report` writes that of a larger one.
+
+        Raises:
+            UsageError: Shards are missing, or a part is cut, of other settings, of other data or of another version.
+            StoppedEarly: The run directory cannot be written, as on a full disk; the same call begins anew.
+        """
+        from claimeval.distributed.parts import merge
+
+        merge(Path(path), compress=compress)
+        run = cls.load(path)
+        write_page(run)
+        return run
 
     def in_memory(self) -> Run:
         """Return the run with all results read, without its path."""
@@ -411,7 +460,7 @@ class Run:
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """Give the run directory; that of a run in memory exists inside the context only."""
+        """Yield the run directory; a run in memory has one inside the context only."""
         if self.path:
             yield self.path
             return
@@ -419,11 +468,22 @@ class Run:
             yield self._write(Path(folder) / "run")
 
 
+def write_page(run: Run) -> None:
+    """Write the report of a run on disk; that of a large one only when it is asked for."""
+    assert run.path, "the run is on disk"
+    if run.record.samples <= WHOLE:
+        from claimeval.report import forms
+
+        forms.write(run.path, "html")
+    else:
+        (run.path / "report.html").unlink(missing_ok=True)
+
+
 def failures_in_words(record: Summary) -> Iterator[str]:
     """Yield a line for each reason why verdicts or scores are missing, with what one judge replied."""
     for reason, example in record.lost.items():
-        said = visible(example.excerpt, EXCERPT) or "nothing"
-        yield f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {said}"
+        excerpt = visible(example.excerpt, EXCERPT) or "nothing"
+        yield f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
 
 
 def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> None:
@@ -434,39 +494,6 @@ def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> 
                 raise UsageError(f"gate {name}={limit:g}: give a value from 0 to 1")
             if canonical_name(name) not in metrics:
                 raise unknown_name(f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics)
-
-
-class StoredResults(Sequence[SampleResult]):
-    """The results of a run directory, read from disk each time; only the places of the lines are held."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._starts: list[int] | None = None
-
-    def _places(self) -> list[int]:
-        if self._starts is None:
-            self._starts, place = [], 0
-            for line in result_lines(self._folder):
-                self._starts.append(place)
-                place += len(line)
-        return self._starts
-
-    def __len__(self) -> int:
-        return len(self._places())
-
-    def __iter__(self) -> Iterator[SampleResult]:
-        return read_results(self._folder)
-
-    @overload
-    def __getitem__(self, index: int) -> SampleResult: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[SampleResult]: ...
-    def __getitem__(self, index: int | slice) -> SampleResult | Sequence[SampleResult]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(len(self))[index]]
-        with results_file(self._folder).open("rb") as file:
-            file.seek(self._places()[index])
-            return from_line(file.readline())
 
 
 class _Mapped(Sequence[R]):
@@ -499,8 +526,8 @@ def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
         raise StoppedEarly(
             f"Budget reached: {status.over_budget}. To resume, run the same command with a higher limit.", run
         )
-    if status.paused:
-        raise StoppedEarly(status.paused, run)
+    if status.lost or status.paused:
+        raise StoppedEarly(status.lost or status.paused or "", run)
     if status.stopped or not status.complete:
         reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
         raise StoppedEarly(f"{reasons.rstrip('.')}. Fix the problem, then run the same command to resume.", run)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from claimeval.api.jobs import JudgeSpec, Prepared, parse_spec, run_prepared
+from claimeval.api.jobs import JudgeSpec, Prepared, blocking_twin, parse_spec, run_prepared
 from claimeval.api.run import Run
-from claimeval.api.twins import blocking_twin
-from claimeval.data.corpora import read_corpus
+from claimeval.data.test_collections import read_corpus
 from claimeval.evaluation.write_queries import draw, make_job
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Document

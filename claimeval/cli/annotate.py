@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields, Out, arguments
+from claimeval.cli.terminal import Keys, strip_control
+from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.people import Annotation, ClaimItem, DocumentAnnotation, DocumentItem
-    from claimeval.runs.document_labels import Lgtm, Mark
+    from claimeval.runs.labeling import Lgtm, Mark
 
-LISTED = ("People", 1, "Label claims or documents in the terminal.")
+LISTED = {"annotate": ("People", 1, "Label claims or documents in the terminal.")}
 LABELS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
 LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   q stop"
 MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
@@ -85,26 +87,26 @@ class AnnotateOptions:
         require_at_least(self, 1, "n")
 
 
-def do(given: AnnotateOptions) -> int:
+def do(args: AnnotateOptions) -> int:
     """Ask until everything is labeled or you stop, print the state, and return the exit code."""
     from claimeval.api.people import DocumentAnnotation
     from claimeval.api.people import annotate as draw
 
-    asked = arguments(given)
-    if asked.pop("export") and given.about.documents:
+    settings = arguments(args)
+    if settings.pop("export") and args.about.documents:
         raise UsageError("--export is for claims")
-    if given.output.json and not given.about.documents:
+    if args.output.json and not args.about.documents:
         raise UsageError("--json goes with --documents")
-    drawn = draw(**asked)
-    return _label_documents(given, drawn) if isinstance(drawn, DocumentAnnotation) else _label_claims(given, drawn)
+    drawn = draw(**settings)
+    return _label_documents(args, drawn) if isinstance(drawn, DocumentAnnotation) else _label_claims(args, drawn)
 
 
 annotate = command("annotate", AnnotateOptions, do)
 
 
-def _label_claims(given: AnnotateOptions, drawn: Annotation) -> int:
-    run, output = given.run, given.output
-    if to := given.export:
+def _label_claims(args: AnnotateOptions, drawn: Annotation) -> int:
+    run, output = args.run, args.output
+    if to := args.export:
         count = drawn.export(to)
         output.line(
             f"{count} claims written to {to}; fill the column `label`, then: claimeval correct {run} --labels {to}"
@@ -122,7 +124,6 @@ def _label_claims(given: AnnotateOptions, drawn: Annotation) -> int:
 
 def _ask_about_claims(output: Output, drawn: Annotation) -> None:
     from claimeval.api.people import ClaimItem
-    from claimeval.cli.terminal import Keys
 
     keys = Keys()
     for item in drawn:
@@ -137,8 +138,6 @@ def _ask_about_claims(output: Output, drawn: Annotation) -> None:
 
 
 def _show_claim(output: Output, item: ClaimItem, number: str) -> None:
-    from claimeval.cli.terminal import strip_control
-
     output.rule(number)
     for document in item.documents:
         output.pairs({strip_control(document.id): (strip_control(document.title or ""), "bold")})
@@ -149,23 +148,21 @@ def _show_claim(output: Output, item: ClaimItem, number: str) -> None:
     output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
 
 
-def _label_documents(given: AnnotateOptions, drawn: DocumentAnnotation) -> int:
-    output = given.output
+def _label_documents(args: AnnotateOptions, drawn: DocumentAnnotation) -> int:
+    output = args.output
     try:
         _ask_about_documents(replace(output, quiet=False), drawn)
     except (KeyboardInterrupt, EOFError):
         output.line()
-    found = drawn.estimate
-    _print_lgtm(output, found)
+    estimate = drawn.estimate
+    _print_lgtm(output, estimate)
     output.line(f"Labels: {drawn.path}")
-    if found.unmarked:
+    if estimate.unmarked:
         output.line("Run the same command to resume.")
-    return output.result("annotate", {"labels": str(drawn.path), **found.model_dump(mode="json")})
+    return output.result("annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")})
 
 
 def _ask_about_documents(output: Output, drawn: DocumentAnnotation) -> None:
-    from claimeval.cli.terminal import Keys
-
     keys, at = Keys(), _next(drawn)
     while at < len(drawn):
         item = drawn.items[at]
@@ -192,14 +189,12 @@ def _next(drawn: DocumentAnnotation) -> int:
 
 
 def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark | None) -> None:
-    from claimeval.cli.terminal import strip_control
-
     height, width = output.size
     room = max(LEAST, height - ROOM) if height else 40
     width = max(20, width - 2)
     text = _text(item)
     lines = output.wrap(text[: 2 * room * width], width)
-    output.rule(f"question {item.number} of {queries}, document {item.place} of {item.documents}")
+    output.rule(f"question {item.number} of {queries}, document {item.position} of {item.documents}")
     for line in itertools.islice(lines, room):
         output.line(line, indent=2)
     if len(lines) > room or len(text) > 2 * room * width:
@@ -211,28 +206,24 @@ def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark
 
 
 def _text(item: DocumentItem) -> str:
-    from claimeval.cli.terminal import strip_control
-
     title = f"{item.document.title}\n" if item.document.title else ""
     return strip_control(title + item.document.text)
 
 
-def _print_lgtm(output: Output, found: Lgtm) -> None:
-    from claimeval.statistics.formatting import decimal, interval
-
-    if found.value is None:
-        output.line(f"  -  {found.because}", bold=f"LGTM@{found.first}", wrap=True)
+def _print_lgtm(output: Output, lgtm: Lgtm) -> None:
+    if lgtm.value is None:
+        output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}", wrap=True)
     else:
-        ends = f", 95 % interval {interval(found.interval)}" if found.interval else ""
-        questions = "question" if found.n == 1 else "questions"
-        output.line(f"{ends}, n {found.n} {questions}", bold=f"LGTM@{found.first}  {decimal(found.value)}")
-        if not found.interval:
-            output.line(f" no interval: {found.because}", style="dim", wrap=True)
-    counts = f"{found.good} good, {found.bad} not, {found.unsure} unsure, {found.unmarked} not yet labeled"
-    blank = f", {found.without_text} without a text" if found.without_text else ""
+        ends = f", 95 % interval {interval(lgtm.interval)}" if lgtm.interval else ""
+        questions = "question" if lgtm.n == 1 else "questions"
+        output.line(f"{ends}, n {lgtm.n} {questions}", bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
+        if not lgtm.interval:
+            output.line(f" no interval: {lgtm.because}", style="dim", wrap=True)
+    counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
+    blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""
     output.line(f" documents: {counts}{blank}", style="dim", wrap=True)
-    none = f"; nothing was retrieved for {found.without_results} others" if found.without_results else ""
-    output.line(f" questions: {found.begun} begun of {found.drawn} drawn{none}", style="dim", wrap=True)
-    if found.bounds:
-        ends = interval(found.bounds)
+    none = f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
+    output.line(f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}", style="dim", wrap=True)
+    if lgtm.bounds:
+        ends = interval(lgtm.bounds)
         output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim", wrap=True)

@@ -1,25 +1,35 @@
-"""`claimeval cache`: inspect, verify, export and import cached replies."""
+"""`claimeval cache` and `batch`: what a reply cache holds, and the batches at providers that it waits for."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 
-from claimeval.cli.command import Argument, command, group
-from claimeval.cli.printer import say
+from claimeval.cli.command import Argument, Names, command, group
+from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import CacheOptions
+from claimeval.statistics.formatting import byte_size, day, dollars
+from claimeval.types.errors import StoppedEarly, UsageError
 
 if TYPE_CHECKING:
+    from claimeval.execution.batch import Batch
+    from claimeval.execution.batch.polling import BatchAdmin, CollectedBatches
     from claimeval.store import transfer
     from claimeval.store.stats import PromptUsage, StoreStats
     from claimeval.store.store import Store
 
-LISTED = ("Upkeep", 1, "Inspect, verify, export and import cached replies.")
+LISTED = {
+    "cache": ("Upkeep", 1, "Inspect, verify, export and import cached replies."),
+    "batch": ("Upkeep", 2, "List, collect and cancel providers' batches."),
+}
 DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
 
 
@@ -28,45 +38,38 @@ class StatsOptions(CacheOptions):
     """Show what the reply cache holds: replies and bytes by model and prompt, and from when."""
 
 
-def stats(given: StatsOptions) -> int:
+def stats(args: StatsOptions) -> int:
     """Print what the cache holds, and return the exit code."""
-    from itertools import groupby
-
     from claimeval.judging import prompts
-    from claimeval.statistics.formatting import byte_size
     from claimeval.store.stats import collect_stats
 
-    with _open(given.cache) as store:
-        found = collect_stats(store)
+    with _open(args.cache) as store:
+        statistics = collect_stats(store)
         folder = store.folder
-    output, on_disk = given.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
+    output, on_disk = args.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
     output.line()
-    output.line(f": {_summary(found)}, {byte_size(on_disk)} on disk", bold=str(folder))
+    output.line(f": {_summary(statistics)}, {byte_size(on_disk)} on disk", bold=str(folder))
     names = {prompts.load(step, name).digest: name for step in prompts.VARIABLES for name in prompts.shipped(step)}
-    for (model, endpoint), groups in groupby(found.groups, key=lambda group: (group.model, group.endpoint)):
+    for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
         output.line()
         output.line(model + (f" at {endpoint}" if endpoint else ""))
-        output.table(("  prompt", "replies", "size", "first", "last"), [_cells(one, names) for one in groups])
-    if found.damaged or found.unreadable:
+        output.table(("  prompt", "replies", "size", "first", "last"), [_cells(usage, names) for usage in groups])
+    if statistics.damaged or statistics.unreadable:
         output.line()
-        output.line(f"damaged rows: {found.damaged}, unreadable: {found.unreadable}; {DAMAGED}", style="red")
-    return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **found.model_dump()})
+        output.line(f"damaged rows: {statistics.damaged}, unreadable: {statistics.unreadable}; {DAMAGED}", style="red")
+    return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **statistics.model_dump()})
 
 
-def _summary(found: StoreStats) -> str:
-    from claimeval.statistics.formatting import byte_size, day
-
-    if not found.groups:
+def _summary(statistics: StoreStats) -> str:
+    if not statistics.groups:
         return "no replies"
-    first, last = min(one.first for one in found.groups), max(one.last for one in found.groups)
-    return f"{found.replies:,} replies, {byte_size(found.bytes)}, {day(first)} to {day(last)}"
+    first, last = min(usage.first for usage in statistics.groups), max(usage.last for usage in statistics.groups)
+    return f"{statistics.replies:,} replies, {byte_size(statistics.bytes)}, {day(first)} to {day(last)}"
 
 
-def _cells(one: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
-    from claimeval.statistics.formatting import byte_size, day
-
-    name = names.get(one.prompt) or one.prompt[:12] or "unknown"
-    return f"  {name}", f"{one.replies:,}", byte_size(one.bytes), day(one.first), day(one.last)
+def _cells(usage: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
+    name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
+    return f"  {name}", f"{usage.replies:,}", byte_size(usage.bytes), day(usage.first), day(usage.last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,23 +80,23 @@ class VerifyOptions(CacheOptions):
     """Drop the damaged rows; a run asks their questions again."""
 
 
-def verify(given: VerifyOptions) -> int:
+def verify(args: VerifyOptions) -> int:
     """Check every reply, print the counts, and return the exit code."""
     from claimeval.store.stats import verify as verify_store
 
-    with _open(given.cache) as store:
-        found = verify_store(store, drop_damaged=given.drop_damaged)
+    with _open(args.cache) as store:
+        damage = verify_store(store, drop_damaged=args.drop_damaged)
         folder = store.folder
-    output = given.output
-    output.line(f"{folder}: {found.replies:,} whole replies, damaged rows: {found.damaged}")
-    if found.unreadable:
-        output.line(f"whole rows in which this version finds no reply, kept: {found.unreadable}")
-    if given.drop_damaged and found.damaged:
-        output.line(f"damaged rows dropped: {found.dropped}; their questions will be asked again")
-    elif found.damaged:
+    output = args.output
+    output.line(f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}")
+    if damage.unreadable:
+        output.line(f"undamaged rows that this version cannot read, kept: {damage.unreadable}")
+    if args.drop_damaged and damage.damaged:
+        output.line(f"damaged rows dropped: {damage.dropped}; their questions will be asked again")
+    elif damage.damaged:
         output.line(DAMAGED)
-    code = 1 if found.damaged > found.dropped else 0
-    return output.result("cache verify", {"folder": str(folder), **found.model_dump()}, exit_code=code)
+    code = 1 if damage.damaged > damage.dropped else 0
+    return output.result("cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,26 +114,26 @@ class ExportOptions(CacheOptions):
     """Only the replies that the results of this run rest on. Default: all in the cache."""
 
 
-def export(given: ExportOptions) -> int:
+def export(args: ExportOptions) -> int:
     """Write the replies, and return the exit code."""
     from claimeval.store import transfer
 
-    to_stdout = str(given.file) == "-"
-    keys = None if given.run is None else _keys(given.run)
-    with _open(given.cache) as store:
+    to_stdout = str(args.file) == "-"
+    keys = None if args.run is None else _keys(args.run)
+    with _open(args.cache) as store:
         if to_stdout:
-            done = transfer.write(store, sys.stdout.buffer, keys)
+            written = transfer.write(store, sys.stdout.buffer, keys)
             sys.stdout.buffer.flush()
         else:
-            done = _export(store, given.file, keys)
-    if done.left_out:
+            written = _export(store, args.file, keys)
+    if written.left_out:
         what = "damaged or unreadable rows left out" if keys is None else "replies of the run that the cache lacks"
-        say(f"{what}: {done.left_out}")
-    code = 1 if done.left_out else 0
-    if to_stdout or not given.output.json:
-        say(f"replies exported: {done.replies}")
+        say(f"{what}: {written.left_out}")
+    code = 1 if written.left_out else 0
+    if to_stdout or not args.output.json:
+        say(f"replies exported: {written.replies}")
         return code
-    return given.output.result("cache export", {"file": str(given.file), **done._asdict()}, exit_code=code)
+    return args.output.result("cache export", {"file": str(args.file), **written._asdict()}, exit_code=code)
 
 
 def _keys(run: Path) -> Iterator[str]:
@@ -143,20 +146,19 @@ def _keys(run: Path) -> Iterator[str]:
 def _export(store: Store, file: Path, keys: Iterable[str] | None) -> transfer.ExportCounts:
     """Write a file that is complete or missing, and readable by its owner alone."""
     from claimeval.store import transfer
-    from claimeval.types.errors import UsageError
 
     if file.exists():
         raise UsageError(f"{file} exists already; give the name of a new file")
     part = file.with_name(file.name + ".part")
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as out:
-            done = transfer.write(store, out, keys)
+            written = transfer.write(store, out, keys)
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from error
-    return done
+    return written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,25 +175,23 @@ class ImportOptions(CacheOptions):
     """A file that `claimeval cache export` wrote; `-` for standard input."""
 
 
-def import_(given: ImportOptions) -> int:
+def import_(args: ImportOptions) -> int:
     """Add the replies, and return the exit code."""
     from claimeval.store import transfer
     from claimeval.store.store import Store, cache_folder
 
-    with _reading(given.file) as lines, Store(cache_folder(given.cache)) as store:
-        done = transfer.read(lines, "standard input" if str(given.file) == "-" else str(given.file), store)
-    given.output.line(f"replies added: {done.added}, there already: {done.present}")
-    if done.conflicts:
-        keys = ", ".join(key[:12] for key in done.conflicting)
-        more = ", ..." if done.conflicts > len(done.conflicting) else ""
-        say(f"questions with another reply in the cache, which was kept: {done.conflicts} ({keys}{more})")
-    code = 1 if done.conflicts else 0
-    return given.output.result("cache import", {"file": str(given.file), **done._asdict()}, exit_code=code)
+    with _reading(args.file) as lines, Store(cache_folder(args.cache)) as store:
+        imported = transfer.read(lines, "standard input" if str(args.file) == "-" else str(args.file), store)
+    args.output.line(f"replies added: {imported.added}, already present: {imported.present}")
+    if imported.conflicts:
+        keys = ", ".join(key[:12] for key in imported.conflicting)
+        more = ", ..." if imported.conflicts > len(imported.conflicting) else ""
+        say(f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})")
+    code = 1 if imported.conflicts else 0
+    return args.output.result("cache import", {"file": str(args.file), **imported._asdict()}, exit_code=code)
 
 
 def _reading(file: Path) -> BinaryIO | nullcontext[BinaryIO]:
-    from claimeval.types.errors import UsageError
-
     if str(file) == "-":
         return nullcontext(sys.stdin.buffer)
     try:
@@ -201,7 +201,6 @@ def _reading(file: Path) -> BinaryIO | nullcontext[BinaryIO]:
 
 
 def _open(folder: Path | None) -> Store:
-    """Open a cache that exists already."""
     from claimeval.store.store import Store, existing_cache
 
     return Store(existing_cache(folder))
@@ -214,4 +213,168 @@ cache = group(
     command("verify", VerifyOptions, verify),
     command("export", ExportOptions, export),
     command("import", ImportOptions, import_),
+)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchListOptions(CacheOptions):
+    """List the batches that a reply cache waits for. With --refresh, ask the providers for their status.
+
+    Example: claimeval batch list --refresh
+    """
+
+    names: Annotated[tuple[str, ...], Argument("NAME")] = ()
+    """Names as listed, or their beginnings; all by default."""
+    every: Annotated[bool, Names("--all")] = False
+    """Also batches that have ended."""
+    refresh: bool = False
+    """Ask the providers for the status; read no results."""
+
+
+def list_(args: BatchListOptions) -> int:
+    """Print the batches, and return the exit code."""
+    if args.names and not args.refresh:
+        raise UsageError("NAME chooses the batches that --refresh asks for; add --refresh")
+
+    async def look(admin: BatchAdmin) -> list[Batch]:
+        return await admin.status(args.names) if args.refresh else admin.batches(closed=args.every)
+
+    return _print(args.output, "batch list", _with_admin(args.cache, look))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectOptions(CacheOptions):
+    """Read the results of all batches that have ended into the reply cache. Exits with 3 while others are pending.
+
+    Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run itself can resume
+    later.
+    """
+
+
+def collect(args: CollectOptions) -> int:
+    """Read results, print what they held, and return the exit code."""
+    collected = _with_admin(args.cache, lambda admin: admin.collect(()))
+    received, output = collected.received, args.output
+    cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
+    output.line(f"replies stored: {received.replies:,}{cost}")
+    if received.repeated:
+        output.line(f"replies that were already present: {received.repeated:,}")
+    for reason, count in received.failures.items():
+        output.line(f"requests that came back without a reply ({reason}): {count:,}")
+    if received.unexpected_keys:
+        output.line(f"unreadable lines and lines of other requests: {received.unexpected_keys:,}")
+    if received.fatal:
+        output.line(f"no further request can succeed: {received.fatal.message}")
+    stopped = None
+    if collected.open:
+        requests = sum(batch.requests for batch in collected.open)
+        stopped = f"still open: {len(collected.open)} with {requests:,} requests; `claimeval batch list --refresh`"
+        output.line(f"{stopped} shows them")
+    return output.result("batch collect", _content(collected), exit_code=3 if collected.open else 0, stopped=stopped)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelOptions(CacheOptions):
+    """Cancel batches: the provider runs no more of them, and a run asks their requests again.
+
+    What has run by then is charged; `claimeval batch collect` still reads it.
+
+    Example: claimeval batch cancel 3f2a9c01
+    """
+
+    names: Annotated[tuple[str, ...], Argument("NAME")] = ()
+    """Names as `claimeval batch list` shows them, or their beginnings."""
+    every: Annotated[bool, Names("--all")] = False
+    """All that are pending."""
+    forget: bool = False
+    """Drop the batch here without asking the provider: for one that is lost. What it costs is unknown."""
+
+
+def cancel(args: CancelOptions) -> int:
+    """Cancel batches, print their states, and return the exit code."""
+    if bool(args.names) == args.every:
+        raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
+
+    async def give_up(admin: BatchAdmin) -> list[Batch]:
+        batches = admin.select(args.names)
+        return await (admin.forget(batches) if args.forget else admin.cancel(batches))
+
+    return _print(args.output, "batch cancel", _with_admin(args.cache, give_up))
+
+
+def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]]) -> R:
+    """Return what the work returns; an error of a provider ends the command."""
+    from claimeval.execution.batch.polling import open_batch_admin
+    from claimeval.store.store import Store, existing_cache
+    from claimeval.types.requests import CallError
+
+    async def main() -> R:
+        with Store(existing_cache(folder)) as store:
+            async with open_batch_admin(store) as admin:
+                return await action(admin)
+
+    try:
+        return asyncio.run(main())
+    except CallError as error:
+        raise StoppedEarly(error.message) from error
+
+
+def _print(output: Output, name: str, batches: list[Batch]) -> int:
+    rows = []
+    for batch in batches:
+        counts = [f"{count:,}" for count in (batch.requests, batch.answered, batch.failed)]
+        state = batch.status if batch.state == "submitted" else batch.state
+        problem = f": {batch.problem}" if batch.problem else ""
+        rows.append((batch.name[:8], batch.judge.model, *counts, _age(batch), f"{state}{problem}"))
+    if rows:
+        columns = ("batch", "model", "requests", "answered", "failed", "age", "state")
+        output.table(columns, rows, words=(0, 1, 6))
+    else:
+        output.line("No open batches.")
+    return output.result(name, {"batches": list(map(_row, batches))})
+
+
+def _content(collected: CollectedBatches) -> dict[str, object]:
+    received = collected.received
+    return {
+        "replies": received.replies,
+        "repeated": received.repeated,
+        "failures": dict(received.failures),
+        "unknown_lines": received.unexpected_keys,
+        "fatal": received.fatal and received.fatal.message,
+        "cost": received.paid if received.priced else None,
+        "open": list(map(_row, collected.open)),
+    }
+
+
+def _row(batch: Batch) -> dict[str, object]:
+    return {
+        "batch": batch.name,
+        "model": batch.judge.model,
+        "endpoint": batch.judge.endpoint,
+        "state": batch.state,
+        "id": batch.id,
+        "status": batch.status,
+        "requests": batch.requests,
+        "answered": batch.answered,
+        "failed": batch.failed,
+        "bytes": batch.size,
+        "since": batch.at,
+        "problem": batch.problem,
+    }
+
+
+def _age(batch: Batch) -> str:
+    minutes = int((time.time() - batch.at) / 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"
+
+
+batch = group(
+    "batch",
+    "List, collect and cancel the batches of `--batch`. The same command resumes by itself; these are for the time in "
+    "between.",
+    command("list", BatchListOptions, list_),
+    command("collect", CollectOptions, collect),
+    command("cancel", CancelOptions, cancel),
 )

@@ -10,7 +10,9 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -20,8 +22,8 @@ from claimeval.types.errors import UsageError, unknown_name
 
 Record = TypeVar("Record")
 HEADINGS = (
-    "Positional arguments", "Options", "Questions", "Panel", "Documents", "Local models", "Cost and speed",
-    "Batches and machines", "Results and gates",
+    "Positional arguments", "Options", "Questions", "Panel", "Whole answers", "Documents", "Local models",
+    "Cost and speed", "Batches and machines", "Results and gates",
 )  # fmt: skip
 """The order of the headings on a page of help."""
 KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
@@ -31,6 +33,7 @@ KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
     str: (click.STRING, "TEXT"),
 }
 """How each type is read, and its placeholder; of a union the first that is listed here."""
+_HELP = {"help_option_names": ["-h", "--help"]}
 WIDTH = 100
 """Columns that help takes at most."""
 COLUMN = 26
@@ -66,7 +69,7 @@ class Heading:
         self.name, self.names = name, names
 
 
-class Choice(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
+class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
     """One of several words, or else a value of another type."""
 
     name = "choice"
@@ -124,15 +127,16 @@ class HelpPage(click.Command):
 class RecordCommand(HelpPage):
     """A command whose help fits 80 columns and has its texts under headings."""
 
-    def __init__(self, name: str, record: type, entries: list[CommandParameter], **settings: Any) -> None:
-        settings["context_settings"] = {"help_option_names": ["-h", "--help"]}
-        super().__init__(name, params=[entry.parameter for entry in entries], **settings)
-        self.record, self.entries = record, entries
+    def __init__(self, name: str, record: type, door: Callable[..., Any] | None, **settings: Any) -> None:
+        self.record, self.entries = record, list(_entries(record, "Options"))
+        self.door = door
+        """The function of the API that the command calls, with its record and options of the run; None: not planned."""
+        super().__init__(name, params=[entry.parameter for entry in self.entries], context_settings=_HELP, **settings)
 
     def read(self, arguments: list[str], *, parent: click.Context | None = None) -> Any:
         """Return the record of the arguments, without doing anything."""
         with self.make_context(self.name, arguments, parent=parent) as context:
-            return _made(self.record, context.params)
+            return self.record(**_given(self.record, context.params))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options of each heading."""
@@ -159,13 +163,22 @@ def help_formatter() -> click.HelpFormatter:
     return click.HelpFormatter(width=max(50, min(get_terminal_size().columns, WIDTH)))
 
 
-def command(name: str, record: type[Record], do: Callable[[Record], int]) -> RecordCommand:
-    """Return the command that makes the record of its options and passes it to `do`, which returns the exit code."""
+def command(
+    name: str, record: type[Record], do: Callable[[Record], int], door: Callable[..., Any] | None = None
+) -> RecordCommand:
+    """Return the command that makes the record of its options and passes it to `do`, which returns the exit code.
+
+    Args:
+        name: The name of the command.
+        record: The dataclass of its options.
+        do: Carries the command out.
+        door: Calls the function of the API, where `claimeval plan` can say what it would ask.
+    """
 
     def call(**values: Any) -> None:
-        click.get_current_context().exit(do(_made(record, values)))
+        click.get_current_context().exit(do(record(**_given(record, values))))
 
-    return RecordCommand(name, record, list(_entries(record, "Options")), callback=call, help=record.__doc__)
+    return RecordCommand(name, record, door, callback=call, help=record.__doc__)
 
 
 class Group(HelpPage, click.Group):
@@ -174,19 +187,17 @@ class Group(HelpPage, click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with the first sentence of each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(WIDTH)) for name, one in self.commands.items()])
+            formatter.write_dl([(name, member.get_short_help_str(WIDTH)) for name, member in self.commands.items()])
 
 
 def group(name: str, text: str, *commands: click.Command) -> click.Group:
     """Return the command that has these commands."""
-    settings = {"help_option_names": ["-h", "--help"]}
-    return Group(name, {str(one.name): one for one in commands}, help=text, context_settings=settings)
+    return Group(name, {str(member.name): member for member in commands}, help=text, context_settings=_HELP)
 
 
 def field_texts(record: type) -> dict[str, str]:
     """Return the first paragraph of each field's docstring, read from the source of the record and its bases."""
     import ast
-    from itertools import pairwise
     from textwrap import dedent
 
     texts = {of.name: "" for of in fields(record)}
@@ -199,69 +210,78 @@ def field_texts(record: type) -> dict[str, str]:
     return texts
 
 
-def _made(record: type[Record], values: dict[str, Any]) -> Record:
-    made = {}
-    for of in fields(record):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
-        if of.name in values:
-            made[of.name] = values[of.name]
-        elif is_dataclass(of.default):
-            made[of.name] = _made(type(of.default), values)
-    return record(**made)
+def _given(record: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a record's fields; those of its records are put into their defaults."""
+    given = {of.name: values[of.name] for of in fields(record) if of.name in values}
+    nested: dict[str, Any] = {of.name: of.default for of in fields(record) if is_dataclass(of.default)}
+    return given | {name: replace(default, **_given(default, values)) for name, default in nested.items()}
 
 
 def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
-    """Return a field's type and marks."""
     base = next(base for base in record.__mro__ if name in inspect.get_annotations(base))
     holder = types.SimpleNamespace(__annotations__={name: inspect.get_annotations(base)[name]})
     hint = get_type_hints(holder, vars(sys.modules[base.__module__]), include_extras=True)[name]
     return (get_args(hint)[0], list(get_args(hint)[1:])) if get_origin(hint) is Annotated else (hint, [])
 
 
-def _entries(record: type, heading: str, only: Iterable[str] = ()) -> Iterator[CommandParameter]:
-    known = {of.name: of for of in fields(record)}
-    for name in only or known:
-        hint, marks = _hint(record, name)
-        under = [mark for mark in marks if isinstance(mark, Heading)]
+def _entries(
+    record: type, heading: str, only: Iterable[str] = (), defaults: object = None
+) -> Iterator[CommandParameter]:
+    """Return the parameters of a record; where it is a field of another, that one's default for it decides theirs."""
+    by_name = {of.name: of for of in fields(record)}
+    for name in only or by_name:
+        hint, annotations = _hint(record, name)
+        under = [part for part in annotations if isinstance(part, Heading)]
         if is_dataclass(hint):
-            for mark in under or [Heading(heading)]:
-                yield from _entries(hint, mark.name, mark.names)  # type: ignore[arg-type]
+            for part in under or [Heading(heading)]:
+                yield from _entries(hint, part.name, part.names, by_name[name].default)  # type: ignore[arg-type]
         else:
+            default = getattr(defaults, name, by_name[name].default)
             yield CommandParameter(
-                _parameter(known[name], hint, marks), under[0].name if under else heading, record, name
+                _parameter(name, default, hint, annotations), under[0].name if under else heading, record, name
             )
 
 
-def _parameter(of: Field[Any], hint: Any, marks: list[Any]) -> click.Parameter:
+def _unique(option: Pairs, _: click.Context, __: click.Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a mapping. Raises UsageError for a name that is given two values."""
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if values.setdefault(key, value) != value:
+            raise UsageError(f"{option.names[0]} {key} is given twice: {values[key]} and {value}; give one")
+    return values
+
+
+def _parameter(name: str, value: Any, hint: Any, annotations: list[Any]) -> click.Parameter:
     parts = list(get_args(hint)) if get_origin(hint) in (Union, types.UnionType) else [hint]
     optional = types.NoneType in parts
-    if many := get_origin(hint) is tuple:
+    if repeated := get_origin(hint) is tuple:
         parts = [get_args(hint)[0]]
     words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
     plain = next((kind for kind in KINDS if kind in parts), None)
     kind, metavar = KINDS.get(plain, (None, ""))
     if words:
-        kind, metavar = Choice(tuple(words), kind), "TEXT"
-    default = {} if of.default is MISSING else {"default": of.default}
-    for mark in marks:
-        if isinstance(mark, Pairs):
+        kind, metavar = WordChoice(tuple(words), kind), "TEXT"
+    default = {} if value is MISSING else {"default": value}
+    for annotation in annotations:
+        if isinstance(annotation, Pairs):
             return click.Option(
-                [of.name, *mark.names], type=Pair(mark, number=get_args(hint)[1] is float), metavar="TEXT",
-                multiple=True, callback=lambda ctx, parameter, pairs: dict(pairs),
+                [name, *annotation.names], type=Pair(annotation, number=get_args(hint)[1] is float), metavar="TEXT",
+                multiple=True, callback=partial(_unique, annotation),
             )  # fmt: skip
-        if isinstance(mark, Argument):
-            metavar = mark.metavar or of.name.upper()
-            metavar = (f"[{metavar}]" if default else metavar) + "..." * many
-            settings = {} if many else default  # click 8.1 takes no default for any number
+        if isinstance(annotation, Argument):
+            metavar = annotation.metavar or name.upper()
+            metavar = (f"[{metavar}]" if default else metavar) + "..." * repeated
+            settings = {} if repeated else default  # click 8.1 takes no default for any number
             return click.Argument(
-                [of.name], type=kind, nargs=-1 if many else 1, metavar=metavar, required=not default, **settings
+                [name], type=kind, nargs=-1 if repeated else 1, metavar=metavar, required=not default, **settings
             )
-    option = "--" + of.name.replace("_", "-")
-    names = next((mark.names for mark in marks if isinstance(mark, Names)), (option,))
+    option = "--" + name.replace("_", "-")
+    names = next((annotation.names for annotation in annotations if isinstance(annotation, Names)), (option,))
     if bool in parts or words == [True]:
         if optional and not words:
             names = (f"{option}/--no-{option[2:]}",)
-        return click.Option([of.name, *names], is_flag=True, flag_value=True, **default)
+        return click.Option([name, *names], is_flag=True, flag_value=True, **default)
     return click.Option(
-        [of.name, *names], type=kind, metavar=metavar, multiple=many, required=not default,
-        show_default=bool(of.default) and bool(default), **default,
+        [name, *names], type=kind, metavar=metavar, multiple=repeated, required=not default,
+        show_default=bool(value) and bool(default), **default,
     )  # fmt: skip

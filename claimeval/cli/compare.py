@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import BOUNDED, Output
 from claimeval.cli.shared import Metrics, Out
-from claimeval.types.errors import UsageError
+from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.runs.compare import Change, MetricSeries, Series
-    from claimeval.runs.overview import MetricComparison, PairedRuns
+    from claimeval.api.comparison import Comparison
+    from claimeval.runs.overview import MetricComparison, Moved, PairedRuns
+    from claimeval.runs.series import Change, MetricSeries, Series
+    from claimeval.statistics.pictures import Picture
 
-LISTED = ("Look", 3, "Compare two or more runs, sample by sample.")
+LISTED = {"compare": ("Look", 3, "Compare two or more runs, sample by sample.")}
+FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
 COLUMNS = ("metric", "n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Holm)")
 
 
@@ -26,11 +30,12 @@ class CompareOptions:
 
     Samples are aligned by id, and those that only one run has are counted. Two systems, two judges, two prompts:
     whatever was scored with the same metrics can be compared, also runs without a judge. Of three or more runs, oldest
-    first, each is compared with the one before; p-values are Holm's over all steps and metrics. Nothing is asked.
+    first, each is compared with the one before and the last with the first (or with --baseline), and the trend over
+    all of them is tested, which a slow fall does not escape. Nothing is asked.
 
     Example: claimeval compare runs/before runs/after --out comparison.html
 
-    Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness
+    Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness --plot trend.svg
     """
 
     runs: Annotated[tuple[Path, ...], Argument("RUN")]
@@ -38,13 +43,15 @@ class CompareOptions:
     metrics: Metrics = None
     """Comma-separated; prints the series of these metrics, for two runs too."""
     baseline: str | None = None
-    """Compare every other run with this one: its name, or its place from 0."""
+    """Hold the other runs against this one: its name, or its place from 0.  [default: the first]"""
     by: str | None = None
     """Also a table by this field, as in metadata.topic."""
     flips: int = 10
     """Flipped claims to print, or with three or more runs changed samples, at most 5."""
     out: Out = None
-    """File for the page of both runs."""
+    """File for the page of the runs; as .md Markdown with pictures beside it, as .json the numbers."""
+    plot: Path | None = None
+    """File to draw into (.svg): the differences of two runs, or each metric over three or more."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the first run]"""
     output: Output = Output()
@@ -53,42 +60,63 @@ class CompareOptions:
         require_at_least(self, 0, "flips")
 
 
-def do(given: CompareOptions) -> int:
+def do(args: CompareOptions) -> int:
     """Compare the runs, print what differs, and return the exit code."""
     from claimeval.api import comparison
     from claimeval.cli.running import notes_on_stderr
+    from claimeval.statistics.pictures import check_name
 
-    baseline: int | str = 0 if given.baseline is None else given.baseline
+    if args.plot:
+        check_name(args.plot)
+    baseline: int | str = 0 if args.baseline is None else args.baseline
     if isinstance(baseline, str) and baseline.isdecimal():
         baseline = int(baseline)
-    with notes_on_stderr(quiet=given.output.quiet):
-        found = comparison.compare(
-            *given.runs, baseline=baseline, metrics=given.metrics, by=given.by, cluster=given.cluster
+    with notes_on_stderr(quiet=args.output.quiet):
+        compared = comparison.compare(
+            *args.runs, baseline=baseline, metrics=args.metrics, by=args.by, cluster=args.cluster
         )
-    in_pairs = len(given.runs) == 2 and given.metrics is None
-    if given.out and not in_pairs:
-        raise UsageError("--out writes the page of two runs")
-    if not in_pairs and given.baseline is None and given.by is None:
-        return _print_series(given, found.trend)
-    pairs = [found.against(i) for i in range(len(found.runs)) if i != found.baseline]
+    if args.by is None and (len(args.runs) > 2 or args.metrics is not None):
+        print_series(args.output, compared.trend, args.flips)
+        _write(args, compared)
+        trend = compared.trend
+        metrics = {series.metric: series.model_dump(exclude={"metric"}) for series in trend.tracks}
+        return args.output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": metrics})
+    pairs = [compared.against(i) for i in range(len(compared.runs)) if i != compared.baseline]
     for pair in pairs:
-        _print_pair(given, pair)
-    if given.out:
-        found.report(given.out)
-        given.output.line()
-        given.output.line(f"Report: {given.out}")
+        _print_pair(args, pair)
+    _write(args, compared)
     record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
-    return given.output.result("compare", record)
+    return args.output.result("compare", record)
+
+
+def _picture(compared: Comparison) -> Picture:
+    from claimeval.runs import pictures
+    from claimeval.statistics.pictures import beside
+
+    if len(compared.runs) > 2:
+        return beside("Trend", pictures.of_series(compared.trend), across=2)
+    return pictures.of_comparison(compared.against(1 - compared.baseline))
+
+
+def _write(args: CompareOptions, compared: Comparison) -> None:
+    if args.out or args.plot:
+        args.output.line()
+    if args.out:
+        compared.report(args.out, format=FORMS.get(args.out.suffix.lower(), "html"))
+        args.output.line(f"Report: {args.out}")
+    if args.plot:
+        _picture(compared).save(args.plot)
+        args.output.line(f"Picture: {args.plot}")
 
 
 compare = command("compare", CompareOptions, do)
 
 
-def _print_pair(given: CompareOptions, comparison: PairedRuns) -> None:
+def _print_pair(args: CompareOptions, comparison: PairedRuns) -> None:
     from claimeval.metrics.flips import words
-    from claimeval.statistics.formatting import decimal, p_value
+    from claimeval.runs.slices import chance_of_many
 
-    output = given.output
+    output = args.output
     output.line()
     output.line(f"{comparison.a} (A) and {comparison.b} (B), {_aligned(comparison)}")
     for setting in comparison.settings:
@@ -107,20 +135,28 @@ def _print_pair(given: CompareOptions, comparison: PairedRuns) -> None:
                 f"independent: p {p_value(counts.p)})"
             )
         output.line(text, style="dim", indent=1)
+    _print_causes(output, comparison)
     if comparison.by:
         output.line()
-        rows = [[value or "-", *_cells(metric)] for value, metrics in comparison.by.items() for metric in metrics]
-        output.table((str(given.by), *COLUMNS), rows, words=(0, 1))
+        rows = [
+            [value or "-", *_cells(metric)[:6], p_value(metric.p_adjusted), signed(metric.contribution)]
+            for value, metrics in comparison.by.items()
+            for metric in metrics
+        ]
+        output.table((str(args.by), *COLUMNS[:6], COLUMNS[7], "adds to\nall"), rows, words=(0, 1))
+        if repeated_tests := chance_of_many(
+            [metric.difference for metrics in comparison.by.values() for metric in metrics]
+        ):
+            output.note(repeated_tests, kind="Caution")
     for metric in comparison.metrics:
         if metric.moved:
-            most = ", ".join(f"{one.sample} {decimal(one.before)} to {decimal(one.after)}" for one in metric.moved)
             output.line()
-            output.line(f": {most}", bold=f"Changed most in {metric.metric}")
+            output.line(f": {_changes(metric.moved)}", bold=f"Changed most in {metric.metric}")
     if comparison.flipped:
-        first = f", the first {min(given.flips, len(comparison.flips))}" if given.flips else ""
+        first = f", the first {min(args.flips, len(comparison.flips))}" if args.flips else ""
         output.line()
         output.line(first, bold=f"{comparison.flipped} of {comparison.compared} claims flipped")
-    for flip in comparison.flips[: given.flips]:
+    for flip in comparison.flips[: args.flips]:
         output.line()
         output.line(f"  against the {flip.evidence}", bold=flip.sample_id, indent=1)
         output.line(flip.claim, indent=3)
@@ -128,6 +164,19 @@ def _print_pair(given: CompareOptions, comparison: PairedRuns) -> None:
     if other := comparison.other_changes:
         output.line()
         output.line(f"Not counted as flips: {other}", style="dim")
+
+
+def _print_causes(output: Output, comparison: PairedRuns) -> None:
+    from claimeval.runs.causes import of_whole_samples
+
+    rows = comparison.cause_cells
+    if not rows:
+        return
+    output.line()
+    output.line(": what the difference consists of", bold="Why it changed")
+    output.table(("metric", "because of", "B minus A", "claims", "samples"), rows, words=(0, 1))
+    if whole := [metric.metric for metric in comparison.metrics if of_whole_samples(metric.because)]:
+        output.line(f"without a count of claims, whole samples are counted: {', '.join(whole)}", style="dim", indent=1)
 
 
 def _aligned(comparison: PairedRuns) -> str:
@@ -145,19 +194,16 @@ def _aligned(comparison: PairedRuns) -> str:
 
 
 def _cells(metric: MetricComparison) -> list[str]:
-    from claimeval.statistics.formatting import p_value
-
     a, b, difference, ends, adjusted, _, n = metric.cells
     return [metric.metric, n, a, b, difference, ends, p_value(metric.p), adjusted]
 
 
-def _print_series(given: CompareOptions, found: Series) -> int:
+def print_series(output: Output, runs: Series, changed: int) -> None:
+    """Print a table a metric; of each step at most `changed` samples that changed most, and never more than 3."""
     from claimeval.metrics.scoring import ends_in_words
-    from claimeval.statistics.formatting import decimal
 
-    output = given.output
     columns = ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down")
-    for series in found.tracks:
+    for series in runs.tracks:
         steps = zip(series.points, (None, *series.changes), strict=True)
         rows = [
             (point.run, str(point.n), decimal(point.mean), ends_in_words(point, "*"), *_step(change))
@@ -166,19 +212,21 @@ def _print_series(given: CompareOptions, found: Series) -> int:
         output.table((series.metric, *columns), rows)
         if any(point.shown == "bounds" for point in series.points):
             output.line(f" {BOUNDED} of the claims")
-        _print_changed(output, series, min(given.flips, 3))
+        if len(runs.runs) > 2:
+            output.line(f" {runs.against_in_words(series)}")
+            output.line(f" {series.trend.in_words}")
+        _print_changed(output, series, min(changed, 3))
         output.line()
-    points = found.tracks[0].points
-    for before, after, changed in zip(points, points[1:], found.settings, strict=False):
-        for setting in changed:
-            output.line(f"{before.run} to {after.run}: {setting}")
-    metrics = {one.metric: one.model_dump(exclude={"metric"}) for one in found.tracks}
-    return output.result("compare", {"metrics": metrics, "settings": found.settings})
+    for before, after, settings in zip(runs.runs, runs.runs[1:], runs.settings, strict=False):
+        for setting in settings:
+            output.line(f"{before} to {after}: {setting}")
+
+
+def _changes(samples: Iterable[Moved]) -> str:
+    return ", ".join(f"{sample.sample} {decimal(sample.before)} to {decimal(sample.after)}" for sample in samples)
 
 
 def _step(change: Change | None) -> tuple[str, ...]:
-    from claimeval.statistics.formatting import p_value, signed, signed_interval
-
     if change is None:
         return ("", "", "", "", "")
     ends = signed_interval(change.difference.interval)
@@ -186,15 +234,13 @@ def _step(change: Change | None) -> tuple[str, ...]:
 
 
 def _print_changed(output: Output, series: MetricSeries, shown: int) -> None:
-    from claimeval.statistics.formatting import decimal
-
     for point, change in zip(series.points[1:], series.changes, strict=True):
         counts = {
             "without a value in one": change.dropped,
             "gone": change.only_before,
             "new": change.only_after,
         }
-        if lost := [f"{count} {what}" for what, count in counts.items() if count]:
-            output.line(f" {point.run}: {', '.join(lost)}", style="dim")
-        if most := [f"{one.sample} {decimal(one.before)} to {decimal(one.after)}" for one in change.moved[:shown]]:
-            output.line(f" {point.run} changed most: {', '.join(most)}")
+        if gaps := [f"{count} {what}" for what, count in counts.items() if count]:
+            output.line(f" {point.run}: {', '.join(gaps)}", style="dim")
+        if change.moved[:shown]:
+            output.line(f" {point.run} changed most: {_changes(change.moved[:shown])}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from claimeval.data.survey import Survey
     from claimeval.types.probes import Probe
 
-LISTED = ("Start", 2, "Check a data file, or try a judge with two real questions.")
+LISTED = {"doctor": ("Start", 2, "Check a data file, or try a judge with two real questions.")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class DoctorOptions:
     """Check a data file: which metrics it can feed, what samples lack, and which rows are malformed.
 
     Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tries a judge with
-    two short questions, and exits with 1 if it cannot be used as it is.
+    two short questions, and exits with 1 if it cannot be used as it is; with both, says which samples do not fit.
 
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or objects with
     `id`, `text`, `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`,
@@ -44,21 +44,23 @@ class DoctorOptions:
     output: Output = Output()
 
 
-def do(given: DoctorOptions) -> int:
+def do(args: DoctorOptions) -> int:
     """Survey the file, try the judges, print both, and return the exit code."""
-    if given.data is None and not given.judges:
+    if args.data is None and not args.judges:
         raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
-    probes = [_try(given.output, judge) for judge in given.judges]
+    probes = [_try(args.output, judge) for judge in args.judges]
     tried = {"probes": [probe.model_dump(mode="json") for probe in probes]} if probes else {}
-    useless = int(not all(probe.ok for probe in probes))
-    if given.data is None:
-        return given.output.result("doctor", tried, exit_code=useless)
+    failed = int(not all(probe.ok for probe in probes))
+    if args.data is None:
+        return args.output.result("doctor", tried, exit_code=failed)
     from claimeval.api import data as api
 
-    found = api.doctor(given.data, metrics=given.metrics, fields=given.fields)
-    _print(given.output, given.data, found)
-    record = found.model_dump(mode="json") | tried
-    return given.output.result("doctor", record, exit_code=useless if found.ok else 1)
+    surveyed = api.doctor(args.data, metrics=args.metrics, fields=args.fields)
+    _print(args.output, args.data, surveyed)
+    if args.judges and surveyed.samples:
+        tried["long"] = _print_long(args, args.data)
+    record = surveyed.model_dump(mode="json") | tried
+    return args.output.result("doctor", record, exit_code=failed if surveyed.ok else 1)
 
 
 doctor = command("doctor", DoctorOptions, do)
@@ -68,28 +70,43 @@ def _try(output: Output, judge: str) -> Probe:
     """Try a judge and print what it does."""
     from claimeval.api.forecast import probe
 
-    found = probe(judge)
+    result = probe(judge)
     output.line()
-    output.line(bold=found.judge)
-    output.pairs({name: (text, "") for name, text in found.lines.items()}, indent=2)
-    return found
+    output.line(bold=result.judge)
+    output.pairs({name: (text, "") for name, text in result.lines.items()}, indent=2)
+    return result
 
 
-def _print(output: Output, data: Path, found: Survey) -> None:
+def _print_long(args: DoctorOptions, data: Path) -> list[dict[str, object]]:
+    """Print how many samples do not fit into the windows of the judges, and return it."""
+    from claimeval.api.claims import score
+    from claimeval.api.forecast import plan
+
+    try:
+        ahead = plan(score, data, judges=args.judges, metrics=args.metrics, fields=args.fields)
+    except UsageError as error:
+        args.output.note(f"what fits into the judges' windows is not known: {error}")
+        return []
+    for long in ahead.long:
+        args.output.line(f"- {long.in_words(ahead.samples, long.judge)}")
+    return [long.model_dump() for long in ahead.long]
+
+
+def _print(output: Output, data: Path, surveyed: Survey) -> None:
     output.line()
-    output.line(f": {found.samples} readable samples", bold=str(data))
-    if found.malformed:
-        output.line(f"{found.malformed_rows} malformed:", style="red")
-        for problem in found.malformed:
+    output.line(f": {surveyed.samples} readable samples", bold=str(data))
+    if surveyed.malformed:
+        output.line(f"{surveyed.malformed_rows} malformed:", style="red")
+        for problem in surveyed.malformed:
             output.line(f"  {problem}")
-        if more := found.malformed_rows - len(found.malformed):
+        if more := surveyed.malformed_rows - len(surveyed.malformed):
             output.line(f"  ... and {more} more")
-    if not found.samples:
+    if not surveyed.samples:
         return
-    output.table(("metric", "claims of", "against", "can be fed"), found.fed, words=(0, 1, 2, 3))
-    for line in found.remarks:
+    output.table(("metric", "claims of", "against", "can be fed"), surveyed.fed, words=(0, 1, 2, 3))
+    for line in surveyed.remarks:
         output.line(f"- {line}")
     output.line()
     output.line(" as read:", bold="The first sample")
-    for name, text in found.example_in_words:
+    for name, text in surveyed.example_in_words:
         output.line(f"  {name}: {text}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import BOUNDED, Output, say
 from claimeval.cli.shared import Asking, Out
+from claimeval.cli.terminal import ProgressLine
 from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from claimeval.runs.experiments.results import ExperimentResult
 
 
-LISTED = ("Judge", 5, "Compare prompts and judges over the same samples.")
+LISTED = {"experiment": ("Judge", 5, "Compare prompts and judges over the same samples.")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,27 +41,24 @@ class ExperimentOptions:
     options: Asking = RunOptions()
 
 
-def do(given: ExperimentOptions) -> int:
+def do(args: ExperimentOptions) -> int:
     """Run the arms, print what differs, and return the exit code."""
-    from dataclasses import replace
-
     from claimeval.api import comparison
-    from claimeval.cli.progress_line import ProgressLine
     from claimeval.cli.running import notes_on_stderr
 
-    output = given.output
+    output = args.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
-        options = replace(given.options, progress=line.show)
+        options = replace(args.options, progress=line.show)
         stopped: str | None = None
         try:
-            found = comparison.experiment(
-                given.file, out=given.out or "experiments/", select=given.select, options=options
+            result = comparison.experiment(
+                args.file, out=args.out or "experiments/", select=args.select, options=options
             )
         except StoppedEarly as early:
             if early.run is None:
                 raise
-            found, stopped = early.run, str(early)
-    table, path = found.table, found.runs[0].path
+            result, stopped = early.run, str(early)
+    table, path = result.table, result.runs[0].path
     assert table, "an experiment has a table"
     assert path, "the arms are on disk"
     folder = path.parent.parent
@@ -91,6 +89,11 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
     columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
     costs = [printing.cost_cells(arm, base) for arm in arms]
     output.table(columns, [[*cells[:7], cells[8]] for cells in costs], title="cost")
+    if any(arm.extraction for arm in arms):
+        rows = [printing.claim_cells(arm) for arm in arms if arm.extraction]
+        output.table(printing.CLAIMS, rows, title="claims")
+    for line in printing.not_comparable(table):
+        output.line(line, style="red", wrap=True)
     for changes in printing.other_changes(table):
         output.line(f" not counted as flips, {changes}", style="dim")
     if rows := [printing.people_cells(arm) for arm in arms if arm.with_people]:

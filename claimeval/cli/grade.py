@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, say, tally
 from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, ReadingOptions, arguments
-from claimeval.types.errors import UsageError
+from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
 if TYPE_CHECKING:
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.evaluation.grade import Grades
     from claimeval.evaluation.manifest import Manifest
-    from claimeval.evaluation.validity import Validity
+    from claimeval.evaluation.validity import Refused, Validity
+    from claimeval.types.estimates import Estimate
+    from claimeval.types.scales import Scale
 
-LISTED = ("Retrieval", 1, "Grade how relevant documents are; write qrels.")
+LISTED = {"grade": ("Retrieval", 1, "Grade how relevant documents are; write qrels.")}
 MEASURES = "ndcg@10,P@10"
 """By which systems are put in order, by the judges' grades and by those of people."""
 
@@ -86,101 +90,97 @@ class GradeOptions:
         require_at_least(self, 0, "depth")
 
 
-def do(given: GradeOptions) -> int:
+def do(args: GradeOptions) -> int:
     """Grade the documents, write and print the grades, and return the exit code."""
     from claimeval.cli.running import gate_of_missing, print_finished, watch
-    from claimeval.cli.validity_table import print_validity
     from claimeval.evaluation.grade import summarize_grades
     from claimeval.runs.jobs import QRELS
 
-    people = _people(given)
+    people = _people(args)
     gates = Gates(max_missing=1.0)  # of pairs below; of samples a single one without a grade is lost
-    finished = watch(lambda options: door(given, options), given.options, gates, given.output)
-    run, output = finished.run, given.output
+    finished = watch(lambda options: door(args, options), args.options, gates, args.output)
+    run, output = finished.run, args.output
+    if finished.of_shard:
+        return print_finished("grade", finished, output)
     assert run.path, "the run is on disk"
     grades = summarize_grades(run.results, run.manifest)
-    compared = _compared(given, run, people) if people else {}
-    if given.questions.against == "question" and not finished.stopped:
+    compared = _compared(args, run, people) if people else {}
+    if args.questions.against == "question" and not finished.stopped:
         _print(output, grades, run.manifest)
         print_validity(output, compared, confusions=True)
         if grades.counts.graded:
-            named, scale = " ".join(map(str, given.trec_runs)) or "YOUR.run", run.manifest.questions[0].scale
+            named, scale = " ".join(map(str, args.trec_runs)) or "YOUR.run", run.manifest.questions[0].scale
             output.line(f"Grades: {run.path / QRELS}")
             output.line(f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}")
         else:
             say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
-    lost = grades.counts.failures / grades.counts.pairs if grades.counts.pairs else 0.0
-    code = finished.code or gate_of_missing(lost, "pairs", given.gates.max_missing)
+    failed_share = grades.counts.failures / grades.counts.pairs if grades.counts.pairs else 0.0
+    code = finished.code or gate_of_missing(failed_share, "pairs", args.gates.max_missing)
     record = {
         "counts": grades.counts.model_dump(mode="json"),
-        "members": {name: one.model_dump(mode="json") for name, one in grades.members.items()},
+        "members": {name: counts.model_dump(mode="json") for name, counts in grades.members.items()},
         "alpha": grades.alpha and grades.alpha.model_dump(),
-        "against_people": {name: one.model_dump(mode="json") for name, one in compared.items()},
+        "against_people": {name: report.model_dump(mode="json") for name, report in compared.items()},
     }
     return print_finished("grade", finished._replace(code=code), output, record)
 
 
-grade = command("grade", GradeOptions, do)
-
-
-def door(given: GradeOptions, options: RunOptions) -> Run:
+def door(args: GradeOptions, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.ratings import grade
 
-    matching = given.questions.against == "reference_contexts"
-    if matching and (given.corpus or given.trec_runs or given.qrels):
+    matching = args.questions.against == "reference_contexts"
+    if matching and (args.corpus or args.trec_runs or args.qrels):
         raise UsageError("--corpus, --trec-run and --qrels go with --against question")
-    asked = arguments(given, corpus=_corpus(given), out=given.out or "runs/", options=options)
-    if not (matching and given.measures):
-        del asked["measures"]  # they put systems in order; only matches are ranked by the function
-    return grade(**asked)
+    settings = arguments(args, corpus=_corpus(args), out=args.out or "runs/", options=options)
+    if not (matching and args.measures):
+        del settings["measures"]  # they put systems in order; only matches are ranked by the function
+    return grade(**settings)
 
 
-def _corpus(given: GradeOptions) -> Path | None:
-    """The corpus; None if the contexts of samples are graded."""
+def _corpus(args: GradeOptions) -> Path | None:
+    """Return the corpus; None if the contexts of samples are graded."""
     from claimeval.runs.directory import has_results
 
-    if given.corpus or not given.data.is_dir() or has_results(given.data):
-        return given.corpus
-    return given.data
+    if args.corpus or not args.data.is_dir() or has_results(args.data):
+        return args.corpus
+    return args.data
 
 
-def _people(given: GradeOptions) -> ir.Qrels | None:
-    """The grades by people, which are refused before any call if they fit nothing that is graded."""
+def _people(args: GradeOptions) -> ir.Qrels | None:
+    """Return the grades by people, which are refused before any call if they fit nothing that is graded."""
     from claimeval import ir
     from claimeval.api.data import Read
     from claimeval.api.ratings import graded_samples
-    from claimeval.data.grades import read_qrels
-    from claimeval.evaluation.relevance import survey
+    from claimeval.data.test_collections import read_qrels
+    from claimeval.evaluation.grade import survey
     from claimeval.evaluation.validity import check_grades, share_pairs
-    from claimeval.types.errors import DataError
 
-    if given.questions.against == "reference_contexts":
+    if args.questions.against == "reference_contexts":
         return None
-    ir.parse(given.measures or MEASURES)
-    reading = given.reading
+    ir.parse(args.measures or MEASURES)
+    reading = args.reading
     samples = graded_samples(
-        given.data,
+        args.data,
         Read(reading.fields, reading.limit, reading.skip_malformed),
-        corpus=_corpus(given),
-        trec_runs=given.trec_runs,
-        depth=given.depth,
-        qrels=given.qrels,
+        corpus=_corpus(args),
+        trec_runs=args.trec_runs,
+        depth=args.depth,
+        qrels=args.qrels,
     )
-    found = survey(samples)
-    if found.without_text:
-        say(f"{found.without_text} of {found.pairs} pairs have no text of the question or the document")
-    if given.qrels is None:
+    surveyed = survey(samples)
+    if surveyed.without_text:
+        say(f"{surveyed.without_text} of {surveyed.pairs} pairs have no text of the question or the document")
+    if args.qrels is None:
         return None
-    people = read_qrels(given.qrels)
+    people = read_qrels(args.qrels)
     check_grades(people)
-    if not share_pairs(((sample.id, one.id) for sample in samples for one in sample.contexts or ()), people):
-        raise DataError(f"people graded none of these pairs in {given.qrels}; are the ids the same?")
+    if not share_pairs(((sample.id, context.id) for sample in samples for context in sample.contexts or ()), people):
+        raise DataError(f"people graded none of these pairs in {args.qrels}; are the ids the same?")
     return people
 
 
-def _compared(given: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Validity]:
-    """The grades held against those of people."""
+def _compared(args: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Validity]:
     from claimeval import ir
     from claimeval.evaluation.validity import share_pairs, validity
     from claimeval.ir.output import labels
@@ -190,30 +190,88 @@ def _compared(given: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Vali
     if not share_pairs(((query, name) for query, grades in qrels.items() for name in grades), people):
         return {}
     clusters = {sample.id: cluster_of(sample, run.manifest.cluster) for sample in run.samples}
-    names = labels(given.trec_runs)
-    runs = {name: ir.read_run(path) for name, path in zip(names, given.trec_runs, strict=True)}
+    names = labels(args.trec_runs)
+    runs = {name: ir.read_run(path) for name, path in zip(names, args.trec_runs, strict=True)}
     scale = run.manifest.questions[0].scale
     assessor = "panel" if len(judges) > 1 else judges[0].name
-    return {assessor: validity(qrels, people, scale, runs=runs, measures=given.measures or MEASURES, clusters=clusters)}
+    return {assessor: validity(qrels, people, scale, runs=runs, measures=args.measures or MEASURES, clusters=clusters)}
 
 
 def _print(output: Output, grades: Grades, record: Manifest) -> None:
     """Print how often each judge gave each grade, and the pairs without a grade by reason."""
     from claimeval.providers.specs import short_names
-    from claimeval.statistics.formatting import decimal, interval
 
     question, names = record.questions[0], short_names(grades.members)
     scale = question.scale
     output.line(f"scale {scale.name} (relevant from {scale.positive_from:g}), prompt {record.prompts[0].name}")
-    counts = {names[judge]: one for judge, one in grades.members.items()}
+    counts = {names[judge]: graded for judge, graded in grades.members.items()}
     if len(counts) > 1:
         counts[f"panel ({record.panel.vote})"] = grades.counts
     rows = [
-        (name, str(one.pairs), *(str(one.grades.get(grade, 0)) for grade in scale.steps), tally(one.unassessed) or "0")
-        for name, one in counts.items()
+        (
+            name,
+            str(graded.pairs),
+            *(str(graded.grades.get(grade, 0)) for grade in scale.steps),
+            tally(graded.unassessed) or "0",
+        )
+        for name, graded in counts.items()
     ]
     output.table(("", "pairs", *map(str, scale.steps), "unassessed"), rows)
     if alpha := grades.alpha:
         value = "undefined" if alpha.value is None else decimal(alpha.value)
         ends = "" if alpha.low is None else f" ({interval((alpha.low, alpha.high))})"
         output.line(f" Krippendorff's alpha of the judges, ordinal: {value}{ends}, {alpha.n} pairs", style="dim")
+
+
+SHOWN = 5
+"""Refused grades that are named."""
+
+
+def print_validity(output: Output, compared: Mapping[str, Validity], *, confusions: bool) -> None:
+    """Print a row for each assessor; with `confusions` also how each grade is confused, and the order of systems."""
+    if not compared:
+        return
+    first = next(iter(compared.values()))
+    columns = ("against people", "pairs", "unassessed", "kappa", "95 % interval", "quadratic", "binary")
+    rows = [
+        (
+            name,
+            str(report.pairs),
+            str(report.unassessed),
+            _number(report.kappa),
+            interval(report.kappa.interval if report.kappa else None),
+            _number(report.kappa_quadratic),
+            _number(report.kappa_binary),
+            *(decimal(order.tau) for order in report.orders),
+        )
+        for name, report in compared.items()
+    ]
+    output.table((*columns, *(f"tau {order.measure}" for order in first.orders)), rows)
+    for name, report in compared.items() if confusions else ():
+        if report.kappa is not None:
+            output.line()
+            output.line(f" (columns) where people gave (rows); the same in {_number(report.exact)} of the pairs:",
+                        bold=f" Grades of {name}")  # fmt: skip
+            output.confusion("", report.labels, report.confusion)
+    for order in first.orders if confusions else ():
+        output.line()
+        output.line(f", {order.queries} questions: people, then assessor", bold=f" Systems by {order.measure}")
+        for system in sorted(order.human, key=lambda name: -(order.human[name] or 0.0)):
+            output.line(f"   {system}  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}")
+
+
+def print_refused(output: Output, refused: Mapping[str, Sequence[Refused]], scale: Scale) -> None:
+    """Print the grades that are not on the scale, the first of each assessor by name."""
+    for name, grades in refused.items():
+        if grades:
+            first = ", ".join(f"{grade.query} {grade.document}: {grade.grade}" for grade in grades[:SHOWN])
+            more = f" and {len(grades) - SHOWN} more" if len(grades) > SHOWN else ""
+            ends = f"{scale.steps[0]} to {scale.steps[-1]}"
+            output.line(f" {name}: {len(grades)} refused, off the scale {ends} ({first}{more})")
+
+
+def _number(value: Estimate | None) -> str:
+    return decimal(value.value if value else None)
+
+
+grade = command("grade", GradeOptions, do, door)

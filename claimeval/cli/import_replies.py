@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from claimeval.types.options import PanelOptions
 if TYPE_CHECKING:
     from claimeval.runs.import_replies import JudgeReading
 
-LISTED = ("Data", 3, "Turn recorded replies or results into a run.")
+LISTED = {"import-replies": ("Data", 3, "Turn recorded replies or results into a run.")}
 SHOWN = 10
 """Unread texts that are printed; the file lists all."""
 WIDTH = 110
@@ -58,34 +59,34 @@ class ImportRepliesOptions:
     panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
 
 
-def do(given: ImportRepliesOptions) -> int:
+def do(args: ImportRepliesOptions) -> int:
     """Import the file, print the run and what could not be read, and return the exit code."""
     from claimeval.api import data as api
     from claimeval.cli.run_table import print_run
     from claimeval.runs.import_replies import COUNTS, ImportCounts
 
-    run = api.import_replies(**arguments(given))
-    found = ImportCounts.model_validate_json((given.out / COUNTS).read_bytes())
-    output = given.output
-    print_run(output, given.out, run.manifest, run.record, run.record.samples)
-    if found.readings:
+    run = api.import_replies(**arguments(args))
+    counts = ImportCounts.model_validate_json((args.out / COUNTS).read_bytes())
+    output = args.output
+    print_run(output, args.out, run.manifest, run.record, run.record.samples)
+    if counts.readings:
         columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
-        output.table(columns, [_cells(judge, one) for judge, one in found.readings.items()], words=(0, 6))
-        _print_unread(output, given.out)
-    if found.repeated:
+        output.table(columns, [_cells(judge, reading) for judge, reading in counts.readings.items()], words=(0, 6))
+        _print_unread(output, args.out)
+    if counts.repeated:
         output.note(
-            f"{found.repeated} rows repeat a claim text of their sample and count as replicates of the judge. If they "
+            f"{counts.repeated} rows repeat a claim text of their sample and count as replicates of the judge. If they "
             "are separate claims, map `claim_id` to a field that tells them apart."
         )
-    if found.labels:
-        output.line(f"{found.labels} human labels: `claimeval agreement {given.out}` compares the judges with them")
+    if counts.labels:
+        output.line(f"{counts.labels} human labels: `claimeval agreement {args.out}` compares the judges with them")
     record = {
-        "readings": {judge: reading.model_dump() for judge, reading in found.readings.items()},
-        "labels": found.labels,
-        "repeated_claims": found.repeated,
+        "readings": {judge: reading.model_dump() for judge, reading in counts.readings.items()},
+        "labels": counts.labels,
+        "repeated_claims": counts.repeated,
         **run.record.model_dump(),
     }
-    return output.result("import-replies", record, path=given.out)
+    return output.result("import-replies", record, path=args.out)
 
 
 import_replies = command("import-replies", ImportRepliesOptions, do)
@@ -105,7 +106,6 @@ def _cells(judge: str, reading: JudgeReading) -> tuple[str, ...]:
 
 def _print_unread(output: Output, out: Path) -> None:
     import itertools
-    import json
 
     from claimeval.runs.import_replies import UNREAD
 

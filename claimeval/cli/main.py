@@ -1,4 +1,4 @@
-"""The command line: a file a command, loaded when it is called. Errors are one line and a code.
+"""The command line: modules of commands, loaded when one is called. Errors are one line and a code.
 
 Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 interrupted
 by Ctrl-C, SIGTERM or SIGHUP, 70 a defect of claimeval.
@@ -6,22 +6,25 @@ by Ctrl-C, SIGTERM or SIGHUP, 70 a defect of claimeval.
 
 from __future__ import annotations
 
+import ast
 import importlib
+import os
 import sys
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from claimeval.cli.command import HelpPage
-from claimeval.cli.terminal import in_words, interrupt_on_termination, prepare_streams
+from claimeval.cli.terminal import go_on_in_a_child, in_words, interrupt_on_termination, prepare_streams
 from claimeval.types.errors import ClaimevalError, UsageError, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
-"""The headings of `--help`. What stands under them the modules of the commands say, in a line of their text:
-`LISTED = (HEADING, POSITION, TEXT)`. It is read from the file, since importing them all is slow."""
+"""The headings of `--help`. What stands under them the modules of the commands say, each in a dict of its commands:
+`LISTED = {NAME: (HEADING, POSITION, TEXT)}`. It is read from the file, since importing them all is slow."""
 UNLISTED = dict.fromkeys(("lexical", "perplexity", "reward", "retrieval"), "measure")
-"""Commands that `--help` leaves to the one they belong to, and the module that has them."""
+"""Commands that `--help` leaves to the one they belong to."""
 HINTS = {
     "eval": "score",
     "evaluate": "score",
@@ -34,28 +37,43 @@ HINTS = {
     "queries": "write-queries",
 }
 """Names that other tools and earlier versions have, and the commands that are meant."""
+LOST = "the cluster lost its head, or the node of this command; run the same command to resume"
 CRASHED = 70
 """The exit code of a defect, EX_SOFTWARE of sysexits.h."""
+
+
+class Listed(NamedTuple):
+    """A command: its module, and where and how `--help` lists it."""
+
+    module: str
+    heading: str
+    position: int
+    text: str
 
 
 _FOLDER = Path(__file__).parent
 
 
-def _listed(module: str) -> list[str]:
-    """Return heading, position and line of a module's command; nothing for a module without one."""
-    path = _FOLDER / f"{module}.py"
-    _, _, found = path.read_bytes().partition(b"\nLISTED = (") if path.is_file() else (b"",) * 3
-    return found[: found.find(b")\n")].decode().split('"')[1:4]
-
-
 @cache
+def _listed_in(module: str) -> dict[str, Listed]:
+    path = _FOLDER / f"{module}.py"
+    _, mark, rest = path.read_bytes().partition(b"\nLISTED = ") if path.is_file() else (b"",) * 3
+    entries = ast.literal_eval(rest[: rest.index(b"}\n") + 1].decode()) if mark else {}
+    return {name: Listed(module, *entry) for name, entry in entries.items()}
+
+
+def listed() -> dict[str, Listed]:
+    """Return all commands by name, read from the files of this room."""
+    modules = sorted(path.stem for path in _FOLDER.glob("*.py"))
+    return {name: entry for module in modules for name, entry in _listed_in(module).items()}
+
+
 def commands() -> dict[str, dict[str, str]]:
     """Return the line of each command by name, under the headings."""
-    rows = [(int(row[1].strip(", ")), path.stem, row) for path in _FOLDER.glob("*.py") if (row := _listed(path.stem))]
-    found: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
-    for _, module, (heading, _, text) in sorted(rows):
-        found.setdefault(heading, {})[module.replace("_", "-")] = text
-    return found
+    by_heading: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
+    for name, entry in sorted(listed().items(), key=lambda item: item[1].position):
+        by_heading[entry.heading][name] = entry.text
+    return by_heading
 
 
 class Root(HelpPage, click.Group):
@@ -67,21 +85,23 @@ class Root(HelpPage, click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the command's module, which has it under its name."""
-        module = UNLISTED.get(name, name).replace("-", "_")
-        if "_" in name or not module.isidentifier() or not _listed(module):
+        name_listed = UNLISTED.get(name, name)
+        entry = _listed_in(name_listed).get(name_listed) or listed().get(name_listed)
+        if entry is None:
             return None
-        found: click.Command = getattr(importlib.import_module(f"claimeval.cli.{module}"), name.replace("-", "_"))
-        return found
+        module = importlib.import_module(f"claimeval.cli.{entry.module}")
+        command: click.Command = getattr(module, name.replace("-", "_"))
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuse an unknown command with the nearest known one."""
-        from difflib import get_close_matches
-
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name):
             return super().resolve_command(ctx, args)
+        from difflib import get_close_matches
+
         near = [HINTS[name]] if name in HINTS else get_close_matches(name, self.list_commands(ctx), 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UsageError(f"no such command {name!r}.{hint} `claimeval --help` lists all")
@@ -98,8 +118,8 @@ class Root(HelpPage, click.Group):
                 formatter.write_dl([(name.ljust(0 if heading == "Options" else width), text) for name, text in rows])
 
 
-def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) -> None:
+    if requested:
         import claimeval
 
         print(f"claimeval {claimeval.__version__}")
@@ -127,10 +147,10 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        raise UsageError(_told(error)) from error
+        raise UsageError(_error_message(error)) from error
 
 
-def _told(error: click.ClickException) -> str:
+def _error_message(error: click.ClickException) -> str:
     parameter = getattr(error, "param", None)
     if isinstance(error, click.MissingParameter) and parameter and parameter.name in ("judges", "judge"):
         return (
@@ -142,8 +162,11 @@ def _told(error: click.ClickException) -> str:
 
 def main() -> None:
     """Run the command line; the console script."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it reads a file of every installed package for them
     prepare_streams()
     interrupt_on_termination()
+    if any(word.partition("=")[0] == "--engine" for word in sys.argv):
+        go_on_in_a_child(LOST)
     try:
         try:
             code = run(sys.argv[1:])
@@ -157,11 +180,13 @@ def main() -> None:
         fail(str(error) or "interrupted", 130)
     except OSError as error:
         fail(*in_words(error))
-    except Exception:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
+    except Exception as error:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
+        if "KeyboardInterrupt" in str(error):  # pydantic makes an error of one that comes while it builds a validator
+            fail("interrupted", 130)
         import traceback
 
         traceback.print_exc()
-        fail("this is a defect of claimeval; please report it with the lines above", CRASHED)
+        fail("this is a bug in claimeval; please report it with the lines above", CRASHED)
     raise SystemExit(code)
 
 

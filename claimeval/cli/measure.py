@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from claimeval.cli.command import Heading, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions, arguments
 from claimeval.types.options import LocalOptions, RunOptions
 
@@ -16,19 +16,25 @@ if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.cli.running import Finished
 
-LISTED = ("Without a judge", 1, "Compute lexical, retrieval and local-model metrics.")
+LISTED = {"measure": ("Without a judge", 1, "Compute lexical, retrieval and local-model metrics.")}
 Local = Annotated[LocalOptions, Heading("Local models")]
-Options = Annotated[RunOptions, Heading("Cost and speed", "offline", "cache"), Heading("Results and gates", "cluster")]
+Options = Annotated[
+    RunOptions,
+    Heading("Cost and speed", "offline", "cache"),
+    Heading("Batches and machines", "shard"),
+    Heading("Results and gates", "cluster"),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureOptions:
     """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
 
-    Groups: lexical (words of the answer against contexts and reference answers), retrieval (ranks of the reference
-    contexts, as in trec_eval), perplexity (query likelihood of the contexts under a small model), reward (a reward
-    model's score of the answer). The last two need pip install 'claimeval[local]'. The metrics of a run become
-    RUN/measure, and are shown with its scores.
+    Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1, -2, -Lsum, BLEU and
+    chrF; needs pip install 'claimeval[lexical]'), retrieval (ranks of the reference contexts, as in trec_eval),
+    perplexity (query likelihood of the contexts under a small model), reward (a reward model's score of the answer),
+    similarity (of the embeddings of answer and reference). The last three need pip install 'claimeval[local]'. The
+    metrics of a run become RUN/measure, and are shown with its scores.
 
     `lexical`, `retrieval`, `perplexity` and `reward` are the same command with that group by default; the metrics of a
     run become RUN/lexical and so on.
@@ -57,61 +63,68 @@ class MeasureOptions:
     options: Options = RunOptions()
 
 
-def do(given: MeasureOptions, group: str = "measure") -> int:
+def do(args: MeasureOptions, group: str = "measure") -> int:
     """Measure the data, print the run, and return the exit code."""
     from claimeval.cli.running import print_finished, watch
 
-    finished = watch(lambda options: door(given, options, group), given.options, given.gates, given.output)
+    finished = watch(lambda options: door(args, options, group), args.options, args.gates, args.output)
+    if finished.of_shard:
+        return print_finished("measure", finished, args.output)
     remarks = _remarks(finished)
     for name, value in remarks.items():
         if value:
-            given.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
-    return print_finished("measure", finished, given.output, remarks)
+            args.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
+    metrics = finished.run.summary.items()
+    if unfed := [name for name, one in metrics if not one.n and one.missing.keys() == {"missing_input"}]:
+        args.output.note(
+            f"no sample can feed {', '.join(unfed)}. `claimeval doctor {args.data}` shows a sample as it is read; say "
+            "with --field under which names its parts stand, as in --field reference_context_ids=gold."
+        )
+    return print_finished("measure", finished, args.output, remarks)
 
 
-def door(given: MeasureOptions, options: RunOptions, group: str = "measure") -> Run:
+def door(args: MeasureOptions, options: RunOptions, group: str = "measure") -> Run:
     """Call the function of the API."""
     from claimeval.api.measures import measure
     from claimeval.runs.directory import has_results
 
-    beside = given.data / group if has_results(given.data) else None
-    metrics = given.metrics or ("lexical" if group == "measure" else group)
-    return measure(**arguments(given, metrics=metrics, out=given.out or beside or "runs/", options=options))
+    folder = args.data / group if has_results(args.data) else None
+    metrics = args.metrics or ("lexical" if group == "measure" else group)
+    return measure(**arguments(args, metrics=metrics, out=args.out or folder or "runs/", options=options))
 
 
 def _remarks(finished: Finished) -> dict[str, object]:
     """Return what local models did: where they computed, what was cut, and how far reduced precision deviates."""
-    from claimeval.cli.printer import say
     from claimeval.evaluation.measure import AnswerReward, MeasureJob, QueryLikelihood
     from claimeval.providers.local.loading import describe
 
-    job, found = finished.prepared.job, dict[str, object]()
+    job, remarks = finished.prepared.job, dict[str, object]()
     if not isinstance(job, MeasureJob) or not job.local:
-        return found
+        return remarks
     for source in job.sources:
         if isinstance(source, QueryLikelihood | AnswerReward):
             say(f"{source.scorer.name} on {describe(source.scorer.setting)}")
             if (deviation := source.scorer.deviation) is not None:
-                found["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
+                remarks["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
     details = [result.details for result in finished.run.results]
-    texts = [text for one in details for text in _listed(one.get("texts"))]
+    texts = [text for of_sample in details for text in _listed(of_sample.get("texts"))]
     if texts:
-        found["texts"] = len(texts)
-        found["texts_cut"] = sum(bool(text.get("cut")) for text in texts)
-        found["texts_in_windows"] = sum(text.get("windows", 1) > 1 for text in texts)
-    if cut := sum(bool(one.get("tokens_cut")) for one in details):
-        found["answers_cut"] = cut
-    return found
+        remarks["texts"] = len(texts)
+        remarks["texts_cut"] = sum(bool(text.get("cut")) for text in texts)
+        remarks["texts_in_windows"] = sum(text.get("windows", 1) > 1 for text in texts)
+    if cut := sum(bool(of_sample.get("tokens_cut")) for of_sample in details):
+        remarks["answers_cut"] = cut
+    return remarks
 
 
 def _listed(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _with_group(group: str) -> click.Command:
     """Return `measure` under the name of a group of metrics, which it computes by default."""
-    return command(group, MeasureOptions, lambda given: do(given, group))
+    return command(group, MeasureOptions, lambda args: do(args, group))
 
 
-measure = command("measure", MeasureOptions, do)
+measure = command("measure", MeasureOptions, do, door)
 lexical, retrieval, perplexity, reward = map(_with_group, ("lexical", "retrieval", "perplexity", "reward"))

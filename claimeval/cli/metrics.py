@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
+from claimeval.types.errors import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-LISTED = ("Start", 3, "List all metrics and vote rules, or explain one.")
+LISTED = {"metrics": ("Start", 3, "List all metrics and vote rules, or explain one.")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,22 +37,21 @@ class MetricRow(NamedTuple):
     description: str
 
 
-def do(given: MetricsOptions) -> int:
+def do(args: MetricsOptions) -> int:
     """Print the table or one row of it, and return the exit code."""
     from claimeval.metrics.rows import canonical_name
-    from claimeval.types.errors import unknown_name
 
     rows = {row.name: row for row in _rows()}
-    if given.name is None:
-        given.output.table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
-        given.output.line("Your own: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
+    if args.name is None:
+        args.output.table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
+        args.output.line("Your own: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
     else:
-        name = given.name if given.name in rows else canonical_name(given.name)
+        name = args.name if args.name in rows else canonical_name(args.name)
         if name not in rows:
-            raise unknown_name("metric or vote rule", given.name, rows)
+            raise unknown_name("metric or vote rule", args.name, rows)
         rows = {name: rows[name]}
-        given.output.line(f" ({rows[name].kind}): {rows[name].description}", bold=name)
-    return given.output.result("metrics", {"metrics": [row._asdict() for row in rows.values()]})
+        args.output.line(f" ({rows[name].kind}): {rows[name].description}", bold=name)
+    return args.output.result("metrics", {"metrics": [row._asdict() for row in rows.values()]})
 
 
 metrics = command("metrics", MetricsOptions, do)
@@ -72,7 +72,7 @@ def _rows() -> Iterator[MetricRow]:
         yield MetricRow(f"{name}@N", f"score: from {', '.join(needs)}", text.format("N"))
     for name, members in GROUPS.items():
         yield MetricRow(name, "score: group", ", ".join(members))
-    for name, metric in lexical.METRICS.items():
+    for name, metric in lexical.ALL_METRICS.items():
         yield MetricRow(name, "measure: words", metric.meaning)
     for name, members in measure.GROUPS.items():
         yield MetricRow(name, "measure: group", ", ".join(members))

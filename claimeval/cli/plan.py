@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
+import re
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from claimeval.cli.command import RecordCommand, help_formatter
+from claimeval.cli.main import app, listed
 from claimeval.cli.printer import Output
+from claimeval.statistics.formatting import count, dollars, span
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
     from claimeval.evaluation.manifest import Manifest
 
 Number = TypeVar("Number", int, float)
-LISTED = ("Judge", 1, "Say what a run would ask and cost, without asking.")
-NOT_COUNTED = "questions put again after a useless reply, retries, discounts for repeated prompts"
+LISTED = {"plan": ("Judge", 1, "Say what a run would ask and cost, without asking.")}
+NOT_COUNTED = "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
 HELP = """Say what a run would ask and cost, without asking.
 
 Takes what COMMAND takes: put `plan` before the command that you are about to run. Without a COMMAND it is `score`, or
@@ -53,25 +56,27 @@ def call(arguments: Sequence[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(context.get_help())
         context.exit(0 if arguments else 2)
-    known = arguments[0] in planned_commands()
-    if not known and (Path(__file__).parent / f"{arguments[0].replace('-', '_')}.py").is_file():
-        raise UsageError(f"{arguments[0]} asks no judge; these can be planned: {', '.join(planned_commands())}")
-    name, rest = (arguments[0], arguments[1:]) if known else (_default(arguments), arguments)
-    module: Any = importlib.import_module(f"claimeval.cli.{name.replace('-', '_')}")
-    command: RecordCommand = getattr(module, name.replace("-", "_"))
-    given = command.read(list(rest), parent=context)
-    context.exit(forecast_experiment(given) if name == "experiment" else forecast_job(name, module.door, given))
+    name = arguments[0]
+    if name in listed() and name not in planned_commands():
+        raise UsageError(f"{name} asks no judge; these can be planned: {', '.join(planned_commands())}")
+    if name not in listed():
+        name = "experiment" if Path(name).suffix in (".yaml", ".yml") else "score"
+    command = copy(app.get_command(context, name))
+    assert isinstance(command, RecordCommand), "it has options of its own"
+    command.params = [copy(parameter) for parameter in command.params]
+    for parameter in command.params:
+        parameter.required &= parameter.name != "out"  # nothing is written
+    args = command.read(list(arguments[arguments[0] == name :]), parent=context)
+    context.exit(forecast_job(name, command.door, args) if command.door else forecast_experiment(args))
 
 
 def planned_commands() -> list[str]:
-    """Return the commands that can be planned: those whose module has a function `door`, and experiment."""
-    folder = Path(__file__).parent
-    modules = (path.stem for path in sorted(folder.glob("*.py")) if b"\ndef door(" in path.read_bytes())
-    return [*(module.replace("_", "-") for module in modules), "experiment"]
-
-
-def _default(arguments: Sequence[str]) -> str:
-    return "experiment" if any(Path(word).suffix in (".yaml", ".yml") for word in arguments[:1]) else "score"
+    """Return the commands that can be planned: those that are made with a `door`, and experiment."""
+    texts = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.py"))
+    return [
+        *sorted(name for text in texts for name in re.findall(r' = command\("([\w-]+)", .*, door\)', text)),
+        "experiment",
+    ]
 
 
 plan = Plan(
@@ -88,24 +93,23 @@ def forecast_job(name: str, door: Callable[..., Run], given: Any) -> int:
     """Print what a command would ask, and return the exit code."""
     from claimeval.api.forecast import planned
 
-    found = planned(door, given, options=given.options)
-    _print(given.output, name, found)
-    code: int = given.output.result("plan", _record(found.forecast))
+    plan = planned(door, given, options=given.options)
+    _print(given.output, name, plan)
+    code: int = given.output.result("plan", _record(plan.forecast))
     return code
 
 
 def forecast_experiment(given: ExperimentOptions) -> int:
     """Print what the arms of an experiment would ask, one after the other, and return the exit code."""
     from claimeval.api.forecast import arm_forecasts
-    from claimeval.statistics.formatting import count, dollars, span
 
-    output, found = given.output, arm_forecasts(given.file, given.options)
-    calls = _sum([ahead.calls for ahead in found.values()])
-    unpriced = list(dict.fromkeys(name for ahead in found.values() for name in ahead.unpriced))
-    known = _sum([ahead.known_cost for ahead in found.values()])
+    output, forecasts = given.output, arm_forecasts(given.file, given.options)
+    calls = _sum([ahead.calls for ahead in forecasts.values()])
+    unpriced = list(dict.fromkeys(name for ahead in forecasts.values() for name in ahead.unpriced))
+    known = _sum([ahead.known_cost for ahead in forecasts.values()])
     cost = None if unpriced else known
     output.line()
-    output.line(f": {next(iter(found.values())).samples:,} samples, {len(found)} arms", bold=given.file.name)
+    output.line(f": {next(iter(forecasts.values())).samples:,} samples, {len(forecasts)} arms", bold=given.file.name)
     output.line()
     rows = [
         (
@@ -114,45 +118,45 @@ def forecast_experiment(given: ExperimentOptions) -> int:
             span(ahead.cost, dollars) if ahead.cost else "unknown",
             dollars(None if ahead.unpriced else ahead.worst),
         )
-        for name, ahead in found.items()
+        for name, ahead in forecasts.items()
     ]
-    worst = None if unpriced else sum(ahead.worst for ahead in found.values())
+    worst = None if unpriced else sum(ahead.worst for ahead in forecasts.values())
     rows.append(("total", span(calls, count), span(cost, dollars) if cost else "unknown", dollars(worst)))
     output.table(("arm", "calls", "USD", "at most"), rows, style=lambda row: "bold" if row is rows[-1] else "")
     output.line()
     if unpriced:
         priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
-        output.line(f"The price is not known of {', '.join(unpriced)}{priced}")
-    output.line(f"What two arms share is counted in the first. Not counted: {NOT_COUNTED}.")
-    arms = {name: _record(ahead) for name, ahead in found.items()}
+        output.line(f"The price is unknown for {', '.join(unpriced)}{priced}")
+    output.line(f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}.")
+    arms = {name: _record(ahead) for name, ahead in forecasts.items()}
     return output.result("plan", {"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms})
 
 
-def _record(found: Forecast) -> dict[str, object]:
+def _record(forecast: Forecast) -> dict[str, object]:
     return {
-        "samples": found.samples,
-        "calls": found.calls,
-        "cost": found.cost,
-        "worst": found.worst,
-        "unpriced": found.unpriced,
-        "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in found.lines],
-        "how": found.how,
+        "samples": forecast.samples,
+        "calls": forecast.calls,
+        "cost": forecast.cost,
+        "worst": forecast.worst,
+        "unpriced": forecast.unpriced,
+        "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in forecast.lines],
+        "how": forecast.how,
+        "long": [long.model_dump() for long in forecast.long],
         "not_counted": NOT_COUNTED,
     }
 
 
 def _print(output: Output, command: str, planned: Planned) -> None:
     from claimeval.providers.specs import short_names
-    from claimeval.statistics.formatting import count, dollars, span
 
-    record, found = planned.prepared.manifest, planned.forecast
+    record, forecast = planned.prepared.manifest, planned.forecast
     names = short_names(judge.name for judge in record.asked)
     output.line()
-    heading = f": {found.samples:,} {planned.prepared.unit}; {', '.join(record.names)}"
+    heading = f": {forecast.samples:,} {planned.prepared.unit}; {', '.join(record.names)}"
     output.line(heading, bold=Path(record.data.path).name if record.data.path else command)
     output.line()
-    if not found.lines:
-        output.line("Nobody is asked anything, so there is nothing to pay.")
+    if not forecast.lines:
+        output.line("No judge is asked, so this costs nothing.")
         return
     rows = [
         (
@@ -164,48 +168,47 @@ def _print(output: Output, command: str, planned: Planned) -> None:
             span(line.output_tokens, count),
             span(line.cost, dollars) if line.cost else "unknown",
         )
-        for line in found.lines
+        for line in forecast.lines
     ]
     total = (
         "total",
         "",
-        count(sum(line.stored for line in found.lines)),
-        _calls(found.calls, exact=all(line.exact for line in found.lines)),
-        span(_sum([line.prompt_tokens for line in found.lines]), count),
-        span(_sum([line.output_tokens for line in found.lines]), count),
-        span(found.known_cost, dollars) if found.known_cost[1] or not found.unpriced else "unknown",
+        count(sum(line.stored for line in forecast.lines)),
+        _calls(forecast.calls, exact=all(line.exact for line in forecast.lines)),
+        span(_sum([line.prompt_tokens for line in forecast.lines]), count),
+        span(_sum([line.output_tokens for line in forecast.lines]), count),
+        span(forecast.known_cost, dollars) if forecast.known_cost[1] or not forecast.unpriced else "unknown",
     )
     columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD")
     output.table(columns, [*rows, total], words=(0, 1), style=lambda row: "bold" if row is total else "")
     output.line()
-    if found.calls[1]:
-        output.line(_most(found), wrap=True)
-    for remark in _remarks(record, found, names):
+    if forecast.calls[1]:
+        output.line(_most(forecast), wrap=True)
+    for remark in _remarks(record, forecast, names):
         output.line(f"- {remark}")
 
 
-def _most(found: Forecast) -> str:
-    from claimeval.statistics.formatting import dollars
-
-    if found.unpriced and not found.worst:
-        return "The price is not known, so neither is the most that the run can cost."
-    known = " for the judges whose price is known" if found.unpriced else ""
+def _most(forecast: Forecast) -> str:
+    if forecast.unpriced and not forecast.worst:
+        return "The price is unknown, and so is the maximum cost."
+    known = " for the judges whose price is known" if forecast.unpriced else ""
     return (
-        f"At the very most ${dollars(found.worst)}{known}, if each byte sent were a token and each reply ran to its "
-        "limit: a --max-cost of that much covers all that is counted here."
+        f"At the very most ${dollars(forecast.worst)}{known}, if each byte sent were a token and each reply had the "
+        "maximum length. A --max-cost of this amount covers everything counted here."
     )
 
 
-def _remarks(record: Manifest, found: Forecast, names: dict[str, str]) -> Iterator[str]:
+def _remarks(record: Manifest, forecast: Forecast, names: dict[str, str]) -> Iterator[str]:
     from claimeval.providers import reads_prompts
 
     yield from record.notes
-    yield from found.how
-    for line in found.lines:
+    yield from forecast.how
+    yield from (long.in_words(forecast.samples, names[long.judge]) for long in forecast.long)
+    for line in forecast.lines:
         if line.how:
             yield f"{line.step} by {names[line.judge]}: {'; '.join(line.how)}"
     judges = {judge.name: judge for judge in record.asked}
-    for line in {line.judge: line for line in found.lines if any(line.calls)}.values():
+    for line in {line.judge: line for line in forecast.lines if any(line.calls)}.values():
         judge = judges[line.judge]
         if line.price is None:
             row = f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
@@ -224,6 +227,4 @@ def _sum(ranges: Sequence[tuple[Number, Number]]) -> tuple[Number, Number]:
 
 def _calls(ends: tuple[int, int], *, exact: bool) -> str:
     """Format calls; a single number that is an estimate has a mark before it."""
-    from claimeval.statistics.formatting import count, span
-
     return f"~{count(ends[0])}" if ends[0] == ends[1] and not exact else span(ends, count)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 WORDS = 16
 """Characters to which a column of words may be folded."""
+NARROW = 60
+"""Columns of a terminal below which a table that does not fit is printed as a block of lines for each row."""
+PROSE = 100
+"""Columns at which text is folded in a wide terminal."""
 BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
 """Stands under a table that prints bounds for an interval."""
 Row = Sequence[str]
@@ -38,16 +42,17 @@ class Output:
         return _console(stderr=self.json, quiet=self.quiet)
 
     def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, wrap: bool = False) -> None:
-        """Print a line, the words in `bold` first. With `indent` or `wrap` it is folded; otherwise it runs on, so that
-        a path can be copied."""
+        """Print a line, the words in `bold` first. With `indent` or `wrap` it is folded, at 100 columns at the latest;
+        otherwise it runs on, so that a path can be copied."""
         from rich.padding import Padding
         from rich.text import Text
 
-        shown = Text.assemble((bold, "bold"), (text, style))
-        if indent:
-            self.console.print(Padding(shown, (0, 0, 0, indent)))
+        shown, console = Text.assemble((bold, "bold"), (text, style)), self.console
+        if indent or wrap:
+            folded = Padding(shown, (0, 0, 0, indent)) if indent else shown
+            console.print(folded, width=min(console.width, PROSE))
         else:
-            self.console.print(shown, soft_wrap=not wrap)
+            console.print(shown, soft_wrap=True)
 
     def note(self, text: str, *, kind: str = "Note") -> None:
         """Print a line that readers of the numbers must know."""
@@ -89,7 +94,8 @@ class Output:
     ) -> None:
         """Print a table: the columns numbered in `words` fold, numbers never do and stand to the right.
 
-        On a terminal that is too narrow, lines run beyond its width rather than lose a digit.
+        On a terminal that is too narrow, lines run beyond its width rather than lose a digit; with fewer than 60
+        columns, each row is a block of lines, a name and a value each.
         """
         from rich.table import Table
         from rich.text import Text
@@ -101,14 +107,34 @@ class Output:
         for number, column in enumerate(columns):
             fold = number in words
             table.add_column(Text(column), justify="left" if fold else "right", no_wrap=not fold, overflow="fold")
+        rows = list(rows)
         for row in rows:
             table.add_row(*map(Text, row), style=style(row))
         console = self.console
-        console.width = max(console.width, 2 * len(table.columns) + sum(map(_least_width, table.columns)))
-        console.print(table)
+        least_width = 2 * len(table.columns) + sum(map(_least_width, table.columns))
+        if console.width < min(least_width, NARROW):
+            self._blocks(columns, rows, title)
+        else:
+            console.width = max(console.width, least_width)
+            console.print(table)
+
+    def confusion(self, corner: str, labels: Iterable[object], counts: Iterable[Iterable[int]]) -> None:
+        """Print how often items with the label of a row got that of a column."""
+        names = [str(label) for label in labels]
+        self.table((corner, *names), [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)])
+
+    def _blocks(self, columns: Row, rows: Sequence[Row], title: str) -> None:
+        if title:
+            self.line(bold=title, wrap=True)
+        for first, *cells in rows:
+            self.line(bold=first, wrap=True)
+            self._grid([(name, cell, "") for name, cell in zip(columns[1:], cells, strict=False) if cell], indent=1)
 
     def pairs(self, rows: Mapping[str, tuple[str, str]], *, indent: int = 0) -> None:
         """Print names and texts next to each other; each text with its style."""
+        self._grid([(name, *text) for name, text in rows.items()], indent)
+
+    def _grid(self, rows: Iterable[tuple[str, str, str]], indent: int) -> None:
         from rich.padding import Padding
         from rich.table import Table
         from rich.text import Text
@@ -116,7 +142,7 @@ class Output:
         grid = Table.grid(padding=(0, 1))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
-        for name, (text, style) in rows.items():
+        for name, text, style in rows:
             grid.add_row(name, Text(text, style))
         self.console.print(Padding(grid, (0, 0, 0, indent)))
 

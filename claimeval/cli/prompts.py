@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, command, group
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields
+from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     from claimeval.judging.prompts import Prompt
     from claimeval.types.records import Claim, Sample
 
-LISTED = ("Upkeep", 3, "List, show, check and render prompts.")
+LISTED = {"prompts": ("Upkeep", 3, "List, show, check and render prompts.")}
 Name = Annotated[str, Argument("PROMPT")]
 
 
@@ -25,14 +26,20 @@ class PromptListOptions:
     output: Output = Output()
 
 
-def list_(given: PromptListOptions) -> int:
+def list_(args: PromptListOptions) -> int:
     """Print all shipped prompts, and return the exit code."""
     from claimeval.judging import prompts
 
-    found = [prompts.load(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
-    rows = [(prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in found]
-    given.output.table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
-    return given.output.result("prompts list", {"prompts": list(map(_named, found))})
+    shipped = [prompts.load(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
+    rows = [
+        (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in shipped if "." not in prompt.name
+    ]
+    args.output.table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
+    translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
+    args.output.line(
+        f"In {', '.join(prompts.languages())} there are {translated}, called assess/three_way.de and so on"
+    )
+    return args.output.result("prompts list", {"prompts": list(map(_named, shipped))})
 
 
 def _named(prompt: Prompt) -> dict[str, str]:
@@ -55,13 +62,13 @@ class ShowOptions(PromptOptions):
     """Print a prompt's file."""
 
 
-def show(given: ShowOptions) -> int:
+def show(args: ShowOptions) -> int:
     """Print the source of the prompt, and return the exit code."""
     from claimeval.judging.prompts import find
 
-    prompt = find(given.prompt, given.step)
-    given.output.data(prompt.source)
-    return given.output.result("prompts show", {**_named(prompt), "source": prompt.source})
+    prompt = find(args.prompt, args.step)
+    args.output.data(prompt.source)
+    return args.output.result("prompts show", {**_named(prompt), "source": prompt.source})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +84,15 @@ class DiffOptions:
     output: Output = Output()
 
 
-def diff(given: DiffOptions) -> int:
+def diff(args: DiffOptions) -> int:
     """Print the difference, and return the exit code."""
     from claimeval.evaluation.rendering import difference
     from claimeval.judging.prompts import find
 
-    lines = difference(find(given.a, given.step), find(given.b, given.step))
+    lines = difference(find(args.a, args.step), find(args.b, args.step))
     for line in lines or ["no difference"]:
-        given.output.line(line)
-    return given.output.result("prompts diff", {"lines": lines}, exit_code=1 if lines else 0)
+        args.output.line(line)
+    return args.output.result("prompts diff", {"lines": lines}, exit_code=1 if lines else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +100,16 @@ class CheckOptions(PromptOptions):
     """Load a prompt as a run would: header, variables, blocks. Says what is wrong, or what it is."""
 
 
-def check(given: CheckOptions) -> int:
+def check(args: CheckOptions) -> int:
     """Load the prompt, print what it is, and return the exit code."""
     from claimeval.judging.prompts import find
 
-    found = find(given.prompt, given.step)
-    scale = f", scale {found.scale.name}" if found.scale else ""
-    given.output.line(
-        f"{found.name}: a good {found.step} prompt, reply {found.reply}{scale}, digest {found.digest[:12]}"
+    prompt = find(args.prompt, args.step)
+    scale = f", scale {prompt.scale.name}" if prompt.scale else ""
+    args.output.line(
+        f"{prompt.name}: a good {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
     )
-    return given.output.result("prompts check", {**_named(found), "scale": found.scale and found.scale.name})
+    return args.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,36 +131,35 @@ class RenderOptions(PromptOptions):
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
 
 
-def render(given: RenderOptions) -> int:
+def render(args: RenderOptions) -> int:
     """Print the messages under a line with role, prompt and sample, and return the exit code."""
     from claimeval.evaluation.rendering import messages
     from claimeval.judging.prompts import find
     from claimeval.metrics.rows import metric
 
-    prompt, row = find(given.prompt, given.step), metric(given.metric)
-    sample, claims = _sample(given, row.claims_of)
+    prompt, row = find(args.prompt, args.step), metric(args.metric)
+    sample, claims = _sample(args, row.claims_of)
     rendered = messages(prompt, sample, row, claims)
     for message in rendered:
-        given.output.data(f"--- {message.role} ({prompt.name}, sample {sample.id}, {row.name})\n{message.content}\n")
+        args.output.data(f"--- {message.role} ({prompt.name}, sample {sample.id}, {row.name})\n{message.content}\n")
     shown = [{"role": message.role, "content": message.content} for message in rendered]
     record = {"prompt": prompt.name, "sample": sample.id, "metric": row.name, "messages": shown}
-    return given.output.result("prompts render", record)
+    return args.output.result("prompts render", record)
 
 
-def _sample(given: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
+def _sample(args: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
     from claimeval.data.reading import read_samples
     from claimeval.runs.directory import has_results, read_results
-    from claimeval.types.errors import UsageError
 
-    if has_results(given.data):
-        for result in read_results(given.data):
-            if given.sample in (None, result.sample.id):
+    if has_results(args.data):
+        for result in read_results(args.data):
+            if args.sample in (None, result.sample.id):
                 return result.sample, [claim for claim in result.claims if claim.of == part]
     else:
-        for sample in read_samples(given.data, fields=given.fields):
-            if given.sample in (None, sample.id):
+        for sample in read_samples(args.data, fields=args.fields):
+            if args.sample in (None, sample.id):
                 return sample, None
-    raise UsageError(f"{given.data} has no sample {given.sample!r}")
+    raise UsageError(f"{args.data} has no sample {args.sample!r}")
 
 
 prompts = group(

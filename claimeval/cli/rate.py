@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Heading, Pairs, command
 from claimeval.cli.printer import Output, tally
 from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from claimeval.evaluation.raters import Members, RatingComparison
     from claimeval.types.estimates import Estimate
 
-LISTED = ("Judge", 3, "Judge answers as a whole, refusals included.")
+LISTED = {"rate": ("Judge", 3, "Judge answers as a whole, refusals included.")}
 SHOWN = 10
 """Samples where whole answer and claims differ that are named; `--json` names all."""
 
@@ -57,39 +58,41 @@ class RateCommand:
     options: AskingAndCluster = RunOptions()
 
 
-def do(given: RateCommand) -> int:
+def do(args: RateCommand) -> int:
     """Rate the answers, print the ratings, and return the exit code."""
     from claimeval.cli.running import print_finished, watch
     from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
     from claimeval.evaluation.raters import compare_ratings, members
     from claimeval.runs.directory import has_results, read_results
 
-    finished = watch(lambda options: door(given, options), given.options, given.gates, given.output)
+    finished = watch(lambda options: door(args, options), args.options, args.gates, args.output)
+    if finished.of_shard:
+        return print_finished("rate", finished, args.output)
     run = finished.run
     assert run.path, "the run is on disk"
     claims = run.path.parent
     of_run = not finished.stopped and has_results(claims)
-    held = compare_ratings(read_results(claims), run.results, run.manifest.cluster) if of_run else ()
+    comparisons = compare_ratings(read_results(claims), run.results, run.manifest.cluster) if of_run else ()
     counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
     answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
     if not finished.stopped:
-        _print_counts(given.output, counts | ({"outcomes": answered} if answered else {}))
-        _print_members(given.output, judged)
-        _print_comparisons(given.output, held)
+        _print_counts(args.output, counts | ({"outcomes": answered} if answered else {}))
+        _print_members(args.output, judged)
+        _print_comparisons(args.output, comparisons)
     more = {
         "ratings": counts,
-        "members": {name: one.model_dump() for name, one in judged.items()},
-        "against_claims": [one.model_dump() for one in held],
+        "members": {name: member.model_dump() for name, member in judged.items()},
+        "against_claims": [comparison.model_dump() for comparison in comparisons],
         "outcomes": answered,
     }
-    return print_finished("rate", finished, given.output, more)
+    return print_finished("rate", finished, args.output, more)
 
 
-def door(given: RateCommand, options: RunOptions) -> Run:
+def door(args: RateCommand, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.ratings import rate
 
-    return rate(**arguments(given, out=given.out or "runs/", options=options))
+    return rate(**arguments(args, out=args.out or "runs/", options=options))
 
 
 def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -97,53 +100,53 @@ def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> No
         output.line(f"{name}: {tally(words)}", indent=1)
 
 
-def _print_members(output: Output, found: Mapping[str, Members]) -> None:
+def _print_members(output: Output, members: Mapping[str, Members]) -> None:
     """What each judge of a panel said, and how far they agree; nothing for a single judge."""
     from claimeval.providers.specs import short_names
 
-    for question, one in found.items():
-        if one.alpha is None:
+    for question, panel in members.items():
+        if panel.alpha is None:
             continue
-        words = next(iter(one.judges.values())).words
-        shorter = short_names(list(one.judges))
+        words = next(iter(panel.judges.values())).words
+        shorter = short_names(list(panel.judges))
         rows = [
             (shorter[name], *map(str, member.words.values()), tally(member.unassessed) or "0")
-            for name, member in one.judges.items()
+            for name, member in panel.judges.items()
         ]
         output.table((question, *words, "unassessed"), rows)
-        value, ends, n = _cells(one.alpha)
-        interval = "" if one.alpha.low is None else f" ({ends})"
-        output.line(f"Krippendorff's alpha: {value}{interval}, {n} answers", style="dim", indent=1)
+        value, ends, n = _cells(panel.alpha)
+        within = "" if panel.alpha.low is None else f" ({ends})"
+        output.line(f"Krippendorff's alpha: {value}{within}, {n} answers", style="dim", indent=1)
 
 
-def _print_comparisons(output: Output, held: Sequence[RatingComparison]) -> None:
+def _print_comparisons(output: Output, comparisons: Sequence[RatingComparison]) -> None:
     """Whole-answer ratings and claims side by side, and where they differ."""
     from claimeval.evaluation.raters import words
 
-    if not held:
+    if not comparisons:
         return
     rows = [
         (name, *_cells(share))
-        for one in held
+        for comparison in comparisons
         for name, share in {
-            f"{one.rating}: yes": one.whole,
-            f"{one.metric}: every claim supported": one.claims,
-            "  agreement": one.agreement,
-            "  kappa": one.kappa,
+            f"{comparison.rating}: yes": comparison.whole,
+            f"{comparison.metric}: every claim supported": comparison.claims,
+            "  agreement": comparison.agreement,
+            "  kappa": comparison.kappa,
         }.items()
     ]
     output.table(("whole answer against claims", "share", "95 % interval", "n"), rows)
-    for one in held:
-        shown = ", ".join(words(apart) for apart in one.apart[:SHOWN])
-        rest = f", and {len(one.apart) - SHOWN} more" if len(one.apart) > SHOWN else ""
-        text = f"{one.rating} and {one.metric} part in {len(one.apart)} of {one.agreement.n}"
-        output.line(f" {text}{': ' if shown else ''}{shown}{rest}", style="dim")
+    for comparison in comparisons:
+        shown = ", ".join(words(disagreement) for disagreement in comparison.apart[:SHOWN])
+        more = f", and {len(comparison.apart) - SHOWN} more" if len(comparison.apart) > SHOWN else ""
+        text = (
+            f"{comparison.rating} and {comparison.metric} differ in {len(comparison.apart)} of {comparison.agreement.n}"
+        )
+        output.line(f" {text}{': ' if shown else ''}{shown}{more}", style="dim")
 
 
 def _cells(share: Estimate) -> tuple[str, str, str]:
-    from claimeval.statistics.formatting import decimal, interval
-
     return decimal(share.value), interval(share.interval), str(share.n)
 
 
-rate = command("rate", RateCommand, do)
+rate = command("rate", RateCommand, do, door)

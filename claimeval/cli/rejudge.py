@@ -20,6 +20,7 @@ from claimeval.cli.shared import (
     ReadingOptions,
     arguments,
 )
+from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from claimeval.cli.running import Finished
 
 
-LISTED = ("Judge", 4, "Judge or vote again on a run; pay only for what is new.")
+LISTED = {"rejudge": ("Judge", 4, "Judge or vote again on a run; pay only for what is new.")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,52 +64,46 @@ class RejudgeOptions:
     options: AskingAndCluster = RunOptions()
 
 
-def do(given: RejudgeOptions) -> int:
+def do(args: RejudgeOptions) -> int:
     """Judge every source again, print the runs, and return the gravest exit code."""
-    from claimeval.types.errors import UsageError
-
-    folders = [given.out if len(given.sources) == 1 else given.out / source.stem for source in given.sources]
+    folders = [args.out if len(args.sources) == 1 else args.out / source.stem for source in args.sources]
     if len(set(folders)) < len(folders):
         raise UsageError("two sources have the same name and would overwrite each other; rejudge them one by one")
-    done = [_one(given, source, folder) for source, folder in zip(given.sources, folders, strict=True)]
-    records = [record for _, record in done]
-    return given.output.result(
+    results = [_rejudge_and_print(args, source, folder) for source, folder in zip(args.sources, folders, strict=True)]
+    records = [record for _, record in results]
+    return args.output.result(
         "rejudge",
         records[0] if len(records) == 1 else {"runs": records},
-        path=given.out,
-        exit_code=max(finished.code for finished, _ in done),
-        stopped=next((finished.stopped for finished, _ in done if finished.stopped), None),
+        path=args.out,
+        exit_code=max(finished.code for finished, _ in results),
+        stopped=next((finished.stopped for finished, _ in results if finished.stopped), None),
     )
 
 
-rejudge = command("rejudge", RejudgeOptions, do)
-
-
-def door(given: RejudgeOptions, options: RunOptions) -> Run:
+def door(args: RejudgeOptions, options: RunOptions) -> Run:
     """Call the function of the API for the only source."""
-    from claimeval.types.errors import UsageError
-
-    if len(given.sources) > 1:
+    if len(args.sources) > 1:
         raise UsageError("plan the sources one by one")
-    return _rejudge(given, given.sources[0], given.out, options)
+    return _rejudge(args, args.sources[0], args.out, options)
 
 
-def _rejudge(given: RejudgeOptions, source: Path, folder: Path, options: RunOptions) -> Run:
+def _rejudge(args: RejudgeOptions, source: Path, folder: Path, options: RunOptions) -> Run:
     from claimeval.api.claims import rejudge
 
-    asked = arguments(given, source=source, judges=given.judges or None, out=folder, options=options)
-    del asked["sources"]
-    return rejudge(**asked)
+    settings = arguments(args, source=source, judges=args.judges or None, out=folder, options=options)
+    del settings["sources"]
+    return rejudge(**settings)
 
 
-def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
-    from claimeval.cli.run_table import print_cost, print_run
-    from claimeval.cli.running import watch
-    from claimeval.runs.rejudge import Results
-    from claimeval.runs.reuse import ReuseCounts
+def _rejudge_and_print(args: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
+    from claimeval.cli.run_table import print_cost, print_run, report_line
+    from claimeval.cli.running import print_shard, watch
+    from claimeval.runs.rejudge import Results, ReuseCounts
 
-    finished = watch(lambda options: _rejudge(given, source, folder, options), given.options, given.gates, given.output)
-    run, progress, items, output = finished.run, finished.progress, finished.prepared.items, given.output
+    finished = watch(lambda options: _rejudge(args, source, folder, options), args.options, args.gates, args.output)
+    if finished.of_shard:
+        return finished, print_shard(finished, args.output)
+    run, progress, items, output = finished.run, finished.progress, finished.prepared.items, args.output
     reused = items.saved if isinstance(items, Results) else ReuseCounts()
     print_run(output, folder, run.manifest, run.record, finished.prepared.total or run.record.samples)
     output.line(
@@ -116,8 +111,8 @@ def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, d
         f"the run (claims of {reused.extractions} texts, {reused.assessments} lists of verdicts)"
     )
     print_cost(output, run.record, run.manifest.short_names)
-    if run.complete:
-        output.line(f"Report: {folder / 'report.html'}")
+    if run.complete and (line := report_line(folder, run.record.samples)):
+        output.line(line)
     made = {
         "sent": progress.calls,
         "cached": progress.cached,
@@ -125,3 +120,6 @@ def _one(given: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, d
         "reused_verdicts": reused.assessments,
     }
     return finished, {"run": str(folder), "calls_of_this_command": made, **run.record.model_dump()}
+
+
+rejudge = command("rejudge", RejudgeOptions, do, door)

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from claimeval.cli.printer import BOUNDED, Output, tally
-from claimeval.data.foreign.records import RECORDED
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.evaluation.summary.orders import OrderEffects
-from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, SelfPreference
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
 from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.runs.directory import ScoresSummary, beside, read_results
+from claimeval.report.selection import WHOLE
+from claimeval.runs.directory import ScoresSummary, beside, read_results, results_file
 from claimeval.runs.overview import WorstClaim, WorstClaims, cautions
+from claimeval.runs.slices import CELLS, DiagnosisCounts, DiagnosisTally, chance_of_many
 from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Part
+from claimeval.types.requests import RECORDED
+
+if TYPE_CHECKING:
+    from claimeval.evaluation.summary.orders import OrderEffects
+    from claimeval.evaluation.summary.panel import Dispute, PanelSummary, RaterAgreement, SelfPreference
 
 MEMBERS = 8
 """Judges whose scores are printed under the panel's; of more only the range is."""
@@ -30,11 +34,21 @@ PAIRS = 10
 """Pairs of judges whose agreement is printed; of more only the range is."""
 DISPUTES = 3
 """The most disputed claims that are printed."""
+MANY = 20_000
+"""Samples of a run above which its worst claims are left to the report."""
 SHOWN = 100
 """Characters of a claim."""
 WORST = 5
 WIDTH = 66
 """Characters of a text that fit on a line beside its name."""
+
+
+def report_line(folder: Path, samples: int) -> str | None:
+    """Return where the report of a run is, or what writes that of a large one; None if there is none."""
+    report = folder / "report.html"
+    if report.exists():
+        return f"Report: {report}"
+    return f"`claimeval report {folder}` writes the report" if samples > WHOLE else None
 
 
 def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:
@@ -50,8 +64,8 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     for name, metric in summary.metrics.items():
         if name in manifest.others:
             continue
-        said = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
-        output.line(f"{name}: {said}", style="dim", indent=1)
+        remark = _counted(name, metric) if name in manifest.derived else _details(metric, against[name])
+        output.line(f"{name}: {remark}", style="dim", indent=1)
     _print_missing(output, {name: summary[name].missing for name in (*manifest.derived, *manifest.others)})
     for field, means in summary.by.items():
         print_slices(output, field, means)
@@ -60,33 +74,69 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         print_orders(output, summary.order_effects)
     if sides := beside(folder, summary.metrics):
         print_sides(output, sides)
-    worst = WorstClaims([metric.against for metric in manifest.rows if not metric.prompt], WORST)
-    for result in read_results(folder):
+    diagnosis = DiagnosisTally()
+    worst = WorstClaims(manifest.rows, WORST)
+    for result in read_results(folder) if summary.samples <= MANY else ():
         worst.add(result)
-    if troubles := worst.troubles():
+        diagnosis.add(result)
+    if counts := diagnosis.counts():
+        _print_diagnosis(output, counts)
+    if claims := worst.troubles():
         output.line()
         output.line(", one a sample", bold="Worst claims")
-    for trouble in troubles:
-        _print_trouble(output, trouble)
+    for claim in claims:
+        _print_worst_claim(output, claim)
     output.line()
-    output.line(f"Run: {folder} (results.jsonl, summary.json, manifest.json)")
+    output.line(f"Run: {folder} ({results_file(folder).name}, summary.json, manifest.json)")
+
+
+def _print_diagnosis(output: Output, counts: DiagnosisCounts) -> None:
+    rows = [(CELLS[cell], str(n), str(counts.incorrect[cell])) for cell, n in counts.cells.items()]
+    columns = ("Retrieval or generation", "samples", "of these with\nlow correctness")
+    shown = 3 if counts.correctness else 2
+    output.line()
+    output.table(columns[:shown], [row[:shown] for row in rows])
+    undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
+    output.line(
+        f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}", style="dim", indent=1
+    )
 
 
 def print_slices(output: Output, field: str, means: Mapping[str, Mapping[str, Estimate]]) -> None:
-    """Print the means of all metrics by value of a field, largest groups first."""
+    """Print the means of all metrics by value of a field, largest groups first, and what each adds to one minus the
+    mean of all."""
+    counts = Counter[str]()
+    for by_metric in means.values():
+        counts.update({name: estimate.n for name, estimate in by_metric.items()})
     rows = [
-        (value or "(none)", name, decimal(one.value), interval(one.interval), str(one.n))
+        (
+            value or "(none)",
+            name,
+            decimal(estimate.value),
+            interval(estimate.interval),
+            str(estimate.n),
+            decimal(_loss(estimate, counts[name])),
+        )
         for value, by_metric in means.items()
-        for name, one in by_metric.items()
+        for name, estimate in by_metric.items()
     ]
-    output.table((field, "metric", "mean", "95 % interval", "n"), rows, words=(0, 1))
+    output.table((field, "metric", "mean", "95 % interval", "n", "adds to\nthe loss"), rows, words=(0, 1))
+    if caution := chance_of_many([estimate for by_metric in means.values() for estimate in by_metric.values()]):
+        output.note(caution, kind="Caution")
+
+
+def _loss(estimate: Estimate, samples: int) -> float | None:
+    """Return what a group adds to one minus the mean of so many samples; None for a value beyond 0 to 1."""
+    if estimate.value is None or not 0 <= estimate.value <= 1:
+        return None
+    return (1 - estimate.value) * estimate.n / samples
 
 
 def print_cost(output: Output, summary: Summary, names: Mapping[str, str]) -> None:
     """Print calls, tokens and cost by judge and step; nothing for local judges, which have neither."""
     if summary.cost is None or (summary.cost.total.dollars == 0 and summary.cost.total.prompt_tokens is None):
         return
-    rows = [(names.get(one.judge, one.judge), one.step, *_cost_cells(one.cost)) for one in summary.cost.by]
+    rows = [(names.get(line.judge, line.judge), line.step, *_cost_cells(line.cost)) for line in summary.cost.by]
     if len(rows) > 1:
         rows.append(("all", "", *_cost_cells(summary.cost.total)))
     output.table(("judge", "step", "calls", "reused", "tokens in", "tokens out", "cost"), rows, words=(0, 1))
@@ -98,17 +148,24 @@ def _cost_cells(cost: Cost) -> tuple[str, ...]:
     return (f"{cost.calls:,}", f"{cost.reused:,}", *tokens, price)
 
 
+def _without_address(name: str, short: Mapping[str, str]) -> str:
+    """Return the name of a judge, its short one if the address of a server stands in it."""
+    return short[name] if "@" in name else name
+
+
 def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
-    named = [judge.name for judge in manifest.judges]
+    short = manifest.short_names
+    named = [_without_address(judge.name, short) for judge in manifest.judges]
     judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
-    taker = manifest.extractor
-    named_already = taker is None or taker.name == judges or taker.provider == RECORDED
-    taken = "" if taker is None or named_already else f", claims taken by {taker.name}"
-    taken = ", each on claims of its own" if manifest.panel.extract_per_judge else taken
+    extractor = manifest.extractor
+    taker_name = _without_address(extractor.name, short) if extractor else ""
+    named_already = extractor is None or taker_name == judges or extractor.provider == RECORDED
+    extracted_by = "" if named_already else f", claims extracted by {taker_name}"
+    extracted_by = ", each on its own claims" if manifest.panel.extract_per_judge else extracted_by
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
-    return f": {count}, judged by {judges + taken}" if judges else f": {count}"
+    return f": {count}, judged by {judges + extracted_by}" if judges else f": {count}"
 
 
 def _print_scores(
@@ -127,8 +184,8 @@ def _print_scores(
         [[cell for i, cell in enumerate(row) if i not in left_out] for row in rows],
         style=lambda row: "dim" if row[0].startswith("  ") else "",
     )
-    shown = (one for metric in metrics.values() for one in (metric, *metric.by_judge.values()))
-    if any(one.shown == "bounds" for one in shown):
+    shown = (estimate for metric in metrics.values() for estimate in (metric, *metric.by_judge.values()))
+    if any(estimate.shown == "bounds" for estimate in shown):
         output.line(f"{BOUNDED} of the {of}", indent=1)
 
 
@@ -147,13 +204,13 @@ def print_sides(output: Output, summaries: Sequence[ScoresSummary]) -> None:
     """Print the scores of other jobs over the run, with bounds if a value is known only within them."""
     metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
     _print_scores(output, metrics, {}, of="samples", micro=False)
-    for said in dict.fromkeys(
+    for line in dict.fromkeys(
         sample_count(metric.n, metric.clusters, summary.cluster)
         for summary in summaries
         for metric in summary.metrics.values()
         if metric.clusters < metric.n
     ):
-        output.line(said, style="dim", indent=1)
+        output.line(line, style="dim", indent=1)
     _print_missing(output, {name: metric.missing for name, metric in metrics.items()})
 
 
@@ -163,8 +220,8 @@ def _print_missing(output: Output, missing: Mapping[str, Mapping[Any, int]]) -> 
     for name, reasons in missing.items():
         if reasons:
             names.setdefault(tally(reasons), []).append(name)
-    for said, those in names.items():
-        output.line(f"missing: {said} ({', '.join(those)})", style="dim", indent=1)
+    for reason, those in names.items():
+        output.line(f"missing: {reason} ({', '.join(those)})", style="dim", indent=1)
 
 
 def _details(metric: MetricSummary, against: Part) -> str:
@@ -175,8 +232,8 @@ def _details(metric: MetricSummary, against: Part) -> str:
         parts.append(f"{metric.ungrounded} ungrounded")
     if metric.unasked:
         lack = "an answer" if against == "answer" else "documents"
-        one = metric.unasked == 1
-        parts.append(f"{metric.unasked} sample{'' if one else 's'} without {lack} count{'s' if one else ''} 0")
+        single = metric.unasked == 1
+        parts.append(f"{metric.unasked} sample{'' if single else 's'} without {lack} count{'s' if single else ''} 0")
     if metric.missing:
         parts.append(f"samples without a score: {tally(metric.missing)}")
     if range_ := range_of_members(metric):
@@ -185,23 +242,24 @@ def _details(metric: MetricSummary, against: Part) -> str:
 
 
 def _counted(name: str, metric: MetricSummary) -> str:
-    """What a derived metric is, of how many, and of how many it is not known."""
-    said = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
-    lost = sum(metric.unassessed.values())
-    return said + (f"; {lost} more not known ({tally(metric.unassessed)})" if lost else "")
+    """Return what a derived metric is, of how many, and of how many it is not known."""
+    text = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
+    unassessed = sum(metric.unassessed.values())
+    return text + (f"; {unassessed} more not known ({tally(metric.unassessed)})" if unassessed else "")
 
 
-def _print_trouble(output: Output, trouble: WorstClaim) -> None:
-    label = "contradicted by" if trouble.label == "contradicted" else "not found in"
-    why = f": {visible(trouble.explanation, WIDTH)}" if trouble.explanation else ""
+def _print_worst_claim(output: Output, claim: WorstClaim) -> None:
+    label = "contradicted by" if claim.label == "contradicted" else "not found in"
+    why = f": {visible(claim.explanation, WIDTH)}" if claim.explanation else ""
     output.line()
-    output.line(bold=trouble.sample_id, indent=1)
+    output.line(bold=claim.sample_id, indent=1)
     output.pairs(
         {
-            "question": (visible(trouble.question, 2 * WIDTH), ""),
-            "claim": (visible(trouble.claim, 2 * WIDTH), ""),
-            "verdict": (f"{label} the {trouble.evidence}{why}", "red"),
-            "evidence": (visible(trouble.excerpt or f"none of {trouble.documents} documents named", 2 * WIDTH), ""),
+            "question": (visible(claim.question, 2 * WIDTH), ""),
+            "claim": (visible(claim.claim, 2 * WIDTH), ""),
+            "verdict": (f"{label} the {claim.evidence}{why}", "red"),
+            "answer": (claim.standing, ""),
+            "evidence": (visible(claim.excerpt or f"none of {claim.documents} documents named", 2 * WIDTH), ""),
         },
         indent=3,
     )
@@ -211,7 +269,7 @@ def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
     """Rules, agreement, disputes, families; nothing for one judge asked once about answers of nobody's family."""
     names = manifest.short_names
     for caution in cautions(summary, names):
-        if caution.kind in ("incomplete_panel", "same_family", "self_preference"):
+        if caution.kind in ("incomplete_panel", "long_evidence", "unclear", "same_family", "self_preference"):
             output.note(caution.text, kind="Caution")
     if panel := summary.panel:
         output.line()
@@ -223,20 +281,19 @@ def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
         for line in (*_preferences(panel), *_noise(panel, names), *_spared(summary)):
             output.line(line, indent=1)
         if panel.disputes:
-            listed = f"{len(panel.disputes)}{'+' * (len(panel.disputes) == 20)}"
-            output.line(f"Most disputed of {listed} listed claims:", indent=1)
+            output.line("The claims that divide them most:", indent=1)
         for dispute in panel.disputes[:DISPUTES]:
             output.line(_dispute(dispute, names), indent=3)
 
 
 def members(metric: MetricSummary, names: Mapping[str, str]) -> Iterator[tuple[str, MetricSummary]]:
-    """The judges to print under the panel's row, each with its own score; `names` are their short ones."""
+    """Yield the judges to print under the panel's row, each with its own score; `names` are their short ones."""
     if len(metric.by_judge) <= MEMBERS:
         yield from ((names[judge], member) for judge, member in metric.by_judge.items())
 
 
 def range_of_members(metric: MetricSummary) -> str | None:
-    """The judges' means in a few words, where they are too many to print."""
+    """Return the judges' means in a few words, where they are too many to print."""
     means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
     if len(metric.by_judge) <= MEMBERS or not means:
         return None
@@ -244,20 +301,20 @@ def range_of_members(metric: MetricSummary) -> str | None:
     return f"{len(metric.by_judge)} judges alone: {interval((means[0], means[-1]), 3)}, median {middle}"
 
 
-def _preference(found: SelfPreference) -> str:
-    return f"{found.metric} {signed_estimate(found.value, found.interval)}"
+def _preference(preference: SelfPreference) -> str:
+    return f"{preference.metric} {signed_estimate(preference.value, preference.interval)}"
 
 
 def _preferences(panel: PanelSummary) -> Iterator[str]:
-    for family in dict.fromkeys(found.family for found in panel.self_preference):
-        known = [_preference(f) for f in panel.self_preference if f.family == family and f.value is not None]
-        if known:
-            yield f"own family {family}, more than other judges give it: {', '.join(known)}"
+    for family in dict.fromkeys(preference.family for preference in panel.self_preference):
+        estimates = [_preference(f) for f in panel.self_preference if f.family == family and f.value is not None]
+        if estimates:
+            yield f"preference of {family} for its own family, compared with other judges: {', '.join(estimates)}"
 
 
 def _rules(panel: Panel, judges: int) -> str:
     if panel.extract_per_judge:
-        return "each judge takes its own claims and assesses them alone; a sample's score is the mean of theirs"
+        return "each judge extracts and assesses its own claims; a sample's score is the mean over judges"
     ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
     if judges > 1:
@@ -278,13 +335,13 @@ def _agreement(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
         return
     yield (
         f"{panel.claims} claims: {panel.unanimous} with equal labels, {panel.split} with different ones; "
-        f"{panel.ties} without a label by ties, {panel.no_quorum} for want of a quorum"
+        f"{panel.ties} without a label because of ties, {panel.no_quorum} for lack of a quorum"
     )
     yield f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}"
     if len(panel.measured_on) < len(panel.judges):
         yield (
-            f"these are of {' and '.join(names[judge] for judge in panel.measured_on)}, who saw all claims; the others "
-            "saw only the disputed ones, which their scores and the pairs marked * are over"
+            f"these cover {' and '.join(names[judge] for judge in panel.measured_on)}, who saw all claims; the scores "
+            "of the other judges, and pairs marked *, cover disputed claims only"
         )
 
 
@@ -339,13 +396,13 @@ def print_orders(output: Output, orders: OrderEffects) -> None:
     )
     rows = [
         (
-            str(place.rank),
-            str(place.labelled),
-            percent(place.supported / place.labelled),
-            str(place.compared),
-            percent(place.flipped / place.compared if place.compared else None),
+            str(rank.rank),
+            str(rank.labelled),
+            percent(rank.supported / rank.labelled),
+            str(rank.compared),
+            percent(rank.flipped / rank.compared if rank.compared else None),
         )
-        for place in orders.places
+        for rank in orders.places
     ]
     if rows:
         columns = ("evidence at rank", "labels", "supported", "in other orders", "flipped")

@@ -8,18 +8,18 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from claimeval.api.jobs import Prepared, before_run
+from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
 from claimeval.cli.printer import Output, say
-from claimeval.cli.progress_line import ProgressLine
-from claimeval.cli.run_table import print_cost, print_run
+from claimeval.cli.run_table import print_cost, print_run, report_line
 from claimeval.cli.shared import Gates
-from claimeval.runs.slices import check_field
+from claimeval.cli.terminal import ProgressLine
 from claimeval.statistics.formatting import percent
-from claimeval.types.errors import Interrupted, StoppedEarly
+from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -36,9 +36,16 @@ class Finished(NamedTuple):
     stopped: str | None
     """Why it stopped early; None if it is complete."""
 
+    @property
+    def of_shard(self) -> bool:
+        """Whether it is a part of a run."""
+        return isinstance(self.run, ShardRun)
+
 
 def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, output: Output) -> Finished:
     """Run a door under a progress line and check the gates; a run that stopped early comes back as far as it went."""
+    if options.shard and (gates.fail_under or gates.fail_over or gates.by):
+        raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
     progress, jobs = Progress(), list[Prepared]()
 
     def show(now: Progress) -> None:
@@ -49,7 +56,9 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
     def inspect(prepared: Prepared) -> None:
         check_gates(dict.fromkeys(prepared.metrics), gates.fail_under, gates.fail_over)
         if gates.by:
-            check_field(gates.by, (one.sample if isinstance(one, SampleResult) else one for one in prepared.items))
+            from claimeval.runs.slices import check_field
+
+            check_field(gates.by, (item.sample if isinstance(item, SampleResult) else item for item in prepared.items))
         jobs.append(prepared)
 
     stop: StoppedEarly | Interrupted | None = None
@@ -64,7 +73,9 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
     failed = (
-        () if stop else run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
+        ()
+        if stop or isinstance(run, ShardRun)
+        else run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
     )
     for problem in (str(stop),) if stop else failed:
         say(problem)
@@ -73,28 +84,83 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
 
 
 def print_finished(
-    command: str, finished: Finished, output: Output, more: Mapping[str, object] = MappingProxyType({})
+    command: str,
+    finished: Finished,
+    output: Output,
+    more: Mapping[str, object] = MappingProxyType({}),
+    *,
+    table: bool = True,
 ) -> int:
-    """Print a run, and return the exit code; `more` goes into the JSON object."""
+    """Print a run, and return the exit code.
+
+    Args:
+        command: The name of the command.
+        finished: The run.
+        output: Where it is printed.
+        more: What goes into the JSON object besides the record of the run.
+        table: Whether to print the table of its metrics.
+    """
     run, progress = finished.run, finished.progress
+    if isinstance(run, ShardRun):
+        record = print_shard(finished, output)
+        return output.result(command, record, path=run.part.folder, exit_code=finished.code, stopped=finished.stopped)
     assert run.path, "the run is on disk"
-    report = run.path / "report.html"
     if run.record.samples or not finished.stopped:
-        print_run(output, run.path, run.manifest, run.record, progress.total or run.record.samples)
-        if report.exists():
-            output.line(f"Report: {report}")
-        if run.manifest.judges:
+        if table:
+            print_run(output, run.path, run.manifest, run.record, progress.total or run.record.samples)
+        if line := report_line(run.path, run.record.samples):
+            output.line(line)
+        if run.manifest.asked:
             output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
             print_cost(output, run.record, run.manifest.short_names)
-    record = {"report": str(report) if report.exists() else None, **run.record.model_dump(), **more}
+    record = {**_record(run, run.path), **more}
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
 
 
-def gate_of_missing(share: float, what: str, max_missing: float) -> int:
+def _record(run: Run, folder: Path) -> dict[str, object]:
+    report = folder / "report.html"
+    return {"report": str(report) if report.exists() else None, **run.record.model_dump()}
+
+
+def print_shard(finished: Finished, output: Output) -> dict[str, object]:
+    """Print what a shard made, and what is left to do for the run; return what goes into the JSON object."""
+    from claimeval.distributed.parts import parts_in
+
+    run, progress = finished.run, finished.progress
+    assert isinstance(run, ShardRun), "it is of a shard"
+    part = run.part
+    if run.complete:
+        count, ended = part.shard.count, len(parts_in(part.folder))
+        output.line(f"Shard {part.shard}: {len(run):,} samples in {part.lines}")
+        if run.manifest.judges:
+            output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
+        next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
+        output.line(f"{ended} of {count} shards are finished; {next_step}")
+    return {"shard": str(part.shard), **run.record.model_dump()}
+
+
+def print_merged(folder: Path, gates: Gates, output: Output, *, compress: bool) -> int:
+    """Merge the shards of a run, print it, check the gates, and return the exit code."""
+    with notes_on_stderr(quiet=output.quiet):
+        run = Run.merge(folder, compress=compress)
+    assert run.path, "the run is on disk"
+    check_gates(run.summary, gates.fail_under, gates.fail_over)
+    if gates.by:
+        run = run.with_slices(gates.by)
+    failed = run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
+    print_run(output, folder, run.manifest, run.record, run.record.samples)
+    output.line(report_line(folder, run.record.samples) or "")
+    print_cost(output, run.record, run.manifest.short_names)
+    for problem in failed:
+        say(problem)
+    return output.result("merge", _record(run, folder), path=folder, exit_code=1 if failed else 0)
+
+
+def gate_of_missing(share: float, subjects: str, max_missing: float) -> int:
     """Return 1 if a larger share was lost to failures than may be, and print so."""
     if share <= max_missing:
         return 0
-    say(f"gate failed: {percent(share)} of the {what} were lost to failures, over --max-missing")
+    say(f"gate failed: {percent(share)} of the {subjects} were lost to failures, over --max-missing")
     return 1
 
 

@@ -1,11 +1,12 @@
-"""`claimeval score`: judge the answers of a data file, claim by claim."""
+"""`claimeval score` and `demo`: judge answers claim by claim."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import command
+from claimeval.cli.command import Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     AskedFirst,
@@ -26,7 +27,10 @@ from claimeval.types.options import PanelOptions, RunOptions
 if TYPE_CHECKING:
     from claimeval.api.run import Run
 
-LISTED = ("Judge", 2, "Judge answers claim by claim.")
+LISTED = {
+    "score": ("Judge", 2, "Judge answers claim by claim."),
+    "demo": ("Start", 1, "Score bundled samples with a local judge: no key, no model."),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +60,52 @@ class ScoreOptions:
     options: AskingAndCluster = RunOptions()
 
 
-def do(given: ScoreOptions) -> int:
+def do_score(args: ScoreOptions) -> int:
     """Score the data, print the run, and return the exit code."""
     from claimeval.cli.running import print_finished, watch
 
-    finished = watch(lambda options: door(given, options), given.options, given.gates, given.output)
-    return print_finished("score", finished, given.output)
+    finished = watch(lambda options: door(args, options), args.options, args.gates, args.output)
+    return print_finished("score", finished, args.output)
 
 
-def door(given: ScoreOptions, options: RunOptions) -> Run:
+def door(args: ScoreOptions, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.claims import score
 
-    return score(**arguments(given, out=given.out or "runs/", options=options))
+    return score(**arguments(args, out=args.out or "runs/", options=options))
 
 
-score = command("score", ScoreOptions, do)
+score = command("score", ScoreOptions, do_score, door)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """Score the bundled samples with a local judge that matches words. Needs no key, no model and no network.
+
+    The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. The local judge compares
+    words, not meaning: name a real judge in `claimeval score` for numbers to rely on.
+    """
+
+    out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
+    """Run directory."""
+    output: Output = Output()
+
+
+def do_demo(args: DemoOptions) -> int:
+    """Score the samples, print the run, and return the exit code."""
+    from claimeval.api.claims import score
+    from claimeval.cli.running import print_finished, watch
+    from claimeval.data.test_collections import bundled
+
+    finished = watch(
+        lambda options: score(
+            bundled("demo.jsonl"), judges="local:lexical", out=args.out, overwrite=True, options=options
+        ),
+        RunOptions(),
+        Gates(),
+        args.output,
+    )
+    return print_finished("demo", finished, args.output)
+
+
+demo = command("demo", DemoOptions, do_demo)

@@ -26,8 +26,11 @@ _COST = Heading(
     "Cost and speed",
     "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",
 )  # fmt: skip
-_BATCHES = Heading("Batches and machines", "batch", "batch_retries", "detach", "online")
-Asking = Annotated[RunOptions, _COST, _BATCHES]
+_BATCHES = Heading(
+    "Batches and machines", "batch", "batch_retries", "detach", "online", "shard", "via", "engine", "compress"
+)
+Asking = Annotated[RunOptions, _COST, Heading(_BATCHES.name, *(name for name in _BATCHES.names if name != "shard"))]
+"""Of commands whose runs are not cut into shards."""
 AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and gates", "cluster")]
 
 
@@ -89,11 +92,14 @@ class Questions:
     """Assess each document alone, then all."""
     shuffle_contexts: int | None = None
     """Assess again under N other orders."""
+    claims_per_call: int | None = None
+    """Claims in one question; as the judges of the run were asked by default."""
     extract_per_judge: Flag = None
     """Each judge extracts and assesses separate claims."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "shuffle_contexts")
+        require_at_least(self, 1, "claims_per_call")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +112,11 @@ class ScoreQuestions(Questions):
     """atomic, bullets, or a .j2 file."""
     assess_prompt: str | None = None
     """three_way, binary, or a .j2 file.  [default: three_way]"""
+    language: str | None = None
+    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto; English by default."""
     per_document: Flag = None
+    claims_per_call: int | None = None
+    """Claims in one question; 5 by default."""
     references: Literal["any", "together"] | None = None
     """any (default): one gold answer is enough; or together."""
 
@@ -116,28 +126,29 @@ AskedFirst = Annotated[
     ScoreQuestions,
     Heading(
         "Questions",
-        "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts", "references",
+        "extractor", "extract_prompt", "assess_prompt", "language", "per_document", "shuffle_contexts",
+        "claims_per_call", "references",
         "extract_per_judge",
     ),
 ]  # fmt: skip
 Gated = Annotated[Gates, Heading("Results and gates")]
 
 
-def arguments(given: object, **others: object) -> dict[str, Any]:
+def arguments(args: object, **made: object) -> dict[str, Any]:
     """Return the options of a command as the arguments of its function in the API, which have the same names.
 
     Args:
-        given: The record of the command. Records of options within it that the command line has alone are spread; how a
+        args: The record of the command. Records of options within it that the command line has alone are spread; how a
             command prints and its gates are left out.
-        others: Arguments that the command makes of its options.
+        made: Arguments that the command makes of its options.
     """
-    found: dict[str, Any] = {}
-    for of in fields(given):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
-        value = getattr(given, of.name)
+    values: dict[str, Any] = {}
+    for of in fields(args):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
+        value = getattr(args, of.name)
         if isinstance(value, Output | Gates):
             continue
         if type(value).__module__.startswith("claimeval.cli."):
-            found |= arguments(value)
+            values |= arguments(value)
         else:
-            found[of.name] = value
-    return found | others
+            values[of.name] = value
+    return values | made

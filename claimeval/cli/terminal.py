@@ -1,19 +1,31 @@
-"""The terminal: pipes whose readers leave early, disks that are full, keys, and control characters in texts."""
+"""The terminal: pipes whose readers leave early, disks that are full, keys, control
+characters in texts, and the progress line: drawn in place, or now and then as a plain line if there is no terminal.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import io
+import math
 import os
 import re
+import shutil
 import signal
 import sys
 import threading
+import time
 from collections import deque
-from typing import TextIO
+from collections.abc import Callable, Collection
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
 
 import click
+
+if TYPE_CHECKING:
+    from claimeval.types.progress import Progress
+
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -80,6 +92,58 @@ def interrupt_on_termination() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
+def go_on_in_a_child(message: str) -> None:
+    """Go on in a child process, and wait here for its end; does nothing where signals cannot be waited for.
+
+    Ray ends the process that it is in, without an exception, when its node dies. A child that ends like that is
+    reported with a line and exit code 3, as other losses are.
+
+    Args:
+        message: What is said if the child is ended before its end.
+    """
+    if not hasattr(signal, "sigwaitinfo"):
+        return
+    waited = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
+    ended, end = os.pipe()
+    alive, parent = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    if child := os.fork():
+        os.close(end)
+        os.close(alive)
+        os._exit(_end_of(child, ended, waited, message))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, waited)
+    os.close(ended)
+    os.close(parent)
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    atexit.register(os.write, end, b"ended")
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the pipe is closed, because the process at its other end was killed."""
+    os.read(parent, 1)
+    os._exit(128 + signal.SIGKILL)
+
+
+def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> int:
+    """Pass signals on to the child until it ends, and return the exit code."""
+    while True:
+        info = signal.sigwaitinfo(waited)
+        if info.si_signo != signal.SIGCHLD:
+            if info.si_code <= 0:  # another process sent it; the terminal sends it to the child as well
+                os.kill(child, info.si_signo)
+            continue
+        finished, status = os.waitpid(child, os.WNOHANG)
+        if finished:
+            break
+    os.set_blocking(ended, False)
+    with contextlib.suppress(BlockingIOError):
+        if os.read(ended, 1):
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+    print(f"claimeval: {message}", file=sys.stderr, flush=True)
+    return 3
+
+
 def in_words(error: OSError) -> tuple[str, int]:
     """Return the line and the exit code for a file that cannot be opened (2) or written (3).
 
@@ -137,3 +201,56 @@ def strip_control(text: str) -> str:
         for line in text.expandtabs(4).splitlines()
     )
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+QUIET = 2.0
+"""Seconds during which nothing is shown, so that a quick run prints no progress at all."""
+REDRAW = 0.1
+PLAIN_EVERY = 10.0
+
+
+class ProgressLine:
+    """Shows a `Progress` while the block runs, or nothing without a stream."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream or io.StringIO()
+        self._terminal = self._stream.isatty()
+        self._next = time.monotonic() + QUIET if stream else math.inf
+        self._drawn = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._drawn:
+            self._stream.write("\r" + " " * self._drawn + "\r")
+            self._stream.flush()
+
+    def show(self, progress: Progress) -> None:
+        """Draws the line of a run if it is time to."""
+        self.draw(lambda: describe(progress))
+
+    def draw(self, describe: Callable[[], str]) -> None:
+        """Draws a line if it is time to; only then it is put into words."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        text = describe()
+        if self._terminal:
+            text = text[: shutil.get_terminal_size().columns - 1]
+            self._stream.write("\r" + text.ljust(self._drawn))
+            self._drawn = len(text)
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()
+        self._next = now + (REDRAW if self._terminal else PLAIN_EVERY)
+
+
+def describe(progress: Progress) -> str:
+    """The progress in words, after a bar if the total is known: `[#####.....] 120/240 samples  480 calls ...`."""
+    if not progress.total:
+        return progress.in_words()
+    filled = 20 * progress.done // progress.total
+    return f"[{'#' * filled}{'.' * (20 - filled)}] {progress.in_words()}"

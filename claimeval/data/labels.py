@@ -70,9 +70,10 @@ class LabelFile:
 
     def __iter__(self) -> Iterator[HumanLabel]:
         self.blank = self.undecided = labeled = 0
-        for row in read_rows(self._path, texts=_TEXTS):
-            if self._path.suffix.lower() in (".csv", ".tsv"):
-                row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
+        columns: dict[str, None] = {}
+        for row in label_rows(self._path):
+            if not labeled:
+                columns |= dict.fromkeys(row.fields)
             if human_label := label(row, self._words):
                 labeled += 1
                 yield human_label
@@ -82,7 +83,17 @@ class LabelFile:
                 self.undecided += 1
         if not labeled:
             counts = f"{self.blank} rows are blank, {self.undecided} undecided"
+            if columns and columns.keys().isdisjoint((*NAMES["label"], *NAMES["grade"])):
+                counts = f"its columns are {', '.join(columns)}"
             raise DataError(f"{self._path} has no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})")
+
+
+def label_rows(path: Path) -> Iterator[SourceRow]:
+    """Yield the rows of a file of labels; cells of a table are without the mark that keeps spreadsheets from them."""
+    for row in read_rows(path, texts=_TEXTS | {"question"}):
+        if path.suffix.lower() in (".csv", ".tsv"):
+            row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
+        yield row
 
 
 def read_labels(path: Path, words: Collection[str] = ()) -> LabelFile:
@@ -98,7 +109,7 @@ def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     word, number = values.pop("label"), values.pop("grade")
     if _empty(word) and _empty(number):
         return None
-    scale_word = next((one for one in words if one == str(word).strip().casefold()), None)
+    scale_word = next((known for known in words if known == str(word).strip().casefold()), None)
     meaning, grade = (None, None) if scale_word else parse_label(number if _empty(word) else word, row.location)
     if not _empty(number):
         grade = parse_label(number, row.location)[1]
@@ -124,7 +135,7 @@ def parse_label(value: Any, location: str, words: Vocabulary = _WORDS) -> tuple[
     if meaning:
         return (None if meaning == "unsure" else meaning), None
     try:
-        grade = int(text)
+        grade = int(text.removesuffix(".0"))  # pandas writes integers so, if a row has none
     except ValueError:
         raise DataError(
             f"{location}: unknown label {text[:40]!r}. Use supported, contradicted, not_found, yes, no, or an integer"

@@ -1,4 +1,9 @@
-"""Read samples from rows. Common field names are recognized, and all other fields are kept as metadata."""
+"""Read samples from rows. Common field names are recognized, and all other fields are kept as metadata.
+
+Conversations are messages as chat APIs, ragas and ShareGPT write them. A list of messages ends with the assistant's
+answer or with the user's question. What came before the question is the history, and what tools returned after it are
+the contexts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import math
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -14,11 +19,10 @@ from typing import Any, NamedTuple, cast, get_args
 
 from pydantic import ValidationError
 
-from claimeval.data.messages import read_conversation, turns_in
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.data.traces import samples_in
 from claimeval.metrics.rows import BUILT_IN, ambiguous
-from claimeval.types.errors import DataError, unknown_name
+from claimeval.types.errors import DataError, first_problem, unknown_name
 from claimeval.types.records import Document, References, Sample, Turn
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -44,10 +48,12 @@ ALIASES: dict[str, tuple[str, ...]] = {
 
 _FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
 
+_CONTEXT_WORDS = frozenset({"contexts", "context", "chunks", "passages", "documents", "docs", "sources", "retrieved"})
+_GOLD = frozenset({"reference", "truth", "gold", "expected", "ideal", "target", "correct"})
 _HINTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("id", frozenset({"id", "uid", "uuid"})),
-    ("contexts", frozenset({"contexts", "context", "chunks", "passages", "documents", "docs", "sources", "retrieved"})),
-    ("reference_answers", frozenset({"reference", "truth", "gold", "expected", "ideal", "target", "correct"})),
+    ("contexts", _CONTEXT_WORDS),
+    ("reference_answers", _GOLD),
     ("answer", frozenset({"answer", "response", "output", "prediction", "completion", "generated", "reply"})),
     ("question", frozenset({"question", "query", "prompt", "input"})),
 )
@@ -57,7 +63,7 @@ _ANSWERABLE = {"answerable": True, "true": True, "yes": True, "1": True}
 _UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """Fields of which a sample has at least one."""
-_NO_COLUMN = "no column is known"
+NO_COLUMN = "no column is known"
 MAX_FURTHER = 20_000
 """Rows that are read after the first error, to count those that share it."""
 _SHOWN = 20
@@ -80,7 +86,7 @@ class Problems:
         self.last: int | None = None
         """The number of the row at which reading ended, if it was not the end of the data."""
         self._alike = 0
-        self._told = quiet
+        self._quiet = quiet
 
     def add(self, error: DataError) -> None:
         """Count the error of a row in; the first ones are kept."""
@@ -89,13 +95,13 @@ class Problems:
         self.count += 1
         self._alike += error.kind == self.errors[0].kind
 
-    def add_all(self, others: Problems) -> None:
+    def add_all(self, problems: Problems) -> None:
         """Count the errors of other rows in, which are all of one kind."""
-        for error in others.errors:
+        for error in problems.errors:
             self.add(error)
-        if more := others.count - len(others.errors):
+        if more := problems.count - len(problems.errors):
             self.count += more
-            self._alike += more * (others.errors[0].kind == self.errors[0].kind)
+            self._alike += more * (problems.errors[0].kind == self.errors[0].kind)
 
     def note(self, *, complete: bool = True) -> str | None:
         """Return what stands beside the numbers if rows were left out; `complete` if all were read."""
@@ -113,20 +119,20 @@ class Problems:
 
     def stop(self) -> None:
         """End a pass over the rows: raise DataError for the first problem, or list what was left out, once."""
-        if not self.errors or self._told:
+        if not self.errors or self._quiet:
             return
         first, count = self.errors[0], self.count
         if self.skip:
-            self._told = True
+            self._quiet = True
             lines = [f"  {error}" for error in self.errors]
             more = [f"  ... and {count - _SHOWN} more"] if count > _SHOWN else []
             warnings.warn("\n".join([f"{count} malformed {_rows(count)} left out:", *lines, *more]), stacklevel=2)
             return
         alike = self._alike - 1
-        others = count - 1 - alike
+        unlike = count - 1 - alike
         up_to = f" up to row {self.last:,}" if self.last else ""
         parts = [f"{alike} more {_rows(alike)} like it{up_to}"] if alike else []
-        parts += [f"{others} {_rows(others)} with other problems{up_to}"] if others else []
+        parts += [f"{unlike} {_rows(unlike)} with other problems{up_to}"] if unlike else []
         raise DataError(". ".join([str(first), *parts, "--skip-malformed leaves them out"])) from first
 
 
@@ -141,6 +147,7 @@ def read_samples(
     references: References | None = None,
     limit: int | None = None,
     problems: Problems | None = None,
+    positions: range | None = None,
 ) -> Iterator[Sample]:
     """Yield the samples of a file in order. JSON Lines and CSV are streamed. A row without an id gets its number as id.
 
@@ -154,6 +161,7 @@ def read_samples(
         limit: The number of samples, from the first. None: all.
         problems: What becomes of rows that cannot be read. Default: the first error is raised after further rows
             are read, with the number of rows that share it.
+        positions: Which rows to read, from 0; None for all.
 
     Returns:
         An iterator over the samples.
@@ -164,7 +172,7 @@ def read_samples(
     check_fields(fields)
     problems = problems or Problems()
     problems.clear()
-    rows = read_rows(Path(path), problems.add, texts={*_FIELD_OF, *fields.values()})
+    rows = read_rows(Path(path), problems.add, texts={*_FIELD_OF, *fields.values()}, positions=positions)
     return samples_of_rows(rows, str(path), problems, fields=fields, references=references, limit=limit)
 
 
@@ -187,10 +195,10 @@ def samples_of_rows(
         references: Whether one of several gold answers is enough.
         limit: The number of samples; None for all.
     """
-    strangers = Problems()
+    unexpected = Problems()
     """The errors of the first rows, which have no known column."""
     columns: dict[str, None] = {}
-    seen: set[str] = set()
+    ids: set[str] = set()
     number = count = further = 0
     for number, row in enumerate(samples_in(rows, fields.values()), 1):
         further += problems.stopped
@@ -199,28 +207,28 @@ def samples_of_rows(
             break
         try:
             record = row if isinstance(row, Sample) else sample(row, fields)
-            if problems.unique_ids and record.id in seen:
+            if problems.unique_ids and record.id in ids:
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
                 raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
         except DataError as error:
-            if error.kind == _NO_COLUMN and strangers.count == number - 1 and isinstance(row, SourceRow):
+            if error.kind == NO_COLUMN and unexpected.count == number - 1 and isinstance(row, SourceRow):
                 columns.update(dict.fromkeys(row.fields))
-                strangers.add(error)
+                unexpected.add(error)
             else:
-                problems.add_all(strangers)
-                strangers.clear()
+                problems.add_all(unexpected)
+                unexpected.clear()
                 problems.add(error)
             continue
-        problems.add_all(strangers)
-        strangers.clear()
+        problems.add_all(unexpected)
+        unexpected.clear()
         if problems.unique_ids:
-            seen.add(record.id)
+            ids.add(record.id)
         count += 1
         if not problems.stopped:
             yield record.model_copy(update={"references": references}) if references else record
         if count == limit:
             break
-    if strangers.count and strangers.count == number:
+    if unexpected.count and unexpected.count == number:
         raise DataError(f"{name}: {_unknown_columns(columns)}")
     problems.stop()
     if not number:
@@ -229,18 +237,19 @@ def samples_of_rows(
 
 def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict[str, str]:
     """Return the columns that could hold fields of a sample, by their names without case and punctuation."""
-    found: dict[str, str] = {}
-    wanted = set(fields)
+    suggested: dict[str, str] = {}
+    missing = set(fields)
     for column in columns:
         if column in _FIELD_OF:
             continue
         words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", column).lower())
         exact = _FIELD_OF.get("_".join(words))
         likely = (field for field, hints in _HINTS if hints & set(words[-1:] if field == "id" else words))
-        field = exact or next(likely, None)
-        if field in wanted:
-            found.setdefault(field, column)
-    return found
+        gold = "reference_contexts" if _GOLD & set(words) and _CONTEXT_WORDS & set(words) else None
+        field = exact or gold or next(likely, None)
+        if field in missing:
+            suggested.setdefault(field, column)
+    return suggested
 
 
 def field_options(columns: Mapping[str, str]) -> str:
@@ -251,7 +260,7 @@ def field_options(columns: Mapping[str, str]) -> str:
 def _unknown_columns(columns: Iterable[str]) -> str:
     names = list(columns)
     options = field_options(suggestions(names)) or "--field question=COLUMN --field answer=COLUMN"
-    return f"{_NO_COLUMN}; it has {', '.join(names) or 'none'}. Try {options}"
+    return f"{NO_COLUMN}; it has {', '.join(names) or 'none'}. Try {options}"
 
 
 def check_fields(fields: Mapping[str, str]) -> None:
@@ -273,22 +282,22 @@ def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
 
     Fields that a sample does not have are kept in its metadata.
     """
-    values = _Values(row, columns)
-    given: dict[str, Any] = {"id": values.id()}
+    values = _CellValues(row, columns)
+    fields_read: dict[str, Any] = {"id": values.id()}
     if "messages" in values.present:
-        given |= values.conversation()
+        fields_read |= values.conversation()
     for field in values.present:
         if field in _READERS:
-            given[field] = _READERS[field](values, field)
-    given.setdefault("question", "")
+            fields_read[field] = _READERS[field](values, field)
+    fields_read.setdefault("question", "")
     if "context_ids" in values.present:
-        given["contexts"] = values.contexts()
+        fields_read["contexts"] = values.contexts()
     if metadata := values.metadata():
-        given["metadata"] = metadata
+        fields_read["metadata"] = metadata
     if values.references:
-        given["references"] = values.references
+        fields_read["references"] = values.references
     try:
-        return Sample.model_validate(given)
+        return Sample.model_validate(fields_read)
     except ValidationError as error:
         raise values.invalid(error) from error
 
@@ -306,19 +315,19 @@ class _Assignment(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> _Assignment:
-    given = dict(columns)
+    requested = dict(columns)
     fields: dict[str, tuple[str, ...]] = {field: (column,) for field, column in columns}
     for field, aliases in ALIASES.items():
-        present = tuple(name for name in aliases if name in names and name not in given.values())
-        if present and field not in given:
+        present = tuple(name for name in aliases if name in names and name not in requested.values())
+        if present and field not in requested:
             fields[field] = present
     used = {name for candidates in fields.values() for name in candidates}
     other = tuple(name for name in names if name not in used)
-    known = not _CONTENT.isdisjoint([*fields, *map(_FIELD_OF.get, names)])
-    return _Assignment(tuple(fields.items()), other, known)
+    has_content = not _CONTENT.isdisjoint([*fields, *map(_FIELD_OF.get, names)])
+    return _Assignment(tuple(fields.items()), other, has_content)
 
 
-class _Values:
+class _CellValues:
     """The values of a row by the field of a sample, and all others."""
 
     def __init__(self, row: SourceRow, columns: Mapping[str, str]) -> None:
@@ -342,7 +351,7 @@ class _Values:
                 self.present[field], self._columns[field] = value, column
         self._id_column = dict(assigned.fields).get("id", ("",))[0]
         if not assigned.known:
-            raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=_NO_COLUMN)
+            raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=NO_COLUMN)
         self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
         self._read_turns(columns)
         references = self._other.get("references")
@@ -373,9 +382,8 @@ class _Values:
 
     def invalid(self, error: ValidationError) -> DataError:
         """Return the error of a value that a record does not take."""
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        return self._error(first["msg"], f", got {str(first['input'])[:60]!r}", field)
+        field, problem, value = first_problem(error)
+        return self._error(problem, f", got {value}", field)
 
     def id(self) -> str:
         """Return the id, by default the number of the row."""
@@ -418,7 +426,6 @@ class _Values:
         return given
 
     def _items(self, field: str) -> list[Any] | None:
-        """Return the items of a list, which can be a text; any other value is the only item."""
         value = self.present.get(field)
         if isinstance(value, str):
             value = self._parsed(value, field)
@@ -474,8 +481,11 @@ class _Values:
             self._document(item, field, rank, ids[rank - 1] if ids is not None else None)
             for rank, item in enumerate(items, 1)
         ]
-        if len({document["id"] for document in documents}) < len(documents):
-            raise self._error("duplicate document id", field=field)
+        seen: set[str] = set()
+        for document in documents:
+            if document["id"] in seen:
+                raise self._error("duplicate document id", f" {document['id'][:60]!r}", field=field)
+            seen.add(document["id"])
         return documents
 
     def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
@@ -487,11 +497,13 @@ class _Values:
             raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
         if isinstance(item.get("node"), dict):
             item = {**item["node"], "score": item.get("score")}
-        known = {_DOCUMENT[key]: value for key, value in item.items() if key in _DOCUMENT and not _is_nothing(value)}
-        if "text" not in known:
+        recognized = {
+            _DOCUMENT[key]: value for key, value in item.items() if key in _DOCUMENT and not _is_nothing(value)
+        }
+        if "text" not in recognized:
             problem = unknown_name("field of a document", min(item, default=""), Document.model_fields)
             raise self._error(f"item {rank}: no text; {problem}", field=field)
-        return {**known, "id": name or str(known.get("id", rank))}
+        return {**recognized, "id": name or str(recognized.get("id", rank))}
 
     def answerable(self, field: str) -> bool:
         """Return whether the question can be answered."""
@@ -537,22 +549,22 @@ class _Values:
             return {}
         if isinstance(value, str):
             value = read_cell(value)
-        given = value if isinstance(value, dict) else {"metadata": value}
-        return {str(name): _finite(value) for name, value in {**given, **self._other}.items()}
+        metadata = value if isinstance(value, dict) else {"metadata": value}
+        return {str(name): _finite(value) for name, value in {**metadata, **self._other}.items()}
 
 
-_READERS: dict[str, Callable[[_Values, str], object]] = {
-    "question": _Values.text,
-    "history": _Values.turns,
-    "answer": _Values.text,
-    "contexts": _Values.contexts,
-    "reference_answers": _Values.texts,
-    "reference_contexts": _Values.texts,
-    "reference_context_ids": _Values.ids,
-    "is_answerable": _Values.answerable,
-    "generator": _Values.text,
-    "reference_author": _Values.author,
-    "evidence": _Values.evidence,
+_READERS: dict[str, Callable[[_CellValues, str], object]] = {
+    "question": _CellValues.text,
+    "history": _CellValues.turns,
+    "answer": _CellValues.text,
+    "contexts": _CellValues.contexts,
+    "reference_answers": _CellValues.texts,
+    "reference_contexts": _CellValues.texts,
+    "reference_context_ids": _CellValues.ids,
+    "is_answerable": _CellValues.answerable,
+    "generator": _CellValues.text,
+    "reference_author": _CellValues.author,
+    "evidence": _CellValues.evidence,
 }
 """How each field of a sample is read, where a row has it."""
 
@@ -565,7 +577,6 @@ _DOCUMENT = {
 
 
 def _is_nothing(value: object) -> bool:
-    """Whether a value is None or NaN, which tables have for nothing."""
     return value is None or (isinstance(value, float) and value != value)
 
 
@@ -574,7 +585,6 @@ def _has_text(items: list[Any]) -> bool:
 
 
 def _kind(value: object) -> str:
-    """Return what a value is, in words."""
     if _is_nothing(value):
         return "nothing"
     kinds = {dict: "an object", list: "a list", tuple: "a list", bool: "true or false", str: "a text"}
@@ -593,3 +603,88 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list) else value
+
+
+_ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "gpt": "assistant", "model": "assistant"}
+"""Names of roles in LangChain, ragas and ShareGPT."""
+
+
+class Conversation(NamedTuple):
+    """The messages of one row, by what they are."""
+
+    history: tuple[Turn, ...]
+    question: str
+    answer: str | None
+    """None if no message of the assistant follows the question."""
+    contexts: tuple[str, ...]
+    """What tools returned after the question."""
+
+
+def turns_in(value: object) -> tuple[Turn, ...] | None:
+    """Return the turns in a list of messages or of pairs (user, assistant); None if it is neither.
+
+    Messages without words, such as calls of tools, are left out.
+    """
+    if isinstance(value, Mapping):
+        value = value.get("messages")
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    turns: list[Turn] = []
+    for item in value:
+        if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2 and all(map(_is_text, item)):
+            turns += [Turn(role="user", content=item[0]), Turn(role="assistant", content=item[1])]
+            continue
+        role, content = _message(item)
+        if role is None:
+            return None
+        turns += [Turn(role="tool", content=words) for part in _tool_results(item) if (words := _words(part)).strip()]
+        if content.strip():
+            turns.append(Turn(role=role, content=content))
+    return tuple(turns)
+
+
+def read_conversation(turns: Sequence[Turn]) -> Conversation:
+    """Return the last question of a conversation, what came before it, and the last answer after it."""
+    last_question = max((i for i, turn in enumerate(turns) if turn.role == "user"), default=None)
+    if last_question is None:
+        return Conversation(tuple(turns), "", None, ())
+    after = turns[last_question + 1 :]
+    answers = [turn.content for turn in after if turn.role == "assistant"]
+    return Conversation(
+        tuple(turns[:last_question]),
+        turns[last_question].content,
+        answers[-1] if answers else None,
+        tuple([turn.content for turn in after if turn.role == "tool"]),
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _message(item: object) -> tuple[str | None, str]:
+    if not isinstance(item, Mapping):
+        return None, ""
+    if isinstance(item.get("data"), Mapping):  # as LangChain dumps a message
+        item = {"type": item.get("type"), **item["data"]}
+    role = next((item[name] for name in ("role", "from", "type") if isinstance(item.get(name), str)), None)
+    contents = [item[name] for name in ("content", "value", "text", "tool_calls") if name in item]
+    if role is None or not contents:
+        return None, ""
+    return _ROLES.get(role.lower(), role.lower()), _words(contents[0])
+
+
+def _tool_results(item: Any) -> list[Any]:
+    """Return what tools returned, of a message of the user in which Anthropic's API has it."""
+    parts = item.get("content")
+    if not isinstance(parts, list):
+        return []
+    return [part.get("content") for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_result"]
+
+
+def _words(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(filter(None, map(_words, content)))
+    if isinstance(content, Mapping):
+        return _words(content.get("text", ""))
+    return content if isinstance(content, str) else ""

@@ -12,8 +12,9 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import from_json
@@ -22,6 +23,8 @@ from claimeval.types.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas
+
+T = TypeVar("T")
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a spreadsheet takes for the beginning of a formula."""
@@ -45,37 +48,86 @@ class SourceRow(NamedTuple):
 OnError = Callable[[DataError], None]
 
 
+def values_at(value: Any, path: str) -> list[Any]:
+    """Return the values at a path of names with dots, through lists on the way and at its end; none that is null.
+
+    A field whose own name has dots comes first. A number in the path is the position in a list, from 0.
+    """
+    if isinstance(value, dict) and value.get(path) is not None:
+        return _flat([value[path]])
+    values = [value]
+    for name in path.split("."):
+        if name.isdecimal():
+            values = [value[int(name)] for value in values if isinstance(value, list) and int(name) < len(value)]
+        else:
+            values = [value[name] for value in _flat(values) if isinstance(value, dict) and value.get(name) is not None]
+    return _flat(values)
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    return [inner for value in values for inner in (_flat(value) if isinstance(value, (list, tuple)) else [value])]
+
+
 def stop_at_error(error: DataError) -> None:
     """Raise the error of a row that cannot be read."""
     raise error
 
 
 def read_rows(
-    path: Path, on_error: OnError = stop_at_error, *, texts: Collection[str] = frozenset()
+    path: Path,
+    on_error: OnError = stop_at_error,
+    *,
+    texts: Collection[str] = frozenset(),
+    positions: range | None = None,
 ) -> Iterator[SourceRow]:
     """Yield the rows of a file. JSON Lines and CSV are streamed.
 
-    Raises DataError if the file cannot be read or is not a list of rows. The error of a single row goes to `on_error`,
-    which can ignore it. A cell of a CSV that holds a list or an object is read as one, except in the columns `texts`.
+    Args:
+        path: The file.
+        on_error: Gets the error of a single row, and can ignore it.
+        texts: Columns of a CSV in which a cell that holds a list or an object is not read as one.
+        positions: Which rows to read, from 0; None for all. Rows before these are not parsed.
+
+    Raises:
+        DataError: The file cannot be read or is not a list of rows.
     """
+    checked_file(path)
+    suffix = path.suffix.lower()
+    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".parquet": _parquet}
+    try:
+        if suffix in (".csv", ".tsv"):
+            yield from _csv(path, on_error, texts, positions)
+        elif suffix in readers:
+            yield from readers[suffix](path, on_error, positions)
+        else:
+            formats = ", ".join((*FORMATS, ".tsv"))
+            raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def count_rows(path: Path) -> int:
+    """Return the number of rows of a file, as far as possible without parsing them."""
+    suffix = path.suffix.lower()
+    if suffix in (".jsonl", ".ndjson"):
+        with path.open("rb") as file:
+            return sum(1 for line in file if not line.isspace())
+    if suffix == ".parquet":
+        from pyarrow import parquet
+
+        rows: int = parquet.ParquetFile(path).metadata.num_rows
+        return rows
+    return sum(1 for _ in read_rows(path, lambda _: None))
+
+
+def checked_file(path: Path) -> None:
+    """Raise DataError unless this is a file that can be read more than once."""
     if path.is_dir():
         raise DataError(f"{path} is a directory. Give a file in it")
     if not path.exists():
         raise DataError(f"{path} does not exist")
     if not path.is_file():
         raise DataError(f"{path} is a pipe or a device, but data is read more than once. Write it to a file first")
-    suffix = path.suffix.lower()
-    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".parquet": _parquet}
-    try:
-        if suffix in (".csv", ".tsv"):
-            yield from _csv(path, on_error, texts)
-        elif suffix in readers:
-            yield from readers[suffix](path, on_error)
-        else:
-            known = ", ".join((*FORMATS, ".tsv"))
-            raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {known}")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 _NOT_IN_CP1252 = re.compile(b"[\x81\x8d\x8f\x90\x9d]")
@@ -117,13 +169,19 @@ def parse_json(text: str) -> Any:
         return _LONG_NUMBERS.decode(text)
 
 
-def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_at_error) -> Iterator[SourceRow]:
-    """Yield the rows of JSON Lines from any source, such as a pipe. `name` is the name of the source in messages."""
-    number = 0
-    for line, data in enumerate(file, 1):
-        if not data.strip():
-            continue
-        number += 1
+def read_json_lines(
+    file: Iterable[bytes], name: str, on_error: OnError = stop_at_error, positions: range | None = None
+) -> Iterator[SourceRow]:
+    """Yield the rows of JSON Lines from any source, such as a pipe.
+
+    Args:
+        file: The lines, each with its end.
+        name: The name of the source in messages.
+        on_error: Called with the `DataError` of a row that cannot be read; by default it is raised.
+        positions: The rows to yield, counted from 0; all by default.
+    """
+    lines = ((line, data) for line, data in enumerate(file, 1) if not data.isspace())
+    for number, (line, data) in _numbered(lines, positions):
         try:
             row = _json_line(name, line, number, data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data)
         except DataError as error:
@@ -132,9 +190,15 @@ def read_json_lines(file: Iterable[bytes], name: str, on_error: OnError = stop_a
         yield row
 
 
-def _json_lines(path: Path, on_error: OnError) -> Iterator[SourceRow]:
+def _numbered(rows: Iterable[T], positions: range | None) -> Iterator[tuple[int, T]]:
+    """Yield rows at these positions with their numbers, from 1; no row after the last position is read."""
+    numbered = enumerate(rows, 1)
+    return numbered if positions is None else islice(numbered, positions.start, positions.stop)
+
+
+def _json_lines(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
     with path.open("rb") as file:
-        yield from read_json_lines(file, str(path), on_error)
+        yield from read_json_lines(file, str(path), on_error, positions)
 
 
 def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
@@ -147,20 +211,20 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
     return SourceRow(location, number, _object(fields, location))
 
 
-def _json(path: Path, on_error: OnError) -> Iterator[SourceRow]:
+def _json(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         content = parse_json(_decode(str(path), 1, data))
     except ValueError as error:
         if data.partition(b"\n")[0].rstrip().endswith(b"}"):
-            yield from _json_lines(path, on_error)
+            yield from _json_lines(path, on_error, positions)
             return
         raise DataError(f"{path}: not JSON: {error}") from error
     if not isinstance(content, (dict, list)):
         raise DataError(f"{path}: expected a list of samples, not {type(content).__name__}")
     rows = content if isinstance(content, list) else table_rows(content, str(path))
     name = "item" if isinstance(content, list) else _container(content) or "item"
-    for number, fields in enumerate(rows, 1):
+    for number, fields in _numbered(rows, positions):
         location = f"{path}, {name} {number}"
         try:
             yield SourceRow(location, number, _object(fields, location))
@@ -209,36 +273,48 @@ def _container(table: Mapping[str, Any]) -> str | None:
     return next((name for name in CONTAINERS if isinstance(table.get(name), list)), None)
 
 
-def _csv(path: Path, on_error: OnError, texts: Collection[str]) -> Iterator[SourceRow]:
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+"""The line before the header in which Excel is told what separates the columns."""
+
+
+def _csv(path: Path, on_error: OnError, texts: Collection[str], positions: range | None) -> Iterator[SourceRow]:
     csv.field_size_limit(2**31 - 1)
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
-            reader = csv.reader(file, strict=True, delimiter=_delimiter(file.readline()))
+            header = file.readline()
+            declared = _SEPARATOR.fullmatch(header)
+            reader = csv.reader(file, strict=True, delimiter=declared[1] if declared else _delimiter(header))
             file.seek(0)
+            if declared:
+                next(reader)
             names = _header(path, reader)
-            line, number = reader.line_num + 1, 0
-            for cells in reader:
-                location, line = f"{path}, line {line}", reader.line_num + 1
-                if not cells:
-                    continue
-                number += 1
+            for number, (line, cells) in _numbered(_csv_lines(reader), positions):
+                location = f"{path}, line {line}"
                 if len(cells) != len(names):
                     problem = f"the row does not have {len(names)} columns"
                     on_error(DataError(f"{location}: {problem} but {len(cells)}", kind=problem))
                     continue
-                pairs = zip(names, cells, strict=True)
-                fields = {name: _cell(cell, keep=name in texts) for name, cell in pairs if name}
+                fields = {
+                    name: (cell or None) if name in texts else read_cell(cell) if cell else None
+                    for name, cell in zip(names, cells, strict=True)
+                    if name
+                }
                 yield SourceRow(location, number, fields)
         except csv.Error as error:
             raise DataError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
         except UnicodeDecodeError:
-            _find_undecodable(path)
+            with path.open("rb") as lines:
+                for line, data in enumerate(lines, 1):
+                    _decode(str(path), line, data)
 
 
-def _cell(cell: str, *, keep: bool) -> object:
-    if cell == "":
-        return None
-    return cell if keep else read_cell(cell)
+def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank with the line at which it begins."""
+    line = reader.line_num + 1
+    for cells in reader:
+        if cells:
+            yield line, cells
+        line = reader.line_num + 1
 
 
 def guarded(cell: Any) -> Any:
@@ -251,16 +327,9 @@ def unguarded(cell: Any) -> Any:
     return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and cell.lstrip("'")[:1] in FORMULAS else cell
 
 
-def _find_undecodable(path: Path) -> None:
-    """Raise DataError for the first line that is not UTF-8."""
-    with path.open("rb") as file:
-        for line, data in enumerate(file, 1):
-            _decode(str(path), line, data)
-
-
 def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
     """Return the names of the columns; one without a name is the index that pandas writes, and is left out."""
-    names = next(reader, [])
+    names = [name.strip() for name in next(reader, [])]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         raise DataError(f"{path}, line 1: duplicate column {duplicate!r}")
@@ -328,7 +397,7 @@ def looks_like_list(text: str) -> bool:
     return bool(_LOOKS_LIKE_A_LIST.match(text))
 
 
-def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
+def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
@@ -336,9 +405,14 @@ def _parquet(path: Path, on_error: OnError) -> Iterator[SourceRow]:
     number = 0
     try:
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
-            for fields in batch.to_pylist():
-                number += 1
-                yield SourceRow(f"{path}, row {number}", number, plain(fields))
+            before, number = number, number + batch.num_rows
+            if positions is not None and number <= positions.start:
+                continue
+            if positions is not None and before >= positions.stop:
+                return
+            for row, fields in enumerate(batch.to_pylist(), before + 1):
+                if positions is None or row - 1 in positions:
+                    yield SourceRow(f"{path}, row {row}", row, plain(fields))
     except ArrowException as error:
         raise DataError(f"{path} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from error
 
@@ -352,7 +426,7 @@ def _object(fields: object, location: str) -> dict[str, object]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, records as objects, dates as texts, NA and NaT as None."""
+    """Return a value as JSON has it: arrays as lists, records as objects, dates and bytes as texts, NA as None."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -370,6 +444,11 @@ def plain(value: Any) -> Any:
             return plain(getattr(value, method)())
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            pass  # not a text, such as a picture
     return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
 
 

@@ -162,7 +162,7 @@ def draw(
         DataError: If a row has no question, no row has the field of the strata, or the log is empty.
     """
     if every is not None and (count is not None or stratify):
-        raise UsageError(f"every draws a share of all questions alike; leave out {'n' if count else 'stratify'}")
+        raise UsageError(f"every draws the same share of all questions; leave out {'n' if count else 'stratify'}")
     if every is not None and every < 1:
         raise UsageError(f"every: {every!r}; it needs 1 or more")
     count = COUNT if count is None else count
@@ -193,12 +193,17 @@ def draw(
         raise DataError(f"The log has no rows{f' but {empty} with a blank question' if empty else ''}")
     if stratify and set(reservoirs) == {NO_STRATUM}:
         raise DataError(f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}")
-    sizes = {name: one.rows if keep_duplicates else one.questions() for name, one in sorted(reservoirs.items())}
+    sizes = {
+        name: reservoir.rows if keep_duplicates else reservoir.questions()
+        for name, reservoir in sorted(reservoirs.items())
+    }
     if every is not None:
-        count = sum(len(one.smallest()) for one in reservoirs.values())
+        count = sum(len(reservoir.smallest()) for reservoir in reservoirs.values())
         if not count:
-            asked = sum(one.rows for one in reservoirs.values())
-            raise UsageError(f"every {every}: none of {asked} questions was drawn; draw one in fewer, or another seed")
+            eligible = sum(reservoir.rows for reservoir in reservoirs.values())
+            raise UsageError(
+                f"every {every}: none of {eligible} questions was drawn; draw one in fewer, or another seed"
+            )
         sizes = dict.fromkeys(sizes, count)
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
@@ -214,7 +219,7 @@ def draw(
         questions = reservoir.questions() if every and not keep_duplicates else reservoir.rows if every else size
         strata[name] = LogStratum(reservoir.rows, questions, exact, len(candidates), duplicates)
     return LogDraw(
-        tuple(sorted(drawn, key=lambda one: one.row.number)), {name: strata[name] for name in sorted(strata)}, empty
+        tuple(sorted(drawn, key=lambda row: row.row.number)), {name: strata[name] for name in sorted(strata)}, empty
     )
 
 

@@ -21,6 +21,8 @@ EXCERPT = 100
 
 _INVALID_TEXT = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€[\u0080-\u00ff™œ“”˜š¦]|Â[\u00a0-\u00bf]")
 """The replacement character, and UTF-8 that was read as Latin-1 or Windows-1252."""
+_NOTHING = frozenset({"nan", "NaN", "<NA>", "NaT", "None", "null"})
+"""What pandas, NumPy, Python and JSON write for nothing."""
 
 
 class MissingField(Record):
@@ -55,6 +57,8 @@ class Survey(Record):
     """Numbers, from 1, of the first two samples with the same id."""
     invalid_text: dict[str, str] = Field(default_factory=dict)
     """Ids of samples with text in a wrong encoding, and an excerpt."""
+    written_nothing: dict[str, str] = Field(default_factory=dict)
+    """Ids of samples with a text that programs write for nothing, such as "nan", and that text."""
     generators: dict[str, int] = Field(default_factory=dict)
     contexts: tuple[int, float, int] | None = None
     """The least, median and greatest number of contexts of a sample; None if no sample has any."""
@@ -100,7 +104,7 @@ class Survey(Record):
         if self.duplicate_numbers:
             first, second = self.duplicate_numbers
             remarks.append(
-                f"{len(self.duplicate_ids)} ids stand more than once, first {self.duplicate_ids[0]!r} "
+                f"{len(self.duplicate_ids)} ids occur more than once, first {self.duplicate_ids[0]!r} "
                 f"(samples {first} and {second})"
             )
         if self.no_answer or self.empty_answers:
@@ -110,9 +114,15 @@ class Survey(Record):
             remarks.append(
                 f"{len(self.invalid_text)} samples look wrongly decoded (first: {sample!r}: ...{excerpt}...)"
             )
+        if self.written_nothing:
+            sample, text = next(iter(self.written_nothing.items()))
+            remarks.append(
+                f"{len(self.written_nothing)} samples have a text {text!r} (first: {sample!r}); it counts as "
+                "any text: leave the field empty if nothing is meant"
+            )
         if self.contexts:
-            least, middle, most = self.contexts
-            remarks.append(f"contexts per sample: min {least}, median {middle:g}, max {most}")
+            fewest, median, most_contexts = self.contexts
+            remarks.append(f"contexts per sample: min {fewest}, median {median:g}, max {most_contexts}")
         if self.metadata:
             remarks.append("kept as metadata: " + ", ".join(self.metadata))
         if options := field_options(suggestions(self.metadata, self._absent_fields())):
@@ -189,11 +199,12 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no samples."""
     count = empty_contexts = empty_answers = no_answer = 0
     missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
-    seen: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     duplicates: list[str] = []
     no_question: MissingField | None = None
     duplicate_numbers: tuple[int, int] | None = None
     invalid_text: dict[str, str] = {}
+    written_nothing: dict[str, str] = {}
     generators: Counter[str] = Counter()
     metadata: Counter[str] = Counter()
     contexts = array("l")
@@ -206,17 +217,19 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         example = example or sample
         if sample.contexts is not None:
             contexts.append(len(sample.contexts))
-        if sample.id in seen:
+        if sample.id in numbers:
             duplicates.append(sample.id)
-            duplicate_numbers = duplicate_numbers or (seen[sample.id], count)
-        seen.setdefault(sample.id, count)
-        empty_contexts += sample.contexts is not None and not any(one.says_something for one in sample.contexts)
+            duplicate_numbers = duplicate_numbers or (numbers[sample.id], count)
+        numbers.setdefault(sample.id, count)
+        empty_contexts += sample.contexts is not None and not any(context.says_something for context in sample.contexts)
         no_answer += sample.answer is None
         if not sample.question.strip():
             no_question = counted(no_question, "question", sample)
         empty_answers += sample.answer is not None and not sample.answer.strip()
         if len(invalid_text) < 100 and (excerpt := _invalid_text(sample)):
             invalid_text[sample.id] = excerpt
+        if nothing := next((text for text in _texts(sample) if text in _NOTHING), None):
+            written_nothing[sample.id] = nothing
         generators[sample.generator or "unknown"] += 1
         metadata.update(sample.metadata.keys())
         has = tuple([sample.has(part) for part in parts])
@@ -240,6 +253,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         duplicate_ids=tuple(dict.fromkeys(duplicates)),
         duplicate_numbers=duplicate_numbers,
         invalid_text=invalid_text,
+        written_nothing=written_nothing,
         generators=dict(generators.most_common()),
         metadata=dict(metadata.most_common()),
         metrics=tuple(metrics),
@@ -248,9 +262,12 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     )
 
 
+def _texts(sample: Sample) -> tuple[str, ...]:
+    return sample.question, sample.answer or "", *(d.text for d in sample.contexts or ()), *sample.reference_answers
+
+
 def _invalid_text(sample: Sample) -> str | None:
-    texts = (sample.question, sample.answer or "", *(d.text for d in sample.contexts or ()), *sample.reference_answers)
-    for text in texts:
+    for text in _texts(sample):
         if not text.isascii() and (match := _INVALID_TEXT.search(text)):
             return text[max(0, match.start() - 20) : match.end() + 20]
     return None

@@ -116,13 +116,13 @@ def samples_in(rows: Iterable[SourceRow | Other], columns: Collection[str] = ())
         return rows
     if columns and not first[0].fields.keys().isdisjoint(columns):
         return rows
-    if not _is_trace(first[0].fields):
+    if not is_trace(first[0].fields):
         return (_chain_result(row) if isinstance(row, SourceRow) else row for row in rows)
     return _traces(row for row in rows if isinstance(row, SourceRow))
 
 
-def _is_trace(fields: Mapping[str, Any]) -> bool:
-    """Whether a row is a span, several spans, or a trace with its observations."""
+def is_trace(fields: Mapping[str, Any]) -> bool:
+    """Return whether a row is a span, several spans, or a trace with its observations."""
     names = fields.keys()
     if "resourceSpans" in names or "context.trace_id" in names:
         return True
@@ -158,11 +158,11 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
             silent += 1
     if not number:
         raise DataError(f"{location}: {len(traces)} traces, none with a question or an answer")
-    if told := _left_out(unknown, silent):
-        warnings.warn(told, stacklevel=2)
+    if message := _omission_message(unknown, silent):
+        warnings.warn(message, stacklevel=2)
 
 
-def _left_out(unknown: Counter[str], silent: int) -> str:
+def _omission_message(unknown: Counter[str], silent: int) -> str:
     parts = []
     if count := unknown.total():
         names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
@@ -174,7 +174,6 @@ def _left_out(unknown: Counter[str], silent: int) -> str:
 
 
 def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
-    """Yield the spans of a row."""
     if "resourceSpans" in fields:
         for resource in _listed(fields["resourceSpans"]):
             for scope in _listed(resource.get("scopeSpans")):
@@ -185,9 +184,9 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
         trace = inner if isinstance(inner, dict) else fields
         name = str(trace.get("id", ""))
         yield _langfuse(trace, name)
-        for one in observations:
-            if isinstance(one, dict):
-                yield _langfuse(one, name, parent=name)
+        for observation in observations:
+            if isinstance(observation, dict):
+                yield _langfuse(observation, name, parent=name)
     elif "input" in fields and "output" in fields and "attributes" not in fields:
         yield _langfuse(fields, str(fields.get("traceId") or fields.get("trace_id") or fields.get("id")))
     else:
@@ -195,34 +194,23 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, also of one alone."""
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
 def _span(fields: Mapping[str, Any]) -> _Raw:
-    """Return a span of OpenTelemetry or Phoenix."""
     context = fields.get("context")
     context = context if isinstance(context, dict) else {}
-    given = fields.get("attributes")
-    if isinstance(given, str):
-        given = _parsed(given)
-    if isinstance(given, list):
-        given = {str(one.get("key")): _any_value(one.get("value")) for one in _listed(given)}
     columns = {name[11:]: value for name, value in fields.items() if name.startswith("attributes.")}
-    attributes = dict(_flat({**columns, **(given if isinstance(given, dict) else {})}))
+    attributes = dict(_flat({**columns, **_attributes(fields)}))
     if (kind := fields.get("span_kind")) and isinstance(kind, str):
         attributes.setdefault("openinference.span.kind", kind)
     for event in _listed(fields.get("events")):
-        body = event.get("attributes")
-        if isinstance(body, list):
-            body = {str(one.get("key")): _any_value(one.get("value")) for one in _listed(body)}
-        if isinstance(body, dict) and str(event.get("name", "")).startswith("gen_ai."):
-            for name, value in body.items():
-                attributes.setdefault(str(name), value)
+        if str(event.get("name", "")).startswith("gen_ai."):
+            attributes = {**_attributes(event), **attributes}
 
     def one_of(*names: str) -> str:
-        found = _first({**context, **fields}, names)
-        return (found or "").removeprefix("0x")
+        attribute = _first({**context, **fields}, names)
+        return (attribute or "").removeprefix("0x")
 
     return _Raw(
         one_of("trace_id", "traceId", "context.trace_id"),
@@ -234,9 +222,15 @@ def _span(fields: Mapping[str, Any]) -> _Raw:
     )
 
 
-def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
-    """Return a trace or an observation of Langfuse as a span."""
+def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a span or event, which can be an object, its JSON, or OTLP's list of keys and values."""
+    attributes = _parsed(fields.get("attributes"))
+    if isinstance(attributes, list):
+        return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _listed(attributes)}
+    return {str(name): value for name, value in attributes.items()} if isinstance(attributes, dict) else {}
 
+
+def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
     def one_of(*names: str) -> str | None:
         return _first(fields, names)
 
@@ -255,11 +249,10 @@ def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
 
 
 def _any_value(value: Any) -> Any:
-    """Return a value of OTLP's JSON."""
     if not isinstance(value, dict):
         return value
     if "arrayValue" in value:
-        return [_any_value(one) for one in _listed(value["arrayValue"].get("values") or [])]
+        return [_any_value(item) for item in _listed(value["arrayValue"].get("values") or [])]
     if "kvlistValue" in value:
         pairs = _listed(value["kvlistValue"].get("values") or [])
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in pairs}
@@ -271,11 +264,11 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     if prefix in _WHOLE or not value or not isinstance(value, (dict, list)):
         yield prefix, value
     elif isinstance(value, dict):
-        for name, one in value.items():
-            yield from _flat(one, f"{prefix}.{name}" if prefix else str(name))
+        for name, inner in value.items():
+            yield from _flat(inner, f"{prefix}.{name}" if prefix else str(name))
     elif isinstance(value[0], dict):
-        for number, one in enumerate(value):
-            yield from _flat(one, f"{prefix}.{number}")
+        for number, inner in enumerate(value):
+            yield from _flat(inner, f"{prefix}.{number}")
     else:
         yield prefix, value
 
@@ -283,18 +276,16 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def _read(raw: _Raw) -> _SpanFacts | None:
     """Return what counts of a span; None if nothing is known of its kind."""
     attributes = raw.attributes
-    messages: dict[str, list[dict[str, Any]]] = {}
     listed: dict[str, dict[int, dict[str, Any]]] = {}
     for name, value in attributes.items():
         if match := _DOCUMENT.fullmatch(name) or _MESSAGE.fullmatch(name):
             field = match["field"].partition(".")[0].removesuffix("s")
             listed.setdefault(match["list"], {}).setdefault(int(match["rank"]), {})[field] = value
-    for name, ranked in listed.items():
-        messages[name] = [one for _, one in sorted(ranked.items())]
+    messages = {name: [entry for _, entry in sorted(ranked.items())] for name, ranked in listed.items()}
     output = attributes.get("output.value")
     lists = ("llm.input_messages", "gen_ai.prompt")
-    asked = [*(attributes.get(name) for name in _ASKED), *(messages.get(name) for name in lists)]
-    said = [
+    questions = [*(attributes.get(name) for name in _ASKED), *(messages.get(name) for name in lists)]
+    spoken = [
         *(messages.get(name) for name in ("llm.output_messages", "gen_ai.completion")),
         *(attributes.get(name) for name in _SAID),
     ]
@@ -303,15 +294,14 @@ def _read(raw: _Raw) -> _SpanFacts | None:
     given = given or attributes.get("gen_ai.retrieval.documents")
     if kind not in ("retriever", "reranker", "llm") and (given or _are_pages(output)):
         kind = "retriever"
-    if not kind:
-        kind = "llm" if _first(attributes, _MODEL) else ""
-    if not kind:
-        return None
-    if kind == "llm":
-        asked.reverse()
-    question = next((text for value in asked if (text := _text(value, _QUESTION))), None)
-    answer = next((text for value in said if (text := _text(value, _ANSWER))), None)
     model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
+    if not kind and not model:
+        return None
+    kind = kind or "llm"
+    if kind == "llm":
+        questions.reverse()
+    question = next((text for value in questions if (text := _text(value, _QUESTION))), None)
+    answer = next((text for value in spoken if (text := _text(value, _ANSWER))), None)
     generator = f"{provider}:{model}" if model and provider and ":" not in model else model
     response = _first(attributes, ("gen_ai.response.id",))
     if kind in ("retriever", "reranker"):
@@ -335,15 +325,15 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     least = min(depth.values(), default=0)
     top = [span for span in speaking if depth[span.id] == least]
     calls = [span for span in speaking if span.kind == "llm"]
-    found = [span for span in spans if span.kind in ("retriever", "reranker")]
-    asking = [*(span for span in top if span.kind == "chain"), *found, *top, *calls]
+    retrievals = [span for span in spans if span.kind in ("retriever", "reranker")]
+    asking = [*(span for span in top if span.kind == "chain"), *retrievals, *top, *calls]
     question = next((span.question for span in asking if span.question), None)
     saying = [*reversed(top), *reversed(calls), *reversed(speaking)]
     last = next((span for span in saying if span.answer), None)
     if question is None and last is None:
         return None
     writer = next((span for span in (*reversed(calls), *reversed(top)) if span.model), None)
-    at = last or (top or found or spans)[-1]
+    at = last or (top or retrievals or spans)[-1]
     metadata = {
         "trace_id": name,
         "span_id": at.id,
@@ -351,9 +341,9 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
         "response_id": next((span.response for span in reversed(calls) if span.response), None),
     }
     fields: dict[str, Any] = {"id": name, "question": question or "", "answer": last.answer if last else None}
-    reranked = [span for span in found if span.kind == "reranker"]
-    if found:
-        fields["contexts"] = _distinct(reranked[-1:] or found)
+    reranked = [span for span in retrievals if span.kind == "reranker"]
+    if retrievals:
+        fields["contexts"] = _distinct(reranked[-1:] or retrievals)
     if writer:
         fields["generator"] = writer.model
     fields["metadata"] = {key: value for key, value in metadata.items() if value}
@@ -362,26 +352,26 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
 
 def _depth(name: str, above: Mapping[str, str]) -> int:
     """Return how many known spans a span stands under."""
-    seen = {name}
-    while (name := above.get(name, "")) in above and name not in seen:
-        seen.add(name)
-    return len(seen) - 1
+    spans = {name}
+    while (name := above.get(name, "")) in above and name not in spans:
+        spans.add(name)
+    return len(spans) - 1
 
 
 def _distinct(spans: Iterable[_SpanFacts]) -> list[dict[str, Any]]:
     """Return the documents of spans, each once, with ids that differ."""
-    found: dict[tuple[Any, Any], dict[str, Any]] = {}
+    distinct: dict[tuple[Any, Any], dict[str, Any]] = {}
     for span in spans:
         for document in span.documents or ():
-            found.setdefault((document.get("id"), document["text"]), document)
+            distinct.setdefault((document.get("id"), document["text"]), document)
     names: set[str] = set()
     documents = []
-    for rank, document in enumerate(found.values(), 1):
-        wanted = str(document["id"]) if document.get("id") not in (None, "") else str(rank)
-        name, number = wanted, 1
+    for rank, document in enumerate(distinct.values(), 1):
+        document_id = str(document["id"]) if document.get("id") not in (None, "") else str(rank)
+        name, number = document_id, 1
         while name in names:
             number += 1
-            name = f"{wanted}#{number}"
+            name = f"{document_id}#{number}"
         names.add(name)
         documents.append({**document, "id": name})
     return documents
@@ -391,20 +381,20 @@ def _documents(value: Any) -> list[dict[str, Any]]:
     """Return the documents in a value: a list of objects or texts, or an object that holds one."""
     value = _parsed(value)
     if isinstance(value, dict):
-        value = next((one for one in value.values() if isinstance(one, list)), [value])
+        value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
     documents: list[dict[str, Any]] = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str):
-            documents.append({"id": None, "text": one, "score": None})
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            documents.append({"id": None, "text": item, "score": None})
             continue
-        if not isinstance(one, dict):
+        if not isinstance(item, dict):
             continue
         for inner in ("kwargs", "node", "document"):
-            if isinstance(one.get(inner), dict):
-                one = {**one, **one[inner]}
-        text = _first(one, ("content", "text", "page_content", "document.content"))
-        metadata = one.get("metadata")
-        names = {**(metadata if isinstance(metadata, dict) else {}), **one}
+            if isinstance(item.get(inner), dict):
+                item = {**item, **item[inner]}
+        text = _first(item, ("content", "text", "page_content", "document.content"))
+        metadata = item.get("metadata")
+        names = {**(metadata if isinstance(metadata, dict) else {}), **item}
         documents.append(
             {"id": _first(names, ("id", "document.id", "id_", "doc_id")), "text": text or "", "score": _score(names)}
         )
@@ -417,12 +407,11 @@ def _score(fields: Mapping[str, Any]) -> float | None:
 
 
 def _are_pages(value: Any) -> bool:
-    """Whether a value is a list of documents as LangChain has them."""
     value = _parsed(value) if isinstance(value, str) and "page_content" in value else value
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, dict) and "page_content" in one for one in value)
+        and all(isinstance(page, dict) and "page_content" in page for page in value)
     )
 
 
@@ -436,7 +425,6 @@ def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 
 def _parsed(value: Any) -> Any:
-    """Return the JSON in a text, else the value."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             return parse_json(value)
@@ -447,20 +435,20 @@ def _parsed(value: Any) -> Any:
 
 def _text(value: Any, keys: tuple[str, ...]) -> str | None:
     """Return the text in what went into a span or came out: of messages the last one of the user or the assistant."""
-    given, value = value, _parsed(value)
+    written, value = value, _parsed(value)
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, list):
-        roles = [(one, _ROLES.get(_role(one))) for one in value]
+        roles = [(message, _ROLES.get(_role(message))) for message in value]
         if any(role for _, role in roles):
-            value = [one for one, role in roles if role is keys]
-        texts = (_text(one, keys) for one in reversed(value))
-        found = next((text for text in texts if text), None)
+            value = [message for message, role in roles if role is keys]
+        texts = (_text(message, keys) for message in reversed(value))
+        first = next((text for text in texts if text), None)
     elif isinstance(value, dict):
-        found = next((text for key in keys if (text := _text(value.get(key), keys))), None)
+        first = next((text for key in keys if (text := _text(value.get(key), keys))), None)
     else:
         return None
-    return found or (given if isinstance(given, str) and given.strip() else None)
+    return first or (written if isinstance(written, str) and written.strip() else None)
 
 
 def _role(message: Any) -> str:
@@ -507,26 +495,24 @@ def unpacked(item: Any) -> Any:
 
 
 def _is_response(value: Any) -> bool:
-    """Whether a value is a response of LlamaIndex."""
     return hasattr(value, "source_nodes") and hasattr(value, "response") and not isinstance(value, Mapping)
 
 
 def _of_response(response: Any) -> dict[str, Any]:
     nodes = [
-        {"id": one.node.node_id, "text": one.node.get_content(), "score": plain(one.score)}
-        for one in response.source_nodes
+        {"id": scored.node.node_id, "text": scored.node.get_content(), "score": plain(scored.score)}
+        for scored in response.source_nodes
     ]
     answer = response.response
     return {"answer": None if answer is None else str(answer), "contexts": nodes}
 
 
 def _pages(value: Any) -> Any:
-    """Return a list with its documents as objects."""
-    if not isinstance(value, (list, tuple)) or not any(hasattr(one, "page_content") for one in value):
+    if not isinstance(value, (list, tuple)) or not any(hasattr(item, "page_content") for item in value):
         return value
     return [
-        {"id": getattr(one, "id", None), "page_content": one.page_content}
-        if hasattr(one, "page_content") and not dataclasses.is_dataclass(one)
-        else one
-        for one in value
+        {"id": getattr(item, "id", None), "page_content": item.page_content}
+        if hasattr(item, "page_content") and not dataclasses.is_dataclass(item)
+        else item
+        for item in value
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -84,7 +85,7 @@ async def ask_about(
         for batch, again in batches:
             request = ask(batch).repeated(attempt, replicate)
             if again:
-                request = request.model_copy(update={"again": again})
+                request = replace(request, again=again)
             outcome = await executor.ask(request)
             failed = isinstance(outcome, Failure)
             if again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
@@ -118,26 +119,36 @@ def _call(
     address: CallAddress, request: Request, outcome: Outcome, reading: Reading[T], subjects: tuple[str, ...]
 ) -> Call:
     """Return the record of a call; `reading` says whether the reply, or a part of it, was useless."""
-    completion = outcome if isinstance(outcome, Completion) else None
-    return Call(
-        key=(completion and completion.key) or request.key,
-        step=address.step,
-        judge=request.judge.name,
-        part=address.part,
-        evidence=address.evidence,
-        subjects=subjects,
-        prompt=request.prompt_id,
-        attempt=request.attempt,
-        replicate=request.replicate,
-        reply=completion.text if completion else None,
-        failed=reading.failure.reason if reading.failure else None,
-        message=reading.failure.message if reading.failure else reading.message,
-        served_model=completion.served_model if completion else None,
-        prompt_tokens=completion.usage.prompt_tokens if completion else None,
-        completion_tokens=completion.usage.completion_tokens if completion else None,
-        cached_tokens=completion.usage.cached_tokens if completion else None,
-        cache_write_tokens=completion.usage.cache_write_tokens if completion else None,
+    completion = outcome if isinstance(outcome, Completion) else _NO_REPLY
+    usage, seconds = completion.usage, completion.latency
+    return Call.holding(
+        {
+            "key": completion.key or request.key,
+            "step": address.step,
+            "judge": request.judge.name,
+            "part": address.part,
+            "evidence": address.evidence,
+            "window": None,
+            "subjects": subjects,
+            "prompt": request.prompt_id,
+            "attempt": request.attempt,
+            "replicate": request.replicate,
+            "reused": False,
+            "reply": completion.text,
+            "failed": reading.failure.reason if reading.failure else None,
+            "message": reading.failure.message if reading.failure else reading.message,
+            "served_model": completion.served_model,
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cached_tokens": usage.cached_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+            "seconds": None if seconds is None else round(seconds, 3),
+        }
     )
+
+
+_NO_REPLY = Completion(body=b"", text=None)
+"""Stands for the reply of a call that failed."""
 
 
 def _batches_to_re_ask(subjects: Sequence[S], reading: Reading[T]) -> list[tuple[S, ...]]:

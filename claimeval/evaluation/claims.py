@@ -10,11 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import Any
+
+from pydantic import JsonValue
 
 from claimeval.data.survey import Survey, no_question, repeated_id
-from claimeval.evaluation.ask import CallAddress, ask_until_read
+from claimeval.evaluation.ask import CallAddress, SingleReply, ask_until_read
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
@@ -25,16 +27,18 @@ from claimeval.evaluation.judgment import (
     one_each,
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
-from claimeval.execution import Executor
+from claimeval.execution import Executor, Fits, Room
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import refuse_same_family, same_family
 from claimeval.judging.prompts import Prompt
+from claimeval.judging.replies import UNCLEAR, UnclearPhrase, unclear_json
+from claimeval.lexical.languages import NAMES, language_of_all
 from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
-from claimeval.providers import reads_prompts, specs
+from claimeval.providers import claims_per_call, reads_prompts, specs
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
@@ -56,6 +60,8 @@ ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are read as a whole; all others are sets of documents."""
 FIRST_TEXTS, UNGROUNDED_SHARE = 20, 0.9
 """Texts after which a run is stopped if a larger share of their claims is ungrounded."""
+LANGUAGE_SAMPLES = 200
+"""Samples, from the first, by which the language of the prompts is settled."""
 EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
 """The prompts for taking and assessing claims if none is named."""
 
@@ -77,10 +83,16 @@ class ClaimsOptions:
     """By default `three_way`, or `partial` if a metric counts partial support."""
     prompt_parameters: Mapping[str, str] = field(default_factory=dict)
     """Values of the prompts' parameters, each for the prompt that has it."""
+    language: str | None = None
+    """Code of the language of the shipped prompts; None for English. `auto` is settled by `settled_language` before."""
     per_document: bool | None = None
     """Assess claims against each document alone too."""
     shuffle_contexts: int | None = None
     """In how many other orders of the documents claims are assessed too."""
+    claims_per_call: int | None = None
+    """Claims in one question to every judge; None for the setting of each."""
+    claim_order: int = 0
+    """Number of the order in which judges are shown the claims of a sample, which an experiment can vary."""
     extract_per_judge: bool | None = None
     """Every judge takes its own claims and assesses those alone."""
     panel: PanelOptions = PanelOptions()
@@ -108,17 +120,21 @@ class ClaimsJob(PanelJob):
     extract_prompt: Prompt
     assess_prompt: Prompt
     panel: Panel = _ONE_JUDGE
-    on_record: frozenset[str] = frozenset()
+    recorded_judges: frozenset[str] = frozenset()
     extracts: bool = True
     """Whether some text may have to be taken apart."""
     derived: tuple[str, ...] = ()
     """Metrics that are read off the verdicts, by name."""
-    own_prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    metric_prompts: Mapping[str, Prompt] = field(default_factory=dict)
     """By metric, the prompts of rows that ask something else than whether a text supports a claim."""
     joint: bool = True
     """Whether claims that no single document supports are assessed against all of them together."""
     cluster: str | None = None
     """The field by which samples belong together in intervals; None for their question."""
+    claim_order: int | None = 0
+    """Number of the order in which judges are shown the claims of a sample; None for that of the text."""
+    remarks: tuple[str, ...] = ()
+    """What was settled by the data, for the notes of the run."""
     name = "score"
 
     @property
@@ -138,7 +154,7 @@ class ClaimsJob(PanelJob):
     @property
     def manifest(self) -> Manifest:
         """Everything about the job that decides numbers."""
-        used = (self.extract_prompt, self.assess_prompt, *self.own_prompts.values())
+        used = (self.extract_prompt, self.assess_prompt, *self.metric_prompts.values())
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
@@ -151,25 +167,26 @@ class ClaimsJob(PanelJob):
                 "per_document": self.panel.per_document,
                 "shuffle_contexts": self.panel.shuffle_contexts,
                 "extract_per_judge": self.panel.extract_per_judge,
+                **({"claim_order": self.claim_order} if self.claim_order else {}),
             },
-            notes=notes(self),
+            notes=(*self.remarks, *notes(self)),
             cluster=self.cluster,
             versions=versions(),
         )
 
     def prompt(self, of: Part, against: Part) -> Prompt:
-        """What judges are asked of the claims of a part against a text."""
-        for metric in self.metrics if self.own_prompts else ():
+        """Return what judges are asked of the claims of a part against a text."""
+        for metric in self.metrics if self.metric_prompts else ():
             if metric.prompt and (metric.claims_of, metric.against) == (of, against):
-                return self.own_prompts[metric.name]
+                return self.metric_prompts[metric.name]
         return self.assess_prompt
 
     def record_of(self, metric: Metric) -> QuestionRecord:
-        """The question that a metric asks."""
+        """Return the question that a metric asks."""
         return self.record(metric.claims_of, metric.against)
 
     def record(self, of: Part, against: Part) -> QuestionRecord:
-        """The question about claims of a part against a text."""
+        """Return the question about claims of a part against a text."""
         if (of, against) not in self._records:
             panel = self.panel.for_question(name := claims_question(of, against))
             self._records[of, against] = QuestionRecord(
@@ -204,8 +221,8 @@ class ClaimsJob(PanelJob):
         if seen["texts"] == FIRST_TEXTS and seen["ungrounded"] > UNGROUNDED_SHARE * seen["claims"]:
             raise StoppedEarly(
                 f"{extractor.name}: {seen['ungrounded']} of its first {seen['claims']} claims are not in the texts it "
-                "was asked about. It answers other questions than were asked: replies of a batch under wrong ids, "
-                "or a model that invents claims. Another --cache asks anew"
+                "was asked about. The replies belong to other questions, as in a batch with wrong ids, "
+                "or the model invents claims. Use another --cache to ask again"
             )
 
     @cached_property
@@ -221,37 +238,48 @@ class ClaimsJob(PanelJob):
             joint=not self.panel.per_document,
         )
 
-    def question(self, sample: Sample, of: Part, against: Part) -> Question[Claim]:
-        """Ask whether a part of a sample supports the claims of another, or what they have to do with its question."""
+    def question(self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]) -> Question[Claim]:
+        """Ask whether a part of a sample supports the claims of another, or what they have to do with its question.
+
+        Args:
+            sample: The sample.
+            of: The part whose claims are meant.
+            against: The part that they are held against.
+            documents: The documents of that part.
+        """
         prompt, alternatives = self.prompt(of, against), sample.alternatives(against)
         record, of_extractor = self.record(of, against), self.panel.extract_per_judge
         whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffle_contexts)
 
         def concerns(judge: Judge, claim: Claim) -> bool:
-            """Whether the judge reads such a prompt and, where each takes its own claims, took this one."""
+            """Return whether the judge reads such a prompt and, where each takes its own claims, took this one."""
             reads = prompt.step == "assess" or reads_prompts(judge)
             return reads and (not of_extractor or claim.extractor == judge.name)
 
-        def ask(judge: Judge, claims: Sequence[Claim], evidence: Evidence) -> Request:
+        def ask(judge: Judge, claims: Sequence[Claim], documents: Sequence[Document]) -> Request:
             """Return the request for verdicts on the claims, shown as c1, c2, ..."""
-            shown = assess.ShownDocuments(sample.documents(evidence) or (), alternatives)
+            shown = assess.ShownDocuments(documents, alternatives)
             return assess.ask(prompt, judge, claims, shown, sample.full_question)
 
         return Question(
             records=(record,),
             address=CallAddress("assess", of),
-            evidence=Evidence(part=against),
+            evidence=Evidence.of(against),
+            documents=lambda evidence: documents if evidence.is_whole else sample.documents(evidence) or (),
             ask=ask,
             read=lambda completion, request, _: one_each(
                 assess.read(completion, request, computed=not reads_prompts(request.judge))
             ),
             singles=() if whole else tuple(_singles(sample, against)),
-            per_call=assess.CLAIMS_PER_CALL,
-            concerns=concerns,
+            per_call=claims_per_call,
+            order=lambda judge, claims: (
+                assess.shuffled(claims, sample.id, self.claim_order) if reads_prompts(judge) else claims
+            ),
+            concerns=concerns if of_extractor or prompt.step != "assess" else None,
         )
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether no judge, or no extractor, is left."""
+        """Return whether no judge, or no extractor, is left."""
         return super().hopeless(stopped) or (self._one_extracts and self.extractor.name in stopped)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
@@ -260,8 +288,8 @@ class ClaimsJob(PanelJob):
         What an earlier result has (claims of parts whose extraction did not fail, verdicts) is taken over and not asked
         for again.
         """
-        sample, known = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        return await _evaluate(sample, self, executor, EarlierVerdicts(known))
+        sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
+        return await _evaluate(sample, self, executor, EarlierVerdicts(earlier))
 
 
 def _singles(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
@@ -269,17 +297,16 @@ def _singles(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
         yield Evidence(part=part, document=rank), document
 
 
-class _Extracted(NamedTuple):
-    claims: tuple[Claim, ...] | Failure
-    calls: tuple[Call, ...]
+Extracted = SingleReply[tuple[Claim, ...]]
+"""The claims of a text, or why there are none."""
 
 
-async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: EarlierVerdicts) -> SampleResult:
+async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts) -> SampleResult:
     fed = [metric for metric in job.metrics if metric.missing_part(sample) is None]
     parts = list(dict.fromkeys(metric.claims_of for metric in fed))
-    extracted: list[_Extracted] = await gather_all([_claims(sample, part, job, executor, known) for part in parts])
+    extracted: list[Extracted] = await gather_all([_claims(sample, part, job, executor, earlier) for part in parts])
     claims = {
-        part: () if isinstance(one.claims, Failure) else one.claims for part, one in zip(parts, extracted, strict=True)
+        part: () if isinstance(one.value, Failure) else one.value for part, one in zip(parts, extracted, strict=True)
     }
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
@@ -288,127 +315,202 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, known: E
             judges=job.judges,
             executor=executor,
             same_family=same_family(job.judges, job.families, sample, of, against),
-            on_record=job.on_record,
+            recorded_judges=job.recorded_judges,
             joint=job.joint,
-            earlier=known,
+            earlier=earlier,
         )
-        return judge(job.question(sample, of, against), claims[of], context)
+        return judge(job.question(sample, of, against, evidence[against]), claims[of], context)
 
+    evidence = {against: sample.documents(against) or () for against in dict.fromkeys(metric.against for metric in fed)}
     pairs = [
         (of, against)
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
-        if claims[of] and sample.documents(against)
+        if claims[of] and evidence[against]
     ]
-    found: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
-    asked: list[_Extracted | JudgedSubjects] = [*extracted, *found]
+    judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
+    steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
     every_claim = tuple(chain.from_iterable(claims.values()))
     without = [metric for metric in fed if (metric.claims_of, metric.against) not in pairs]
-    unscored = SampleResult(
+    unscored = SampleResult.trusted(
         sample=sample,
         claims=every_claim,
         unextracted={
-            part: one.claims.reason if isinstance(one.claims, Failure) else "no_claims"
+            part: one.value.reason if isinstance(one.value, Failure) else "no_claims"
             for part, one in zip(parts, extracted, strict=True)
             if not claims[part]
         },
         assessments=tuple(
-            chain(*[one.assessments for one in found], *scoring.unasked(without, sample, every_claim).values())
+            chain(*[one.assessments for one in judged_pairs], *scoring.unasked(without, sample, every_claim).values())
         ),
-        per_document=tuple(chain.from_iterable([one.per_document for one in found])),
-        orders=tuple(chain.from_iterable([one.orders for one in found])),
-        calls=known.calls + tuple([call for one in asked for call in one.calls]),
+        per_document=tuple(chain.from_iterable([one.per_document for one in judged_pairs])),
+        orders=tuple(chain.from_iterable([one.orders for one in judged_pairs])),
+        scores={},
+        calls=earlier.calls + tuple([call for one in steps for call in one.calls]),
+        details={},
     )
-    return unscored.model_copy(update={"scores": scoring.scores(job.metrics, unscored, job.derived)})
+    details = {UNCLEAR: left_out} if (left_out := _unclear(job, unscored)) else {}
+    scores = scoring.scores(job.metrics, unscored, job.derived)
+    return SampleResult.holding({**unscored.__dict__, "scores": scores, "details": details})
 
 
-async def _claims(sample: Sample, part: Part, job: ClaimsJob, executor: Executor, known: EarlierVerdicts) -> _Extracted:
-    """The claims of one part: known, taken by the extractor, or by every judge for itself."""
-    if (claims := known.claims(part)) is not None:
-        return _Extracted(claims, ())
+def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
+    """Return by part the phrases that its extraction left out because nothing says what they refer to."""
+    if not job.extract_prompt.lists_unclear:
+        return {}
+    unresolved: dict[str, dict[UnclearPhrase, None]] = {}
+    for call in result.calls:
+        if call.step == "extract" and call.reply and not call.failed:
+            unresolved.setdefault(call.part, {}).update(dict.fromkeys(unclear_json(call.reply)))
+    return {part: [one._asdict() for one in phrases] for part, phrases in unresolved.items() if phrases}
+
+
+async def _claims(
+    sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
+) -> Extracted:
+    """Return the claims of one part: known, taken by the extractor, or by every judge for itself."""
+    if (claims := earlier.claims(part)) is not None:
+        return Extracted(claims, ())
     if not job.panel.extract_per_judge:
         return await _extract(sample, part, job.extractor, job, executor)
-    found: list[_Extracted] = await gather_all([_extract(sample, part, judge, job, executor) for judge in job.judges])
-    by_judge = {judge.name: one.claims for judge, one in zip(job.judges, found, strict=True)}
-    return _Extracted(extract.side_by_side(part, by_judge), tuple(call for one in found for call in one.calls))
+    extractions: list[Extracted] = await gather_all(
+        [_extract(sample, part, judge, job, executor) for judge in job.judges]
+    )
+    by_judge = {judge.name: one.value for judge, one in zip(job.judges, extractions, strict=True)}
+    return Extracted(extract.side_by_side(part, by_judge), tuple(call for one in extractions for call in one.calls))
 
 
-async def _extract(sample: Sample, part: Part, taker: Judge, job: ClaimsJob, executor: Executor) -> _Extracted:
+async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob, executor: Executor) -> Extracted:
     texts = sample.texts(part)
     assert texts is not None, "only parts that the sample has are extracted"
-    found: list[_Extracted] = await gather_all(
-        [_extract_text(sample, part, text, taker, job.extract_prompt, executor) for text in texts]
+    extractions: list[Extracted] = await gather_all(
+        [extract_text(sample, part, text, extractor, job.extract_prompt, executor) for text in texts]
     )
-    for one in found:
-        job.check_grounding(taker, one.claims)
+    for one in extractions:
+        job.check_grounding(extractor, one.value)
     if not sample.alternatives(part):
-        return found[0]
-    pairs = [(text, one.claims) for text, one in zip(texts, found, strict=True)]
-    return _Extracted(extract.one_after_another(part, pairs), tuple(call for one in found for call in one.calls))
+        return extractions[0]
+    pairs = [(text, one.value) for text, one in zip(texts, extractions, strict=True)]
+    return Extracted(extract.one_after_another(part, pairs), tuple(call for one in extractions for call in one.calls))
 
 
-async def _extract_text(
-    sample: Sample, part: Part, text: str, taker: Judge, prompt: Prompt, executor: Executor
-) -> _Extracted:
+async def extract_text(
+    sample: Sample, part: Part, text: str, extractor: Judge, prompt: Prompt, executor: Executor
+) -> Extracted:
+    """Return the claims that a judge takes from a text, in windows of its sentences if it is too long for one request.
+
+    Args:
+        sample: The sample, which has the question.
+        part: The part that the text is, or is one of.
+        text: The text.
+        extractor: The judge.
+        prompt: How it is asked.
+        executor: Answers the requests.
+    """
     if not says_something(text):
-        return _Extracted((), ())
-    reply = await ask_until_read(
-        extract.ask(prompt, taker, part, text, sample.full_question),
-        lambda completion, request: extract.read(completion, request, part, sample.full_question),
-        executor,
-        CallAddress("extract", part),
-    )
-    return _Extracted(reply.value, reply.calls)
+        return Extracted((), ())
+
+    def asked(window: extract.TextWindow | None = None) -> Request:
+        """Return the request for the claims of the sentences of a window."""
+        return extract.ask(prompt, extractor, part, text, sample.full_question, window)
+
+    def take(request: Request, window: extract.TextWindow | str = "") -> Coroutine[Any, Any, Extracted]:
+        """Ask for the claims."""
+        return ask_until_read(
+            request,
+            lambda completion, request: extract.read(completion, request, part, sample.full_question),
+            executor,
+            CallAddress("extract", part),
+            str(window),
+        )
+
+    whole = asked()
+    fits: Fits | None = getattr(executor, "fits", None)
+    room_of: Room | None = getattr(executor, "room", None)
+    room = room_of(whole) if room_of else None
+    calls: tuple[Call, ...] = ()
+    if fits is None or room is None or await fits(whole):
+        one = await take(whole)
+        if not _is_too_long(one.value):
+            return one
+        calls, room = one.calls, _smaller(whole, one.value, room_of(whole) if room_of else None)
+    while len(windows := extract.windows(whole, asked(extract.NOTHING), room)) > 1:
+        extractions = [await take(asked(windows[0]), windows[0])]  # alone, which shows whether such a size is read
+        if not _is_too_long(extractions[0].value):
+            extractions += await gather_all([take(asked(window), window) for window in windows[1:]])
+        calls += tuple(chain.from_iterable(_numbered(one.calls, number) for number, one in enumerate(extractions, 1)))
+        if any(_is_too_long(one.value) for one in extractions):
+            room //= 2
+            continue
+        failed = next((one.value for one in extractions if isinstance(one.value, Failure)), None)
+        extracted = [one.value for one in extractions if not isinstance(one.value, Failure)]
+        return Extracted(failed or extract.joined(part, windows, extracted), calls)
+    return Extracted(Failure(reason="too_long", message="the window has no room for the text"), calls)
 
 
-def choose_metrics(asked: MetricSelection | None, found: Survey) -> MetricSelection:
-    """The metrics that were asked for, or the built-in ones about answers that some sample can feed.
+def _smaller(refused: Request, why: tuple[Claim, ...] | Failure, learned: int | None) -> int:
+    """Return the size that a request may have after a larger one was refused as too long."""
+    stated = why.context_tokens if isinstance(why, Failure) else None
+    room = refused.room(stated) if stated else learned
+    return min(refused.size // 2, room) if room else refused.size // 2
+
+
+def _is_too_long(claims: tuple[Claim, ...] | Failure) -> bool:
+    return isinstance(claims, Failure) and claims.reason == "too_long"
+
+
+def _numbered(calls: Iterable[Call], window: int) -> tuple[Call, ...]:
+    return tuple(call.model_copy(update={"window": window}) for call in calls)
+
+
+def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> MetricSelection:
+    """Return the metrics that were asked for, or the built-in ones about answers that some sample can feed.
 
     Where none of these can be fed, `reference_support` is taken if it can: the file is a test set without answers.
 
     Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
     that was asked for, or none at all; DataError where two samples have one id.
     """
-    if found.duplicate_numbers:
-        raise repeated_id(found.duplicate_ids[0], *found.duplicate_numbers)
-    fed = tuple(metric for metric in SUPPORT if not asked and found.has_inputs_for(metric.name))
-    chosen = asked.rows if asked else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
+    if surveyed.duplicate_numbers:
+        raise repeated_id(surveyed.duplicate_ids[0], *surveyed.duplicate_numbers)
+    fed = tuple(metric for metric in SUPPORT if not requested and surveyed.has_inputs_for(metric.name))
+    chosen = requested.rows if requested else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
     if not chosen:
-        needs = "; ".join(incomplete(found, [METRICS[name] for name in ABOUT_ANSWERS]))
+        needs = "; ".join(incomplete(surveyed, [METRICS[name] for name in ABOUT_ANSWERS]))
         raise UsageError(
             f"no sample can feed a metric: {needs}. Say with --field under which names they stand in the file, as in "
             "--field answer=draft, or name a metric over what there is, as in --metrics on_policy=answer:policy"
         )
     for metric in chosen:
-        if not found.has_inputs_for(metric.name):
-            lacks = ", ".join(incomplete(found, [metric]))
+        if not surveyed.has_inputs_for(metric.name):
+            lacks = ", ".join(incomplete(surveyed, [metric]))
             raise UsageError(
                 f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or say with --field under which "
                 "name it stands in the file"
             )
-    return asked or MetricSelection(chosen, None)
+    return requested or MetricSelection(chosen, None)
 
 
-def incomplete(found: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]:
-    """What some samples lack, in words, and the metrics that need it."""
+def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]:
+    """Return what some samples lack, in words, and the metrics that need it."""
     lacks: dict[str, list[str]] = {}
     for metric in metrics:
-        for lack in found.missing_fields[metric.name]:
-            words = f"{lack.count} of {found.samples} samples lack {lack.field} (first: {lack.first!r})"
+        for lack in surveyed.missing_fields[metric.name]:
+            words = f"{lack.count} of {surveyed.samples} samples lack {lack.field} (first: {lack.first!r})"
             lacks.setdefault(words, []).append(metric.name)
     return lacks
 
 
-def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
+def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     """Return the job with everything checked; UsageError before any call can be made."""
-    found = specs.parse_panel(wanted.judges)
-    spec = wanted.extractor or found.extractor
-    taker = specs.parse_judge(spec) if spec else found.judges[0]
-    if any(judge.name == taker.name and judge != taker for judge in found.judges):
-        raise UsageError(f"extractor and judge are both called {taker.name!r} but differ; give one another name")
-    extract_prompt, prompt = _load_prompts(wanted, metrics)
+    panel = specs.parse_panel(options.judges, options.claims_per_call)
+    spec = options.extractor or panel.extractor
+    extractor = specs.parse_judge(spec, specs.asking(options.claims_per_call)) if spec else panel.judges[0]
+    if any(judge.name == extractor.name and judge != extractor for judge in panel.judges):
+        raise UsageError(f"extractor and judge are both called {extractor.name!r} but differ; give one another name")
+    extract_prompt, prompt = _load_prompts(options, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(
-        found, wanted.panel_settings, prompt.scale, with_labels=wanted.panel.labels is not None
+        panel, options.panel_settings, prompt.scale, with_labels=options.panel.labels is not None
     )
     if settings.extract_per_judge and spec:
         raise UsageError("every judge takes its own claims (extract_per_judge), so there is no extractor to name")
@@ -417,31 +519,52 @@ def make_job(wanted: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
         derived=resolve_derived(
             metrics, per_document=settings.per_document, three_way="contradicted" in settings.scale.words
         ),
-        own_prompts=own_prompts(metrics.rows, found.judges, settings),
-        judges=found.judges,
-        extractor=taker,
+        metric_prompts=metric_prompts(metrics.rows, panel.judges, settings),
+        judges=panel.judges,
+        extractor=extractor,
         extract_prompt=extract_prompt,
         assess_prompt=prompt,
         panel=settings,
-        cluster=wanted.cluster,
+        cluster=options.cluster,
+        claim_order=options.claim_order,
     )
 
 
-def _load_prompts(wanted: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:
+def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:
     """Return the prompts that extract and assess claims; UsageError for a parameter that neither has."""
     named = {
-        "extract": wanted.extract_prompt or EXTRACT_PROMPT,
-        "assess": wanted.assess_prompt or usual_assess_prompt(metrics),
+        "extract": options.extract_prompt or EXTRACT_PROMPT,
+        "assess": options.assess_prompt or usual_assess_prompt(metrics),
     }
-    given = wanted.prompt_parameters
+    parameters = options.prompt_parameters
+    named = {step: prompts.named_in(step, spec, options.language) for step, spec in named.items()}
     loaded = [prompts.load(step, spec) for step, spec in named.items()]
-    known = {name for prompt in loaded for name in prompt.parameters}
-    if stray := set(given) - known:
-        raise unknown_name("parameter of the prompts:", min(stray), known)
-    values = [{name: given[name] for name in prompt.parameters if name in given} for prompt in loaded]
+    declared = {name for prompt in loaded for name in prompt.parameters}
+    if stray := set(parameters) - declared:
+        raise unknown_name("parameter of the prompts:", min(stray), declared)
+    values = [{name: parameters[name] for name in prompt.parameters if name in parameters} for prompt in loaded]
     return [
         prompts.load(*one, of) if of else prompt for one, of, prompt in zip(named.items(), values, loaded, strict=True)
     ]
+
+
+AUTO = "auto"
+"""Stands for the language of the samples."""
+
+
+def settled_language(samples: Iterable[Sample]) -> tuple[str, str]:
+    """Return the code of the language that the prompts shall have for samples in two thirds of which it is found.
+
+    English stands in where there is none, or no prompts in it. The second value says so in words.
+    """
+    first = islice(samples, LANGUAGE_SAMPLES)
+    result = language_of_all(f"{sample.question}\n{sample.answer or ''}" for sample in first)
+    if result.language in ("en", *prompts.languages()):
+        return result.language, f"prompts are in {NAMES[result.language]}, the language of the samples ({result})"
+    return (
+        "en",
+        f"prompts are in English: no other language with prompts covers two thirds of the samples ({result})",
+    )
 
 
 def usual_assess_prompt(metrics: MetricSelection | None) -> str:
@@ -452,12 +575,12 @@ def usual_assess_prompt(metrics: MetricSelection | None) -> str:
 
 
 def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
-    """What must stand beside the numbers; `extractor` took the claims if the job's did not."""
+    """Return what must stand beside the numbers; `extractor` took the claims if the job's did not."""
     return (*specs.notes(job.judges, extractor or job.extractor), *without_partial_support(job))
 
 
 def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
-    """A note if metrics count partial support and the prompt lets no judge say it."""
+    """Return a note if metrics count partial support and the prompt lets no judge say it."""
     names = [name for name in job.derived if derived(name).partial]
     if not names or job.panel.scale.ordered:
         return ()
@@ -468,31 +591,31 @@ def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
     )
 
 
-def own_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel) -> dict[str, Prompt]:
+def metric_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel) -> dict[str, Prompt]:
     """The prompts of rows that have one of their own, by name; UsageError where nobody can be asked about a claim."""
-    own = {metric.name: prompts.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
+    by_metric = {metric.name: prompts.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
     local = [judge.name for judge in judges if not reads_prompts(judge)]
-    if own and len(local) == len(judges):
-        raise UsageError(f"{min(own)} asks what a claim has to do with a question, which takes a language model")
-    if own and settings.extract_per_judge and local:
+    if by_metric and len(local) == len(judges):
+        raise UsageError(f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model")
+    if by_metric and settings.extract_per_judge and local:
         raise UsageError(
-            f"{min(own)} asks what a claim has to do with a question, which takes a language model, and {local[0]!r}, "
-            "which is none, takes claims of its own"
+            f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model, and "
+            f"{local[0]!r}, which is none, takes claims of its own"
         )
-    return own
+    return by_metric
 
 
-def check_questions(job: ClaimsJob, found: Survey) -> None:
+def check_questions(job: ClaimsJob, surveyed: Survey) -> None:
     """Raise DataError if samples have no question and a judge would be asked with a prompt that reads it."""
-    if not found.no_question:
+    if not surveyed.no_question:
         return
     assessors = any(map(reads_prompts, job.asked_judges))
-    asked = [*((job.assess_prompt, *job.own_prompts.values()) if assessors else ())]
+    loaded = [*((job.assess_prompt, *job.metric_prompts.values()) if assessors else ())]
     if job.extracts and reads_prompts(job.extractor):
-        asked.append(job.extract_prompt)
-    for prompt in asked:
+        loaded.append(job.extract_prompt)
+    for prompt in loaded:
         if "question" in prompt.reads:
-            raise no_question(found.no_question, found.samples, prompt.name, found.metadata)
+            raise no_question(surveyed.no_question, surveyed.samples, prompt.name, surveyed.metadata)
 
 
 def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:

@@ -17,9 +17,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from claimeval.providers import reasons
-from claimeval.store.replies import completion
 from claimeval.store.stats import read_origin
-from claimeval.store.store import Store
+from claimeval.store.store import Store, completion
 from claimeval.types.requests import AssessTask, CallError, ExtractTask, Judge, Request
 
 
@@ -70,7 +69,7 @@ Source = tuple[str, str | None, str]
 
 
 def spread(values: Counter[float]) -> Range | None:
-    """The 10th to the 90th percentile, widened to hold the mean; None for fewer than `ENOUGH` values."""
+    """Return the 10th to the 90th percentile, widened to hold the mean; None for fewer than `ENOUGH` values."""
     count = values.total()
     if count < ENOUGH:
         return None
@@ -79,7 +78,7 @@ def spread(values: Counter[float]) -> Range | None:
 
 
 def _percentile(values: Counter[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     seen = 0
     for value in sorted(values):
         seen += values[value]
@@ -88,10 +87,10 @@ def _percentile(values: Counter[float], share: float) -> float:
     return value
 
 
-def output_seen(store: Store, wanted: Collection[Source]) -> dict[Source, Counter[float]]:
-    """The output tokens that the store's newest replies to these prompts had, as the provider counted them."""
-    found: dict[Source, Counter[float]] = {source: Counter() for source in wanted}
-    open_ = set(wanted)
+def recorded_output(store: Store, sources: Collection[Source]) -> dict[Source, Counter[float]]:
+    """Return the output tokens that the store's newest replies to these prompts had, as the provider counted them."""
+    lengths: dict[Source, Counter[float]] = {source: Counter() for source in sources}
+    open_ = set(sources)
     for row in islice(store.rows(newest_first=True), LOOKED_AT):
         if not open_:
             break
@@ -100,10 +99,10 @@ def output_seen(store: Store, wanted: Collection[Source]) -> dict[Source, Counte
             continue
         source = (origin.model, origin.endpoint, origin.prompt)
         if source in open_ and (tokens := _output_tokens(row.value)) is not None:
-            found[source][tokens] += 1
-            if found[source].total() >= SAMPLED:
+            lengths[source][tokens] += 1
+            if lengths[source].total() >= SAMPLED:
                 open_.remove(source)
-    return found
+    return lengths
 
 
 def _output_tokens(value: bytes) -> int | None:
@@ -132,12 +131,13 @@ TOKENS: dict[str, Range] = {
     "answering": Range(30, 120),
     "queries": Range(10, 250),
     "screen": Range(40, 120),
+    "propose": Range(100, 600),
 }
 """Tokens assumed of a reply about one document or answer, by step."""
 
 
 def output(request: Request, step: str, subjects: int) -> Range:
-    """The output assumed for one request of a step about so many subjects, never over its limit."""
+    """Return the output assumed for one request of a step about so many subjects, never over its limit."""
     task = request.task
     if isinstance(task, AssessTask):
         tokens = verdicts(request.judge, 1, len(task.claims))
@@ -161,7 +161,7 @@ def _claims(judge: Judge, sentences: int, text: int) -> Range:
 
 
 def verdicts(judge: Judge, calls: int, claims: int) -> Range:
-    """The output assumed for verdicts on so many claims in so many calls."""
+    """Return the output assumed for verdicts on so many claims in so many calls."""
     return _replies(judge, calls, Range(claims * VERDICT_TOKENS.low, claims * VERDICT_TOKENS.high))
 
 

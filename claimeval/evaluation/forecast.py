@@ -19,15 +19,17 @@ from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.evaluation.job import Job
+from claimeval.evaluation.summary.cost import long_evidence, windows_of
 from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution.cached import OfflineExecutor
-from claimeval.judging.assess import CLAIMS_PER_CALL
+from claimeval.execution.learning import JudgeWindows
 from claimeval.judging.prompts import PromptRecord
-from claimeval.providers import Backend, provider, reads_prompts
-from claimeval.providers.prices import FREE, Price, batch_price_of, cost_bound, overhead, price_of, prompt_bytes
+from claimeval.providers import Backend, claims_per_call, provider, reads_prompts
+from claimeval.providers.prices import FREE, Price, batch_price_of, cost_bound, overhead, price_of
+from claimeval.providers.windows import cut_by
 from claimeval.store.lessons import Lessons
-from claimeval.store.replies import completion
-from claimeval.store.store import Store
+from claimeval.store.store import Store, completion
+from claimeval.types.estimates import LongEvidence
 from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
 from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
 
@@ -130,15 +132,15 @@ class StepWorkload:
         """Counts a question that the store answers."""
         self.stored += 1
         if tokens := reply.usage.prompt_tokens:
-            self.counted = self.counted.plus(TokenCounts(1, prompt_bytes(request), tokens))
+            self.counted = self.counted.plus(TokenCounts(1, request.size, tokens))
 
     def ask(self, request: Request, tokens: Range, *, certain: bool = True) -> None:
         """Counts a question that will, or may, be asked, with the tokens assumed of its reply."""
-        found = self.certain if certain else self.possible
-        had = found.asked
-        found.asked = _KnownRequests(
+        workload = self.certain if certain else self.possible
+        had = workload.asked
+        workload.asked = _KnownRequests(
             had.calls + 1,
-            had.bytes + prompt_bytes(request),
+            had.bytes + request.size,
             Range(had.output.low + tokens.low, had.output.high + tokens.high),
             had.worst + (cost_bound(request, self.price) if self.price else 0.0),
         )
@@ -152,9 +154,9 @@ class StepWorkload:
             size: Size of the text in bytes.
             certain: Whether the text is assessed in any case.
         """
-        found = self.certain if certain else self.possible
-        had = found.unknown.get(sentences, _Texts())
-        found.unknown[sentences] = _Texts(had.texts + 1, had.bytes + size, had.frames + prompt_bytes(frame))
+        workload = self.certain if certain else self.possible
+        had = workload.unknown.get(sentences, _Texts())
+        workload.unknown[sentences] = _Texts(had.texts + 1, had.bytes + size, had.frames + frame.size)
 
     def line(self, per_sentence: Range, counted: TokenCounts, seen: Range | None) -> StepForecast:
         """What it comes to: with so many claims in a sentence, prompts counted by this model, and outputs as seen."""
@@ -166,7 +168,7 @@ class StepWorkload:
         output = floor(least), min(ceil(most), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
             prompt = output = (0, 0)
-        known = self.price if high.calls else FREE
+        price = self.price if high.calls else FREE
         return StepForecast(
             step=self.step,
             judge=self.judge.name,
@@ -177,8 +179,8 @@ class StepWorkload:
             output_tokens=output,
             price=self.price,
             batched=self.batched,
-            cost=(known.dollars(prompt[0], output[0]), known.dollars(prompt[1], output[1])) if known else None,
-            worst=high.worst if known else None,
+            cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1])) if price else None,
+            worst=high.worst if price else None,
             how=self._how(counted, seen) if any(prompt) else (),
         )
 
@@ -190,8 +192,8 @@ class StepWorkload:
         worst = sum(part.asked.worst for part in parts)
         for sentences, texts in (item for part in parts for item in part.unknown.items()):
             claims = max(1, ceil(per_sentence * sentences))
-            requests = ceil(claims / CLAIMS_PER_CALL) * texts.texts
-            frames = texts.frames * ceil(claims / CLAIMS_PER_CALL)
+            requests = ceil(claims / claims_per_call(self.judge)) * texts.texts
+            frames = texts.frames * ceil(claims / claims_per_call(self.judge))
             added = frames + texts.bytes * claim_bytes + texts.texts * claims * estimates.LINE_FRAME
             calls += requests
             size += added
@@ -202,10 +204,12 @@ class StepWorkload:
 
     def _how(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
         prompt, output = "prompt tokens", "output tokens"
-        if (found := estimates.measured(counted)) is None:
+        if (measured := estimates.measured(counted)) is None:
             prompt += f": assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
         else:
-            prompt += f": {found.low:.2f} to {found.high:.2f} bytes each, as in {counted.replies:,} stored replies"
+            prompt += (
+                f": {measured.low:.2f} to {measured.high:.2f} bytes each, as in {counted.replies:,} stored replies"
+            )
         if seen is not None:
             output += f": {seen.low:.0f} to {seen.high:.0f} a call, as in stored replies to {self.prompt.name}"
         elif estimates.thinking(self.judge).high:
@@ -228,6 +232,8 @@ class Forecast(Record):
     lines: tuple[StepForecast, ...]
     how: tuple[str, ...]
     """What the ranges of calls rest on, in words; empty where they are exact."""
+    long: tuple[LongEvidence, ...] = ()
+    """Samples that do not fit into the window of a judge, as far as windows are known."""
 
     @property
     def calls(self) -> tuple[int, int]:
@@ -247,8 +253,8 @@ class Forecast(Record):
     @property
     def known_cost(self) -> tuple[float, float]:
         """US dollars for the judges whose price is known."""
-        known = [line.cost for line in self.lines if line.cost]
-        return sum(low for low, _ in known), sum(high for _, high in known)
+        costs = [line.cost for line in self.lines if line.cost]
+        return sum(low for low, _ in costs), sum(high for _, high in costs)
 
     @property
     def worst(self) -> float:
@@ -275,7 +281,7 @@ async def forecast(
     job: PlannedJob[Any],
     store: Store | None,
     prices: str | Path | None = None,
-    asked: set[int] | None = None,
+    counted: set[int] | None = None,
     batched: Collection[str] = (),
 ) -> Forecast:
     """Forecast a run over the items without sending anything.
@@ -287,7 +293,7 @@ async def forecast(
         job: The job.
         store: Stored replies, which cost nothing. None: nothing is stored.
         prices: File of prices.
-        asked: Requests of earlier jobs over the same store, which are not counted again; those of this job are added.
+        counted: Requests of earlier jobs over the same store, which are not counted again; those of this job are added.
         batched: Names of judges whose requests are sent in batches, at batch prices.
 
     Returns:
@@ -296,7 +302,7 @@ async def forecast(
     Raises:
         UsageError: If the file of prices cannot be read.
     """
-    seen = set() if asked is None else asked
+    seen = set() if counted is None else counted
     walk: _Walk[Any]
     if isinstance(job, ClaimsJob):
         walk = _ClaimsWalk(job, store, prices, seen, batched)
@@ -319,6 +325,11 @@ class _Frames:
         self._lessons = lessons
         self._nowhere = OfflineExecutor()
         self.requests: list[Request] = []
+        windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
+        self.fits, self.room = windows.fits, windows.room
+
+    async def _holds(self, request: Request) -> bool:
+        return False
 
     async def ask(self, request: Request) -> Outcome:
         """Record the request."""
@@ -349,6 +360,10 @@ class _Walk(Generic[T]):
         self._texts: dict[str, tuple[int, int]] = {}
         """Sentences and bytes of the texts that the current sample's claims are taken from, by key."""
         self._claims_per_sentence: Counter[float] = Counter()
+        self._long: dict[str, list[int]] = {}
+        """Most windows of the texts of each sample that are longer than a judge's window, by judge."""
+        windows = JudgeWindows(lambda judge: self._lessons.judge(judge).context_tokens, self._holds)
+        self.fits, self.room = windows.fits, windows.room
         self._stack = AsyncExitStack()
         self._engines: dict[str, Backend] = {}
         """By name the extractors that cost nothing."""
@@ -361,6 +376,11 @@ class _Walk(Generic[T]):
     ) -> None:
         await self._stack.aclose()
 
+    async def _holds(self, request: Request) -> bool:
+        if self._store is None or (value := self._store.get(self._lessons.adapt(request, self._store).key)) is None:
+            return False
+        return cut_by(request, completion(value)) is None
+
     def _workload(self, step: str, judge: Judge, digest: str) -> StepWorkload:
         key = step, judge.name
         if key not in self._workloads:
@@ -370,7 +390,7 @@ class _Walk(Generic[T]):
         return self._workloads[key]
 
     async def ask(self, request: Request) -> Outcome:
-        """The stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
+        """Return the stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
         put, request = request, self._lessons.adapt(request, self._store)
         if request.again is not None and not (self._store and self._store.get(request.key)):
             return await self._nowhere.ask(request)
@@ -379,13 +399,13 @@ class _Walk(Generic[T]):
         if self._is_new(int(request.key[:16], 16)):
             self._fresh[put.key] = request, reply
         if reply:
-            return reply
+            return cut_by(request, reply) or reply
         if isinstance(request.task, ExtractTask) and (engine := self._engines.get(request.judge.name)):
             return await engine.complete(request, lambda _: None)
         return await self._nowhere.ask(request)
 
     def _is_new(self, question: int) -> bool:
-        """Whether a question comes for the first time; a run asks the same only once."""
+        """Return whether a question comes for the first time; a run asks the same only once."""
         before = len(self._seen)
         self._seen.add(question)
         return len(self._seen) > before
@@ -394,10 +414,14 @@ class _Walk(Generic[T]):
         """Takes an item, or an earlier result of one, through the job and counts what it asks."""
         result = await self._first.evaluate(item, self)
         self._count(result, certain=True)
-        await self._expect(item, result)
+        calls = [*result.calls, *await self._expect(item, result)]
         if self._first is not self._job:
             certain = not any(call.failed == OPEN for call in result.calls)
-            self._count(await self._job.evaluate(cast(T, result), self), certain=certain)
+            result = await self._job.evaluate(cast(T, result), self)
+            self._count(result, certain=certain)
+            calls += result.calls
+        for judge, most in windows_of(calls).items():
+            self._long.setdefault(judge, []).append(most)
 
     def _count(self, result: SampleResult, *, certain: bool) -> None:
         for call in result.calls:
@@ -405,27 +429,28 @@ class _Walk(Generic[T]):
                 continue
             request, reply = self._fresh.pop(call.key)
             workload = self._workload(call.step, request.judge, request.prompt)
-            if reply:
+            if reply and (certain or len(call.subjects) == 1):  # with fewer subjects it would be another question
                 workload.answered(request, reply)
             else:
                 workload.ask(request, self._output(request, call), certain=certain)
 
     def _output(self, request: Request, call: Call) -> Range:
-        """The tokens assumed of a reply."""
+        """Return the tokens assumed of a reply."""
         return estimates.output(request, call.step, max(1, len(call.subjects)))
 
-    async def _expect(self, item: T, result: SampleResult) -> None:
-        """Count the questions that hang on replies that are not known."""
+    async def _expect(self, item: T, result: SampleResult) -> Sequence[Call]:
+        """Count the questions that hang on replies that are not known, and return their calls as far as known."""
+        return ()
 
     def sum_up(self, samples: int) -> Forecast:
-        """What was found, in tokens and money."""
+        """Return what was found, in tokens and money."""
         workloads = list(self._workloads.values())
         counted: dict[str, TokenCounts] = {}
         for workload in workloads:
             model = workload.judge.model
             counted[model] = counted.get(model, TokenCounts()).plus(workload.counted)
         still_open = {workload.source for workload in workloads if workload.is_open}
-        seen = estimates.output_seen(self._store, still_open) if self._store else {}
+        seen = estimates.recorded_output(self._store, still_open) if self._store else {}
         ratio = estimates.spread(self._claims_per_sentence)
         return Forecast(
             samples=samples,
@@ -438,6 +463,7 @@ class _Walk(Generic[T]):
                 for workload in workloads
             ),
             how=tuple(self._how(ratio)),
+            long=long_evidence(self._long, self._job.manifest.asked, self._lessons.judge),
         )
 
     def _how(self, ratio: Range | None) -> Iterator[str]:
@@ -454,20 +480,23 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
     ) -> None:
         super().__init__(job, store, prices, seen, batched)
         self._claims_job = job
-        self._takers = job.judges if job.panel.extract_per_judge else (job.extractor,)
-        for taker in self._takers:
-            self._workload("extract", taker, job.extract_prompt.digest)
+        self._extractors = job.judges if job.panel.extract_per_judge else (job.extractor,)
+        for extractor in self._extractors:
+            self._workload("extract", extractor, job.extract_prompt.digest)
         for judge in job.judges:
             self._workload("assess", judge, job.assess_prompt.digest)
         self._asked_with = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
 
     async def __aenter__(self) -> Self:
-        for taker in self._takers:
-            if not provider(taker.model).costs:
-                self._engines[taker.name] = await self._stack.enter_async_context(provider(taker.model).open(taker))
+        for extractor in self._extractors:
+            if not provider(extractor.model).costs:
+                self._engines[extractor.name] = await self._stack.enter_async_context(
+                    provider(extractor.model).open(extractor)
+                )
         return self
 
-    async def _expect(self, item: Sample | SampleResult, result: SampleResult) -> None:
+    async def _expect(self, item: Sample | SampleResult, result: SampleResult) -> Sequence[Call]:
+        calls: list[Call] = []
         taken_from: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
             if call.step == "extract" and not call.reused:
@@ -476,39 +505,41 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
             texts = [self._texts[call.key] for call in calls if not call.attempt]
             sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
             if still_open := [call for call in calls if call.failed == OPEN]:
-                await self._expect_claims(result.sample, still_open[0], sentences, size)
+                calls += await self._expect_claims(result.sample, still_open[0], sentences, size)
             elif not any(call.failed for call in calls):
-                taken = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
-                self._claims_per_sentence[taken / max(1, sentences)] += 1
+                extracted = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
+                self._claims_per_sentence[extracted / max(1, sentences)] += 1
         self._texts.clear()
+        return calls
 
     async def ask(self, request: Request) -> Outcome:
-        """The same; the size of texts that claims are taken from is remembered."""
+        """Return the same; the size of texts that claims are taken from is remembered."""
         if isinstance(request.task, ExtractTask):
             self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
         return await super().ask(request)
 
-    async def _expect_claims(self, sample: Sample, extraction: Call, sentences: int, size: int) -> None:
+    async def _expect_claims(self, sample: Sample, extraction: Call, sentences: int, size: int) -> list[Call]:
         """Counts the assessments of a text whose claims are not known because nobody answered this call: the run's
         questions about one claim, for as many claims as the text may have."""
         job, part = self._claims_job, extraction.part
         claim = Claim(id="", text="", of=part, extractor=extraction.judge if job.panel.extract_per_judge else None)
         metrics = tuple(metric for metric in job.metrics if metric.claims_of == part)
         item = SampleResult(sample=sample, claims=(claim,))
-        first = job.first_stage
+        first, calls = job.first_stage, list[Call]()
         for stage in [first] if first is job else [first, job]:
             frames = _Frames(self._lessons)
-            await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)
+            calls += (await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)).calls
             for request in frames.requests:
                 if self._is_new(hash((self._asked_with, extraction.key, request.key))):
                     workload = self._workload("assess", request.judge, job.assess_prompt.digest)
                     workload.expect(request, sentences, size, certain=stage is first)
+        return calls
 
     def _how(self, ratio: Range | None) -> Iterator[str]:
         if any(workload.certain.unknown for workload in self._workloads.values()):
             low, high = ratio or estimates.CLAIMS_PER_SENTENCE
             source = f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
-            yield f"claims: {low:.1f} to {high:.1f} a sentence where they are not stored, {source}"
+            yield f"claims: {low:.1f} to {high:.1f} per sentence of texts that are not extracted yet, {source}"
         yield from super()._how(ratio)
 
 
@@ -529,8 +560,9 @@ class _QueriesWalk(_Walk[Document]):
         tokens = estimates.output(request, call.step, written)
         return tokens._replace(low=min(tokens.low, estimates.TOKENS[call.step].low)) if written > 1 else tokens
 
-    async def _expect(self, item: Document, result: SampleResult) -> None:
+    async def _expect(self, item: Document, result: SampleResult) -> Sequence[Call]:
         if any(call.step == "queries" and call.failed == OPEN for call in result.calls):
             for request in self._queries_job.usual_checks(item):
                 workload = self._workload("screen", request.judge, request.prompt)
                 workload.ask(request, estimates.output(request, "screen", 1), certain=False)
+        return ()

@@ -1,17 +1,18 @@
 """The grade job: judges grade documents by a question, or match them with reference contexts.
 
-An item is a sample whose contexts are the documents; a pool of a corpus and TREC runs becomes such samples.
+An item is a sample whose contexts are the documents: those that it retrieved, or a pool of a corpus, TREC runs and
+judgments.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from claimeval.data.grades import relevance_scale
+from claimeval.data.test_collections import relevance_scale
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
@@ -25,16 +26,16 @@ from claimeval.evaluation.judgment import (
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.raters import Member, MemberVotes
-from claimeval.evaluation.relevance import gradable
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
+from claimeval.ir import Qrels, TrecRun
 from claimeval.judging import grade, prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.scoring import defined, undefined
 from claimeval.providers import specs
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import unknown_name
+from claimeval.types.errors import DataError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
@@ -50,6 +51,81 @@ from claimeval.types.records import (
 )
 from claimeval.types.requests import Judge
 from claimeval.types.scales import MATCH, Scale
+
+
+def samples_of_pool(
+    pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document]
+) -> Iterator[Sample]:
+    """Give a sample a query whose contexts are its documents in the pool.
+
+    Queries and documents without a text stay in, so that they are counted as missing.
+    """
+    for query, ids in pool.items():
+        contexts = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
+        yield Sample(id=query, question=queries.get(query, ""), contexts=contexts)
+
+
+def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> dict[str, list[str]]:
+    """Query to documents: what people judged, then the first `depth` of each run as trec_eval orders them.
+
+    Judgments below 0 mean pooled but not judged and are left out.
+    """
+    pooled: dict[str, dict[str, None]] = {}
+    for query, grades in (judged or {}).items():
+        pooled.setdefault(query, {}).update(dict.fromkeys(name for name, grade in grades.items() if grade >= 0))
+    for run in runs:
+        for query, scores in run.items():
+            ranked = sorted(scores, key=lambda name: (scores[name], name), reverse=True)
+            pooled.setdefault(query, {}).update(dict.fromkeys(ranked[:depth]))
+    return {query: list(names) for query, names in pooled.items() if names}
+
+
+class PoolCounts(NamedTuple):
+    """What there is to grade."""
+
+    queries: int
+    pairs: int
+    without_text: int
+    """Pairs whose question or document has no text; they cannot be graded."""
+
+
+def survey(samples: Iterable[Sample]) -> PoolCounts:
+    """Counts, and makes sure before any call that the grades can be written; DataError where they cannot."""
+    queries: dict[str, set[str]] = {}
+    pairs = without = 0
+    for sample in samples:
+        documents = queries.setdefault(sample.id, set())
+        for document in sample.contexts or ():
+            check_name(sample.id, "question")
+            check_name(document.id, "document")
+            if document.id in documents:
+                raise DataError(
+                    f"document {document.id!r} occurs twice for question {sample.id!r}; ids of questions and of the "
+                    "documents of a question must be unique"
+                )
+            documents.add(document.id)
+            pairs += 1
+            without += not gradable(sample.question, document)
+    if not pairs:
+        raise DataError("there is nothing to grade: no question has a document")
+    if without == pairs:
+        raise DataError("no pair of question and document has both texts; check that the ids of the files are the same")
+    return PoolCounts(len(queries), pairs, without)
+
+
+def gradable(question: str, document: Document) -> bool:
+    """Return whether there are two texts to compare."""
+    return bool(question.strip() and (document.text.strip() or (document.title or "").strip()))
+
+
+def check_name(name: str, kind: str) -> None:
+    """DataError for an id that cannot stand in a TREC file."""
+    if name.split() != [name] or name.startswith("#"):
+        raise DataError(
+            f"the {kind} id {name!r} cannot be written to a qrels file: ids are not empty, hold no blanks and do not "
+            "begin with #"
+        )
+
 
 NAME = "grade"
 Against = Literal["question", "reference_contexts"]
@@ -93,7 +169,7 @@ class GradeJob(PanelJob):
     per_call: int = 1
     measures: str = retrieval.MEASURES
     cluster: str | None = None
-    on_record: frozenset[str] = frozenset()
+    recorded_judges: frozenset[str] = frozenset()
     name = NAME
 
     @property
@@ -151,7 +227,7 @@ class GradeJob(PanelJob):
         return replace(
             self,
             judges=other.judges,
-            on_record=other.on_record,
+            recorded_judges=other.recorded_judges,
             prompt=other.prompt or self.prompt,
             panel=other.counted(self.panel, USUAL_VOTES[self.against]),
             cluster=other.cluster,
@@ -171,7 +247,9 @@ class GradeJob(PanelJob):
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return the grades or matches of one sample's contexts. A document without a text is not asked about."""
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        context = JudgingContext(self.judges, executor, on_record=self.on_record, earlier=EarlierVerdicts(earlier))
+        context = JudgingContext(
+            self.judges, executor, recorded_judges=self.recorded_judges, earlier=EarlierVerdicts(earlier)
+        )
         if self.against == "question":
             documents = sample.contexts or ()
             with_text = [document for document in documents if gradable(sample.question, document)]
@@ -179,7 +257,7 @@ class GradeJob(PanelJob):
             votes = {vote.subject: vote for vote in judged[0].assessments}
             assessments = [votes.get(document.id) or _without_text(document) for document in documents]
         else:
-            references = retrieval.held_by_text(sample).references
+            references = retrieval.references_in_text(sample).references
             judged = await gather_all(
                 [
                     judge(
@@ -190,8 +268,8 @@ class GradeJob(PanelJob):
                     for number, (name, pairs) in enumerate(_open_pairs(sample).items(), 1)
                 ]
             )
-            assessments = [vote for found in judged for vote in found.assessments]
-        calls = context.earlier.calls + tuple(call for found in judged for call in found.calls)
+            assessments = [vote for subjects in judged for vote in subjects.assessments]
+        calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
         return self.scored(SampleResult(sample=sample, assessments=tuple(assessments), calls=calls))
 
     def _question(self, question: str, evidence: Evidence) -> Question[Document]:
@@ -199,9 +277,10 @@ class GradeJob(PanelJob):
             records=(self.record,),
             address=CallAddress("rate", "documents"),
             evidence=evidence,
+            documents=lambda _: (),
             ask=lambda judge, documents, _: grade.ask(self.prompt, judge, question, documents, self.scale),
             read=lambda reply, request, documents: one_each(grade.read(reply, request, documents, self.scale)),
-            per_call=self.per_call,
+            per_call=lambda judge: self.per_call,
         )
 
     def scored(self, result: SampleResult) -> SampleResult:
@@ -212,18 +291,20 @@ class GradeJob(PanelJob):
         return self._scored_matches(result)
 
     def _scored_matches(self, result: SampleResult) -> SampleResult:
-        """The rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""
+        """Return the rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""
         sample, matches = result.sample, result.assessments
         if sample.contexts is None or not sample.reference_contexts:
             return result.model_copy(update={"scores": undefined(self.units, "missing_input")})
         if because := next((vote.unassessed for vote in matches if vote.unassessed), None):
             return result.model_copy(update={"scores": undefined(self.units, because), "details": {}})
-        by_text = retrieval.held_by_text(sample)
+        by_text = retrieval.references_in_text(sample)
         ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
         numbers = dict(enumerate(by_text.references, 1))
         found_in = {(ranks[vote.subject], numbers[vote.evidence.document or 0]) for vote in matches if vote.positive}
-        held = {rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()}
-        ranked = retrieval.assigned(by_text._replace(by_rank=held))
+        by_rank = {
+            rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()
+        }
+        ranked = retrieval.assigned(by_text._replace(by_rank=by_rank))
         values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
         scores = defined(values, self.units)
         return result.model_copy(update={"scores": scores, "details": {"matched": list(ranked)}})
@@ -252,28 +333,28 @@ def job_of(record: Manifest) -> GradeJob:
     )
 
 
-def make_job(wanted: GradingOptions) -> GradeJob:
+def make_job(options: GradingOptions) -> GradeJob:
     """Return the job with everything checked; UsageError before any call can be made."""
-    line_up = specs.parse_panel(wanted.judges)
+    line_up = specs.parse_panel(options.judges)
     judges = specs.require_prompt_readers(line_up.judges, "documents are graded")
     scale = MATCH
-    if wanted.against == "question":
-        scale = relevance_scale(wanted.scale) if isinstance(wanted.scale, str) else wanted.scale
+    if options.against == "question":
+        scale = relevance_scale(options.scale) if isinstance(options.scale, str) else options.scale
     else:
-        retrieval.asked(wanted.measures)
-    usual = USUAL_VOTES[wanted.against]
-    labelled = wanted.panel.labels is not None
-    given = wanted.panel.given
-    settings = specs.panel_settings(line_up, given, scale, usual=usual, with_labels=labelled, about_claims=False)
+        retrieval.asked(options.measures)
+    usual = USUAL_VOTES[options.against]
+    labelled = options.panel.labels is not None
+    graders = options.panel.given
+    settings = specs.panel_settings(line_up, graders, scale, usual=usual, with_labels=labelled, about_claims=False)
     return GradeJob(
         judges=judges,
-        prompt=prompts.load("rate", wanted.prompt or PROMPTS[wanted.against]),
+        prompt=prompts.load("rate", options.prompt or PROMPTS[options.against]),
         scale=scale,
         panel=settings,
-        against=wanted.against,
-        per_call=wanted.documents_per_call,
-        measures=wanted.measures,
-        cluster=wanted.cluster,
+        against=options.against,
+        per_call=options.documents_per_call,
+        measures=options.measures,
+        cluster=options.cluster,
     )
 
 
@@ -286,18 +367,20 @@ def unmatched(sample: Sample) -> dict[str, list[Document]]:
     by_text = retrieval.by_content(sample)
     names = _names(sample)
     pairs: dict[str, list[Document]] = {}
-    for reference in retrieval.held_by_text(sample).references:
+    for reference in retrieval.references_in_text(sample).references:
         above = by_text.index(reference) if reference in by_text else len(by_text)
         pairs[reference] = [
             document.model_copy(update={"id": name})
-            for rank, (document, name, held) in enumerate(zip(sample.contexts or (), names, by_text, strict=True), 1)
-            if rank <= above and held.startswith("other-") and (document.text.strip() or document.title)
+            for rank, (document, name, same_text) in enumerate(
+                zip(sample.contexts or (), names, by_text, strict=True), 1
+            )
+            if rank <= above and same_text.startswith("other-") and (document.text.strip() or document.title)
         ]
     return pairs
 
 
 def _names(sample: Sample) -> list[str]:
-    """The ids of the contexts; with the rank where several have one id."""
+    """Return the ids of the contexts; with the rank where several have one id."""
     ids = [document.id for document in sample.contexts or ()]
     uses = Counter(ids)
     return [name if uses[name] == 1 else f"{name}#{rank}" for rank, name in enumerate(ids, 1)]
@@ -315,12 +398,12 @@ def _grade(vote: Assessment) -> int | None:
 
 
 def units(scale: Scale) -> dict[str, str]:
-    """The unit of each score of graded documents."""
+    """Return the unit of each score of graded documents."""
     return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}"}
 
 
 def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[str, Score]:
-    """The scores of a sample, `contexts[i]` being rank i+1.
+    """Return the scores of a sample, `contexts[i]` being rank i+1.
 
     If a document has no grade nothing has a value, but bounds, and the most frequent reason is that of the scores. A
     sample that retrieved nothing has `no_evidence`, one that does not say what it retrieved `missing_input`.
@@ -350,7 +433,7 @@ def _mean(grades: Sequence[int | None], most: int) -> tuple[float, float]:
 
 
 def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
-    """The least and the greatest `context_precision_ap` that a ranking can have whose None are relevant or not.
+    """Return the least and the greatest `context_precision_ap` that a ranking can have whose None are relevant or not.
 
     It is the mean of (relevant up to rank k) / k over the relevant ranks k, as `ir.ap_retrieved`, 0 without any. One
     more relevant document can raise it or lower it, so both ends are found by the number of relevant ones so far.
@@ -360,12 +443,12 @@ def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
 
 def _means(relevant: Sequence[bool | None], better: Callable[[float, float], float]) -> list[float]:
     sums = {0: 0.0}
-    for rank, said in enumerate(relevant, 1):
+    for rank, graded in enumerate(relevant, 1):
         further: dict[int, float] = {}
         for count, total in sums.items():
-            if said is not True:
+            if graded is not True:
                 further[count] = better(further.get(count, total), total)
-            if said is not False:
+            if graded is not False:
                 more = total + (count + 1) / rank
                 further[count + 1] = better(further.get(count + 1, more), more)
         sums = further
@@ -374,12 +457,12 @@ def _means(relevant: Sequence[bool | None], better: Callable[[float, float], flo
 
 def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
     """Return the grades by sample and document; a document without a grade is not in them."""
-    found: dict[str, dict[str, int]] = {}
+    judged: dict[str, dict[str, int]] = {}
     for result in results:
         for vote in result.assessments:
             if vote.question == "grade" and vote.label is not None:
-                found.setdefault(result.sample.id, {})[vote.subject] = int(vote.label)
-    return found
+                judged.setdefault(result.sample.id, {})[vote.subject] = int(vote.label)
+    return judged
 
 
 class GradeCounts(Record):
@@ -424,13 +507,13 @@ def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grade
                 unassessed[vote.unassessed] += 1
                 if not vote.verdicts:
                     unasked[vote.unassessed] += 1
-    found = votes.members()
+    members = votes.members()
     nothing = Member(words={}, unassessed={})
-    by_judge = {judge.name: found.judges.get(judge.name, nothing) for judge in record.judges}
+    by_judge = {judge.name: members.judges.get(judge.name, nothing) for judge in record.judges}
     return Grades(
         _counts(grades, unassessed),
         {name: _counts(one.words, Counter(one.unassessed) + unasked) for name, one in by_judge.items()},
-        found.alpha,
+        members.alpha,
     )
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, Tallies
-from claimeval.execution.runner import ItemJob, RunStatus, run_items
+from claimeval.execution import ItemJob, RunStatus
+from claimeval.execution.runner import run_items
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -59,12 +61,20 @@ class Reiterable(Generic[T]):
             return iter(self._held)
         return self._read_and_hold() if self._hold else self._begin()
 
+    def count(self) -> int:
+        """Return how many items there are."""
+        return sum(1 for _ in self)
+
+    def part(self, places: range) -> Reiterable[T]:
+        """Return the items at these places, from 0."""
+        return Reiterable(lambda: islice(iter(self), places.start, places.stop))
+
     def _read_and_hold(self) -> Iterator[T]:
-        held = []
+        items = []
         for item in self._begin():
-            held.append(item)
+            items.append(item)
             yield item
-        self._held = held
+        self._held = items
 
 
 class JobOutcome(NamedTuple):

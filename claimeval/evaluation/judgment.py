@@ -1,20 +1,22 @@
 """One judgment: a question is put to every judge about subjects by id, and their verdicts become one label a subject.
 
-Chunks, re-asks, replicates, escalation, judges of the answer's family, single documents and other orders of the
-documents are here, for claims, documents and answers alike.
+Chunks, re-asks, replicates, escalation, judges of the answer's family, single documents, other orders of the
+documents and windows of long ones are here, for claims, documents and answers alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from claimeval.evaluation.ask import CallAddress, Replies, Subject, ask_about
+from claimeval.evaluation.ask import CallAddress, Subject, ask_about
 from claimeval.evaluation.manifest import QuestionRecord
-from claimeval.execution import Executor
+from claimeval.execution import Executor, Fits, Room
 from claimeval.execution.concurrently import gather_all
+from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import Reading
@@ -44,16 +46,20 @@ class Question(Generic[S]):
     """Step and part that calls are recorded under."""
     evidence: Evidence
     """What the subjects are held against as a whole."""
-    ask: Callable[[Judge, Sequence[S], Evidence], Request]
-    """Build the request for verdicts of a judge on subjects, held against the evidence."""
+    documents: Callable[[Evidence], Sequence[Document]]
+    """The documents at an address; none if the subjects are not held against documents."""
+    ask: Callable[[Judge, Sequence[S], Sequence[Document]], Request]
+    """Build the request for verdicts of a judge on subjects, held against these documents."""
     read: Callable[[Completion, Request, Sequence[S]], Reading[tuple[Verdict, ...]]]
     """Read the verdicts of a reply: of each subject one a record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
     """The single documents of the evidence; none if it is read as a whole."""
-    per_call: int = 1
-    """Subjects in one request."""
-    concerns: Callable[[Judge, S], bool] = lambda judge, subject: True
-    """Whether a judge is asked about a subject."""
+    per_call: Callable[[Judge], int] = lambda judge: 1
+    """Subjects in one request to a judge."""
+    order: Callable[[Judge, Sequence[S]], Sequence[S]] = lambda judge, subjects: subjects
+    """The order in which a judge is shown subjects."""
+    concerns: Callable[[Judge, S], bool] | None = None
+    """Whether a judge is asked about a subject; None if every judge is asked about all."""
 
     @property
     def panel(self) -> Panel:
@@ -76,22 +82,23 @@ class EarlierVerdicts:
         }
 
     def verdicts(
-        self, question: Question[S], subject: Subject, evidence: Evidence, judge: Judge, replicate: int
-    ) -> tuple[Verdict, ...]:
-        """Return a judge's verdicts on a subject, one for each record of the question; none if one is missing.
+        self, question: Question[S], subjects: Sequence[S], evidence: Evidence, judge: Judge, replicate: int
+    ) -> dict[str, Sequence[Verdict]]:
+        """Return a judge's verdicts on subjects, one for each record of the question, where none of them is missing.
 
         Args:
             question: The question.
-            subject: The subject.
-            evidence: What it is held against.
+            subjects: The subjects.
+            evidence: What they are held against.
             judge: The judge.
             replicate: Number of the replicate, from 0.
         """
-        if not self._verdicts:
-            return ()
-        keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
-        found = tuple(self._verdicts[key] for key in keys if key in self._verdicts)
-        return found if len(found) == len(keys) else ()
+        known: dict[str, Sequence[Verdict]] = {}
+        for subject in subjects if self._verdicts else ():
+            keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
+            if all(key in self._verdicts for key in keys):
+                known[subject.id] = [self._verdicts[key] for key in keys]
+        return known
 
     def claims(self, part: Part) -> tuple[Claim, ...] | None:
         """Return the claims of a part, none where it makes none; None where they are not known."""
@@ -113,11 +120,11 @@ class EarlierVerdicts:
         Yields:
             The verdicts with question, evidence and subject of each.
         """
-        ids, asked = {subject.id for subject in subjects}, (judge.name, replicate)
+        ids, judge_and_replicate = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
             if a.subject in ids and a.evidence.part == evidence.part:
-                said = (v for v in a.verdicts if (v.judge, v.replicate) == asked)
-                yield from (_OneVerdict(a.question, a.evidence, a.subject, v) for v in said)
+                replies = (v for v in a.verdicts if (v.judge, v.replicate) == judge_and_replicate)
+                yield from (_OneVerdict(a.question, a.evidence, a.subject, v) for v in replies)
 
 
 class JudgingContext(NamedTuple):
@@ -127,7 +134,7 @@ class JudgingContext(NamedTuple):
     executor: Executor
     same_family: frozenset[str] = frozenset()
     """The judges of the family that wrote the answer."""
-    on_record: frozenset[str] = frozenset()
+    recorded_judges: frozenset[str] = frozenset()
     """Judges that are not asked: the earlier verdicts of theirs are all there is."""
     joint: bool = True
     """Whether claims that no single document supports are assessed against all of them together."""
@@ -138,13 +145,13 @@ class PanelJob:
     """What jobs have in common that put their questions to a panel."""
 
     judges: tuple[Judge, ...]
-    on_record: frozenset[str]
+    recorded_judges: frozenset[str]
     """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
 
     @property
     def asked_judges(self) -> tuple[Judge, ...]:
         """The judges that are not only on record."""
-        return tuple(judge for judge in self.judges if judge.name not in self.on_record)
+        return tuple(judge for judge in self.judges if judge.name not in self.recorded_judges)
 
     @property
     def asked(self) -> tuple[Judge, ...]:
@@ -152,7 +159,7 @@ class PanelJob:
         return self.asked_judges
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether no judge is left."""
+        """Return whether no judge is left."""
         return bool(self.asked_judges) and all(judge.name in stopped for judge in self.asked_judges)
 
 
@@ -160,7 +167,7 @@ class OtherJudging(NamedTuple):
     """What is other when the answers or documents of a run are judged again."""
 
     judges: tuple[Judge, ...]
-    on_record: frozenset[str]
+    recorded_judges: frozenset[str]
     """Judges that are not asked."""
     prompt: Prompt | None
     """Another prompt for the only question; None for the same."""
@@ -182,6 +189,15 @@ class JudgedSubjects(NamedTuple):
     calls: tuple[Call, ...]
 
 
+class _EvidencePart(NamedTuple, Generic[S]):
+    """One of the questions that a question is cut into."""
+
+    chunk: tuple[S, ...]
+    documents: tuple[Document, ...]
+    window: bool
+    """Whether the other parts are about the same subjects."""
+
+
 class _OneVerdict(NamedTuple):
     question: str
     evidence: Evidence
@@ -189,111 +205,114 @@ class _OneVerdict(NamedTuple):
     verdict: Verdict
 
 
-class _Verdicts(NamedTuple):
-    """The verdicts of judges with question, evidence and subject of each, and the calls that brought them."""
+class _Answers(NamedTuple):
+    """What one judge says about subjects, and the calls that brought it."""
 
-    verdicts: tuple[_OneVerdict, ...] = ()
+    verdicts: Mapping[str, Sequence[Verdict]]
+    """By subject, held against the evidence as a whole: one for each record of the question."""
+    not_whole: tuple[_OneVerdict, ...] = ()
+    """Against single documents of the evidence, or against it in other orders."""
     calls: tuple[Call, ...] = ()
-
-    def by_subject(self) -> dict[tuple[str, Evidence, str], list[Verdict]]:
-        """The verdicts on each subject by question and evidence."""
-        rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
-        for question, evidence, subject, verdict in self.verdicts:
-            rows.setdefault((question, evidence, subject), []).append(verdict)
-        return rows
-
-
-def _joined(parts: Iterable[_Verdicts]) -> _Verdicts:
-    verdicts, calls = zip(*parts, strict=True)
-    return _Verdicts(tuple(chain.from_iterable(verdicts)), tuple(chain.from_iterable(calls)))
 
 
 async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
     """Ask all judges about the subjects and vote; those after `escalate` are asked only where the first ones differ."""
-    judges, settings, whole = context.judges, question.panel, question.evidence
-    found = await _ask_judges(question, subjects, judges[: settings.escalate], context)
-    if settings.escalate:
-        rows, name = found.by_subject(), question.records[0].name
-        divided = [one for one in subjects if voting.disputed(rows.get((name, whole, one.id), ()), settings)]
-        found = _joined([found, await _ask_judges(question, divided, judges[settings.escalate :], context)])
-    rows = found.by_subject()
+    first, panel = question.panel.escalate, question.panel
+    answers = await _ask_judges(question, subjects, context.judges[:first], context)
+
+    def replies(subject: S, n: int) -> list[Verdict]:
+        """Return the verdicts of all judges on a subject, in the n-th record of the question."""
+        return [one.verdicts[subject.id][n] for one in answers if subject.id in one.verdicts]
+
+    if first:
+        divided = [subject for subject in subjects if voting.disputed(replies(subject, 0), panel)]
+        answers += await _ask_judges(question, divided, context.judges[first:], context)
     panels = {record.name: record.panel.while_running for record in question.records}
-    keys = dict.fromkeys([*((name, whole, subject.id) for subject in subjects for name in panels), *rows])
-    voted = [
-        voting.vote(
-            subject,
-            evidence,
-            rows.get((name, evidence, subject), ()),
-            panels[name],
-            same_family=context.same_family,
-            question=name,
-        )
-        for name, evidence, subject in keys
+    vote = partial(voting.vote, same_family=context.same_family)
+    whole = [
+        vote(subject.id, question.evidence, replies(subject, n), panel, question=name)
+        for subject in subjects
+        for n, (name, panel) in enumerate(panels.items())
     ]
+    rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
+    for name, evidence, subject, verdict in chain.from_iterable([one.not_whole for one in answers]):
+        rows.setdefault((name, evidence, subject), []).append(verdict)
+    others = [vote(key[2], key[1], verdicts, panels[key[0]], question=key[0]) for key, verdicts in rows.items()]
     return JudgedSubjects(
-        tuple([one for one in voted if one.evidence is whole or one.evidence == whole]),
-        tuple([one for one in voted if one.evidence.document is not None and one.evidence != whole]),
-        tuple([one for one in voted if one.evidence.order is not None and one.evidence != whole]),
-        found.calls,
+        tuple(whole),
+        tuple([one for one in others if one.evidence.document is not None]),
+        tuple([one for one in others if one.evidence.order is not None]),
+        tuple(chain.from_iterable([one.calls for one in answers])),
     )
 
 
 async def _ask_judges(
     question: Question[S], subjects: Sequence[S], judges: Sequence[Judge], context: JudgingContext
-) -> _Verdicts:
+) -> list[_Answers]:
     if not subjects:
-        return _Verdicts()
-    excluded = context.same_family if question.panel.on_same_family == "skip" else frozenset()
-    found = await gather_all(
-        [
-            _ask_judge(question, [one for one in subjects if question.concerns(judge, one)], judge, n, context)
-            for judge in judges
-            if judge.name not in excluded
-            for n in range(question.panel.replicates)
-        ]
+        return []
+    panel, concerns = question.panel, question.concerns
+    excluded = context.same_family if panel.on_same_family == "skip" else frozenset()
+    in_parts = len(question.singles) > 1 and (panel.per_document or panel.shuffle_contexts)
+
+    def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, _Answers]:
+        """Ask one judge about the subjects that concern it."""
+        about = [one for one in subjects if concerns(judge, one)] if concerns else subjects
+        if in_parts or judge.name in context.recorded_judges:
+            return _ask_in_parts(question, about, judge, replicate, context)
+        return _ask_at(question.evidence, question, about, judge, replicate, context)
+
+    answers = await gather_all(
+        [ask(judge, n) for judge in judges if judge.name not in excluded for n in range(panel.replicates)]
     )
-    skipped = [judge for judge in judges if judge.name in excluded]
-    return _joined(
-        [*found, *(_unassessed(question, question.evidence, subjects, judge, "same_family") for judge in skipped)]
-    )
+    skipped = [_unassessed(question, subjects, judge, "same_family") for judge in judges if judge.name in excluded]
+    return [*answers, *map(_Answers, skipped)]
 
 
-async def _ask_judge(
+async def _ask_in_parts(
     question: Question[S], subjects: Sequence[S], judge: Judge, replicate: int, context: JudgingContext
-) -> _Verdicts:
-    """The verdicts of one judge: on all documents together, on each alone, or in several orders."""
+) -> _Answers:
+    """Return the verdicts of one judge: on all documents together, on each alone, or in several orders."""
 
-    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _Verdicts]:
+    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _Answers]:
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
+    async def ask_apart(parts: Sequence[Evidence]) -> _Answers:
+        """Ask about the subjects against each of these."""
+        answers = await gather_all([ask(evidence) for evidence in parts])
+        verdicts = [
+            _OneVerdict(record.name, evidence, subject.id, verdict)
+            for evidence, one in zip(parts, answers, strict=True)
+            for subject in subjects
+            for record, verdict in zip(question.records, one.verdicts[subject.id], strict=True)
+        ]
+        return _Answers({}, tuple(verdicts), tuple(chain.from_iterable([one.calls for one in answers])))
+
     whole, settings = question.evidence, question.panel
-    if judge.name in context.on_record:
-        others = _Verdicts(tuple(context.earlier.not_whole(whole, subjects, judge, replicate)))
-        return _joined([await ask(whole), others])
-    if not (settings.per_document or settings.shuffle_contexts) or len(question.singles) < 2:
-        return await ask(whole)
+    if judge.name in context.recorded_judges:
+        not_whole = tuple(context.earlier.not_whole(whole, subjects, judge, replicate))
+        return (await ask(whole))._replace(not_whole=not_whole)
     if not settings.per_document:
         orders = [Evidence(part=whole.part, order=n) for n in settings.other_orders(len(question.singles))]
-        return _joined(await gather_all([ask(whole), *map(ask, orders)]))
+        as_given, shuffled = await gather_all([ask(whole), ask_apart(orders)])
+        return _Answers(as_given.verdicts, shuffled.not_whole, as_given.calls + shuffled.calls)
     singles = dict(question.singles)
-    alone = _joined(await gather_all([ask(evidence) for evidence in singles]))
-    verdicts = _supported(alone, singles)
-    rest = [subject for subject in subjects if subject.id not in verdicts]
+    alone = await ask_apart(tuple(singles))
+    supported = _supported(alone.not_whole, singles)
+    rest = [subject for subject in subjects if subject.id not in supported]
     if context.joint:
         joint = await ask(whole, rest)
     else:
-        joint = _unassessed(question, whole, rest, judge, "not_in_cache", replicate)
-    verdicts |= {one.subject: one.verdict for one in joint.verdicts}
-    name = question.records[0].name
-    together = tuple(_OneVerdict(name, whole, subject.id, verdicts[subject.id]) for subject in subjects)
-    return _Verdicts((*alone.verdicts, *together), (*alone.calls, *joint.calls))
+        joint = _Answers(_unassessed(question, rest, judge, "not_in_cache", replicate))
+    verdicts = {subject: (verdict,) for subject, verdict in supported.items()}
+    return _Answers({**verdicts, **joint.verdicts}, alone.not_whole, alone.calls + joint.calls)
 
 
-def _supported(alone: _Verdicts, documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
-    """What verdicts on single documents, one of which at least supports the claim, come to for all of them."""
+def _supported(alone: Iterable[_OneVerdict], documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
+    """Return what verdicts on single documents, one of which at least supports the claim, come to for all of them."""
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
-    for _, evidence, subject, verdict in alone.verdicts:
+    for _, evidence, subject, verdict in alone:
         if verdict.support == "supported":
             by_subject.setdefault(subject, []).append((evidence, verdict))
     return {
@@ -314,65 +333,151 @@ async def _ask_at(
     judge: Judge,
     replicate: int,
     context: JudgingContext,
-) -> _Verdicts:
-    """The verdicts of one judge on one body of evidence; those that are known are taken over."""
-    earlier = {one.id: context.earlier.verdicts(question, one, evidence, judge, replicate) for one in subjects}
-    unknown = [subject for subject in subjects if not earlier[subject.id]]
-    names = [record.name for record in question.records]
+) -> _Answers:
+    """Return the verdicts of one judge on one body of evidence; those that are known are taken over."""
+    verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
+    unknown: Sequence[S] = [one for one in subjects if one.id not in verdicts] if verdicts else subjects
+    if judge.name in context.recorded_judges:
+        return _Answers(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
+    size, unknown = question.per_call(judge), question.order(judge, unknown)
+    step, part, _ = question.address
+    asking = _Asking(question, judge, CallAddress(step, part, evidence), replicate, context.executor)
+    documents = tuple(question.documents(evidence))
+    replies = await gather_all(
+        [asking.read(tuple(unknown[start : start + size]), documents) for start in range(0, len(unknown), size)]
+    )
+    for reply in replies:
+        for subject, values in reply.values.items():
+            value = values[0] if len(values) == 1 else asking.merged(values)
+            if isinstance(value, Failure):
+                none = unassessed(judge, value.reason, replicate, question.records[0].prompt)
+                verdicts[subject] = [none] * len(question.records)
+            else:
+                verdicts[subject] = value
+    return _Answers(verdicts, (), tuple(chain.from_iterable([reply.calls for reply in replies])))
 
-    def given(verdicts: Mapping[str, Sequence[Verdict]]) -> tuple[_OneVerdict, ...]:
-        """Return the verdicts in the order of the subjects."""
-        return tuple(
-            [
-                _OneVerdict(name, evidence, subject.id, verdict)
-                for subject in subjects
-                for name, verdict in zip(names, verdicts[subject.id], strict=True)
-            ]
-        )
 
-    if judge.name in context.on_record:
-        lacking = {one.id: [unassessed(judge, "not_in_cache", replicate)] * len(names) for one in unknown}
-        return _Verdicts(given({**earlier, **lacking}))
-    chunks = [unknown[start : start + question.per_call] for start in range(0, len(unknown), question.per_call)]
-    replies: list[Replies[tuple[Verdict, ...]]] = await gather_all(
-        [
-            ask_about(
-                chunk,
-                lambda batch: question.ask(judge, batch, evidence),
-                question.read,
-                context.executor,
-                question.address._replace(evidence=evidence),
-                replicate,
-            )
-            for chunk in chunks
+class _ReadReply(NamedTuple):
+    """What a judge replied about subjects in one question, or in several about windows of their evidence."""
+
+    values: dict[str, list[tuple[Verdict, ...] | Failure]]
+    """By subject, one value a window."""
+    calls: tuple[Call, ...]
+    windows: int = 1
+    limit: int | None = None
+    """Half the size of the shortest question that was refused as too long; None if none was."""
+
+
+@dataclass(slots=True)
+class _Asking(Generic[S]):
+    """One judge that is asked one question about chunks of subjects: in windows where they do not fit into its own."""
+
+    question: Question[S]
+    judge: Judge
+    address: CallAddress
+    replicate: int
+    executor: Executor
+
+    def merged(self, values: Sequence[tuple[Verdict, ...] | Failure]) -> tuple[Verdict, ...] | Failure:
+        """Return what the verdicts on all windows come to, for each of the question's records."""
+        merged = [
+            windows.merge([one if isinstance(one, Failure) else one[n] for one in values], record.scale)
+            for n, record in enumerate(self.question.records)
         ]
-    )
-    prompt = question.records[0].prompt
-    values = {name: value for reply in replies for name, value in reply.values.items()}
+        failed = next((one for one in merged if isinstance(one, Failure)), None)
+        return failed or tuple(one for one in merged if isinstance(one, Verdict))
 
-    def verdicts(subject: S) -> Sequence[Verdict]:
-        """Return what the judge replied about the subject, or why there is nothing."""
-        value = values[subject.id]
-        if isinstance(value, Failure):
-            return [unassessed(judge, value.reason, replicate, prompt)] * len(names)
-        return value
+    async def read(self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None) -> _ReadReply:
+        """Ask about the subjects, in parts if they do not fit; `limit` is half the size of what was refused before."""
+        request = self.question.ask(self.judge, chunk, documents)
+        room = self._window_room(request)
+        too_large = (limit is not None and request.size > limit) or (room is not None and not await self._fits(request))
+        if too_large and (
+            parts := self._parts(chunk, documents, min(size for size in (room, limit) if size is not None))
+        ):
+            return await self._in_parts(parts, limit)
+        replies = await ask_about(
+            chunk,
+            lambda batch: request if len(batch) == len(chunk) else self.question.ask(self.judge, batch, documents),
+            self.question.read,
+            self.executor,
+            self.address,
+            self.replicate,
+        )
+        read = _ReadReply({name: [value] for name, value in replies.values.items()}, replies.calls, limit=limit)
+        too_long = tuple([one for one in chunk if _is_too_long(replies.values[one.id])])
+        if not too_long:
+            return read
+        limit = min(request.size // 2, limit or request.size)
+        refused = replies.values[too_long[0].id]
+        stated = refused.context_tokens if isinstance(refused, Failure) else None
+        room = request.room(stated) if stated else self._window_room(request)
+        if parts := self._parts(too_long, documents, limit if room is None else min(room, limit)):
+            smaller = await self._in_parts(parts, limit)
+            return smaller._replace(values=read.values | smaller.values, calls=(*read.calls, *smaller.calls))
+        return read._replace(limit=limit)
 
-    return _Verdicts(
-        given({**earlier, **{subject.id: verdicts(subject) for subject in unknown}}),
-        tuple(call for reply in replies for call in reply.calls),
-    )
+    def _window_room(self, request: Request) -> int | None:
+        """Return the size that a request may have in what is known of the judge's window."""
+        room: Room | None = getattr(self.executor, "room", None)
+        return room(request) if room else None
+
+    async def _fits(self, request: Request) -> bool:
+        fits: Fits | None = getattr(self.executor, "fits", None)
+        return fits is None or await fits(request)
+
+    def _parts(self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int) -> list[_EvidencePart[S]]:
+        """Return questions of at most this size about all of the subjects and documents; none if there are no such.
+
+        Fewer subjects are asked about where they take more than half of the room by themselves.
+        """
+        alone = self.question.ask(self.judge, chunk, ()).size if documents else room
+        if len(chunk) > 1 and alone > room // 2:
+            middle = len(chunk) // 2
+            return [_EvidencePart(some, documents, window=False) for some in (chunk[:middle], chunk[middle:])]
+        if documents:
+            return [_EvidencePart(chunk, some, window=True) for some in _several(documents, room - alone)]
+        (subject,) = chunk
+        if not isinstance(subject, Document):
+            return []
+        alone = self.question.ask(self.judge, (subject.model_copy(update={"text": "", "title": None}),), ()).size
+        return [_EvidencePart(some, (), window=True) for some in _several((subject,), room - alone)]
+
+    async def _in_parts(self, parts: Sequence[_EvidencePart[S]], limit: int | None) -> _ReadReply:
+        """Ask the first part alone, which shows whether such a size is read, and then the others."""
+        first = await self.read(parts[0].chunk, parts[0].documents, limit)
+        if all(_is_too_long(value) for values in first.values.values() for value in values):
+            unread = first.values[parts[0].chunk[0].id]
+            return first._replace(values={one.id: unread for part in parts for one in part.chunk})
+        others = await gather_all([self.read(part.chunk, part.documents, first.limit) for part in parts[1:]])
+        values: dict[str, list[tuple[Verdict, ...] | Failure]] = {}
+        calls: list[Call] = []
+        before = 0
+        for part, read in zip(parts, [first, *others], strict=True):
+            for name, one in read.values.items():
+                values.setdefault(name, []).extend(one)
+            for call in read.calls:
+                number = before + (call.window or 1)
+                calls.append(call.model_copy(update={"window": number}) if part.window else call)
+            before += read.windows if part.window else 0
+        return _ReadReply(values, tuple(calls), max(before, 1), first.limit)
+
+
+def _is_too_long(value: tuple[Verdict, ...] | Failure) -> bool:
+    return isinstance(value, Failure) and value.reason == "too_long"
+
+
+def _several(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
+    """Return documents in two windows or more of at most this size; none if it is too small for any."""
+    while len(parts := windows.split(documents, room)) == 1:
+        room = room * 3 // 4
+    return [*parts]
 
 
 def _unassessed(
-    question: Question[S], evidence: Evidence, subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
-) -> _Verdicts:
-    return _Verdicts(
-        tuple(
-            _OneVerdict(record.name, evidence, subject.id, unassessed(judge, reason, replicate))
-            for subject in subjects
-            for record in question.records
-        )
-    )
+    question: Question[S], subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
+) -> dict[str, Sequence[Verdict]]:
+    return {one.id: [unassessed(judge, reason, replicate)] * len(question.records) for one in subjects}
 
 
 def one_each(reading: Reading[Verdict]) -> Reading[tuple[Verdict, ...]]:

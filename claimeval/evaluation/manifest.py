@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import hashlib
 import platform
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ from claimeval.types.scales import Scale
 
 INDIFFERENT = {"learned", "price", "key_variable"}
 """The fields of a judge that decide no number."""
-RUN_FORMAT = 2
+RUN_FORMAT = 3
 """Increased when files of a run change their meaning; runs of another format are refused."""
 
 
@@ -60,7 +61,7 @@ class RunSource(Record):
     path: str | None = None
     """None for a run in memory."""
     digest: str | None = None
-    """SHA-256 of its results."""
+    """SHA-256 of its results, uncompressed."""
     asked_with: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By judge, the ids of the prompts that its verdicts come from; empty for a judge that was asked elsewhere, whose
     prompts are not known."""
@@ -68,7 +69,7 @@ class RunSource(Record):
     @classmethod
     def of(cls, path: Path | None, results: Path | None, asked_with: Mapping[str, tuple[str, ...]]) -> RunSource:
         """Return the record of a source whose results are in a file."""
-        digest = _digest(results) if results else None
+        digest = _content_digest(results) if results else None
         return cls(path=str(path) if path else None, digest=digest, asked_with=dict(asked_with))
 
 
@@ -90,15 +91,15 @@ class QuestionRecord(Record):
         return {**fields, "panel": {"scale": fields.get("scale"), **panel}}
 
     @field_serializer("panel")
-    def _what_is_set(self, panel: Panel) -> dict[str, Any]:
+    def _changed_settings(self, panel: Panel) -> dict[str, Any]:
         return panel.model_dump(mode="json", exclude={"scale"}, exclude_defaults=True)
 
 
 def _written(judge: Judge) -> dict[str, JsonValue]:
-    """A judge as manifests have it: what identifies it, then what differs from the defaults."""
+    """Return a judge as manifests have it: what identifies it, then what differs from the defaults."""
     settings = judge.model_dump(mode="json", exclude_defaults=True)
-    known = {name: settings.pop(name, None) for name in ("name", "model", "endpoint")}
-    return {"id": judge.id, **known, "learned": settings.pop("learned", {}), "settings": settings}
+    identity = {name: settings.pop(name, None) for name in ("name", "model", "endpoint")}
+    return {"id": judge.id, **identity, "learned": settings.pop("learned", {}), "settings": settings}
 
 
 def _read(value: Any) -> Any:
@@ -144,8 +145,8 @@ class Manifest(Record):
 
     @field_validator("metrics")
     @classmethod
-    def _built_in_by_name(cls, given: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
-        return tuple(one.name if isinstance(one, Metric) and METRICS.get(one.name) == one else one for one in given)
+    def _built_in_by_name(cls, metrics: tuple[str | Metric, ...]) -> tuple[str | Metric, ...]:
+        return tuple(one.name if isinstance(one, Metric) and METRICS.get(one.name) == one else one for one in metrics)
 
     @model_validator(mode="before")
     @classmethod
@@ -158,8 +159,8 @@ class Manifest(Record):
     @field_serializer("panel")
     def _without_settings(self, panel: Panel) -> dict[str, Any]:
         usual = {name for name in (*_ASKED, "scale") if getattr(panel, name) == getattr(Panel(), name)}
-        told = set(_ASKED) & self.settings.keys() if self.of_claims else set()
-        return panel.model_dump(mode="json", exclude=usual | told)
+        named = set(_ASKED) & self.settings.keys() if self.of_claims else set()
+        return panel.model_dump(mode="json", exclude=usual | named)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -174,14 +175,14 @@ class Manifest(Record):
     @property
     def rows(self) -> tuple[Metric, ...]:
         """The metrics over claims that are shares of supported claims."""
-        given = self.metrics if self.of_claims else ()
-        return tuple(METRICS[one] if isinstance(one, str) else one for one in given if one not in self.derived)
+        metrics = self.metrics if self.of_claims else ()
+        return tuple(METRICS[one] if isinstance(one, str) else one for one in metrics if one not in self.derived)
 
     @property
     def derived(self) -> tuple[str, ...]:
         """The names of the metrics that are read off the verdicts of these."""
-        given = self.metrics if self.of_claims else ()
-        return tuple(one for one in given if isinstance(one, str) and is_derived(one))
+        metrics = self.metrics if self.of_claims else ()
+        return tuple(one for one in metrics if isinstance(one, str) and is_derived(one))
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ class Manifest(Record):
         return () if self.of_claims else self.names
 
     def panel_for(self, question: str) -> Panel:
-        """How verdicts on a question are counted."""
+        """Return how verdicts on a question are counted."""
         panels = {one.name: one.panel for one in self.questions}
         return panels.get(question) or self.panel.for_question(question)
 
@@ -203,12 +204,12 @@ class Manifest(Record):
         """By judge, the ids of the prompts that its verdicts come from, as in `RunSource`."""
         if self.source:
             return self.source.asked_with
-        asked = dict.fromkeys(one.prompt for one in self.questions if one.prompt)
-        steps = {prompt.id: prompt.step for prompt in self.prompts if prompt.id in asked or not asked}
+        prompts = dict.fromkeys(one.prompt for one in self.questions if one.prompt)
+        steps = {prompt.id: prompt.step for prompt in self.prompts if prompt.id in prompts or not prompts}
 
         def prompts_of(judge: Judge) -> tuple[str, ...]:
             """A judge that reads no prompts is asked only what a text supports."""
-            return tuple(i for i in asked or steps if steps[i] != "weigh" or reads_prompts(judge))
+            return tuple(i for i in prompts or steps if steps[i] != "weigh" or reads_prompts(judge))
 
         return {judge.name: prompts_of(judge) for judge in self.judges}
 
@@ -232,33 +233,52 @@ class Manifest(Record):
             digest.update(prompt.digest.encode())
         return digest.hexdigest()
 
-    def with_learned(self, learned: Mapping[str, Learned]) -> Manifest:
-        """The manifest with what a run learned of its judges, by name."""
+    @property
+    def settings_digest(self) -> str:
+        """A digest of everything in which two runs can differ, as in `differs`, and of the version of claimeval."""
+        same: dict[str, Any] = {
+            "created": None,
+            "versions": {},
+            "notes": (),
+            "data": self.data.model_copy(update={"samples": None}),
+        }
+        same |= {"judges": _decisive(self.judges), "extractor": _decisive(self.extractor)}
+        return hashlib.sha256(self.model_copy(update=same).model_dump_json().encode()).hexdigest()
 
-        def told(judge: Judge) -> Judge:
+    def with_learned(self, learned: Mapping[str, Learned]) -> Manifest:
+        """Return the manifest with what a run learned of its judges, by name."""
+
+        def with_lessons(judge: Judge) -> Judge:
             """Return the judge with what was learned of its server."""
             return judge.model_copy(update={"learned": learned.get(judge.name, judge.learned)})
 
-        extractor = self.extractor and told(self.extractor)
-        return self.model_copy(update={"judges": tuple(map(told, self.judges)), "extractor": extractor})
+        extractor = self.extractor and with_lessons(self.extractor)
+        return self.model_copy(update={"judges": tuple(map(with_lessons, self.judges)), "extractor": extractor})
 
     def of_data(
         self, data: str | None, *, limit: int | None = None, fields: Mapping[str, str] = MappingProxyType({})
     ) -> Manifest:
-        """The manifest of a run over a file, or over samples that were given in Python (`data` None)."""
+        """Return the manifest of a run over a file, or over samples that were given in Python (`data` None)."""
         digest = _digest(Path(data)) if data and Path(data).is_file() else None
         source = DataSource(path=data, digest=digest, limit=limit, fields=dict(fields))
         return self.model_copy(update={"data": source})
 
     def finished(self, samples: int) -> Manifest:
-        """The manifest of a run that has so many samples."""
+        """Return the manifest of a run that has so many samples."""
         return self.model_copy(update={"data": self.data.model_copy(update={"samples": samples})})
 
+    def judges_alike(self, other: Manifest) -> bool:
+        """Return whether two runs ask the same judges with the same prompts and settings, and count votes alike."""
+        return all(
+            _decisive(getattr(self, field)) == _decisive(getattr(other, field))
+            for field in ("panel", "settings", "questions", "judges", "asked_with")
+        )
+
     def differs(self, other: Manifest) -> str | None:
-        """The first setting in which two runs differ, None when the same numbers must come out."""
-        asked = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
-        for field in (*asked, "cluster"):
-            if _what_decides(getattr(self, field)) != _what_decides(getattr(other, field)):
+        """Return the first setting in which two runs differ, None when the same numbers must come out."""
+        compared = ("job", "metrics", "panel", "settings", "questions", "judges", "extractor", "prompts", "asked_with")
+        for field in (*compared, "cluster"):
+            if _decisive(getattr(self, field)) != _decisive(getattr(other, field)):
                 return field
         for field in ("path", "digest", "limit", "fields"):
             if getattr(self.data, field) != getattr(other.data, field):
@@ -269,18 +289,25 @@ class Manifest(Record):
         return None
 
 
-def _what_decides(value: object) -> object:
+def _decisive(value: object) -> object:
     if isinstance(value, tuple):
-        return tuple(map(_what_decides, value))
+        return tuple(map(_decisive, value))
     if not isinstance(value, Judge):
         return value
     return value.model_copy(update={"learned": Learned(), "price": None, "key_variable": None})
 
 
 def versions() -> dict[str, str]:
-    """The versions of everything that can change a number."""
+    """Return the versions of everything that can change a number."""
     packages = ("openai", "mistralai", "pydantic", "jinja2", "diskcache")
     return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
+
+
+def _content_digest(file: Path) -> str:
+    if file.suffix != ".gz":
+        return _digest(file)
+    with gzip.open(file, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _digest(file: Path) -> str:

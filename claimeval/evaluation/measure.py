@@ -5,6 +5,7 @@ Each source of metrics reads a stream of samples, since local models and rank me
 
 from __future__ import annotations
 
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +22,10 @@ from claimeval.evaluation import retrieval
 from claimeval.evaluation.job import JobOutcome
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.summary import Tallies
-from claimeval.execution.runner import RunStatus
-from claimeval.ir.measures import MEASURES
-from claimeval.ir.names import split_names
+from claimeval.execution import RunStatus
+from claimeval.ir.measures import MEASURES, split_names
 from claimeval.metrics.scoring import defined
-from claimeval.providers.local import perplexity, reward
+from claimeval.providers.local import perplexity, reward, similarity
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import LocalOptions, RunOptions
@@ -40,9 +40,11 @@ Scored = Callable[[int], None]
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "lexical": tuple(lexical.METRICS),
+    "overlap": tuple(lexical.OVERLAP_METRICS),
     "retrieval": tuple(retrieval.MEASURES.split(",")),
     "perplexity": perplexity.METRICS,
     "reward": (reward.METRIC,),
+    "similarity": (similarity.METRIC,),
 }
 """Names that stand for several metrics."""
 ALIASES = {"perplexity_q": "query_likelihood", "query_likelihood@all": "query_likelihood"}
@@ -99,31 +101,40 @@ class WordMetrics:
     @property
     def units(self) -> dict[str, str]:
         """The metrics asked for, and `answer_length`, without which recall says little."""
-        return {name: lexical.METRICS[name].unit for name in dict.fromkeys((*self.names, "answer_length"))}
+        return {name: lexical.ALL_METRICS[name].unit for name in dict.fromkeys((*self.names, "answer_length"))}
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """How words are compared."""
-        return {"normalization": self.normalization}
+        """How words are compared, and the libraries that compute some of the metrics."""
+        libraries: dict[str, JsonValue] = dict(lexical.versions_of(self.names))
+        return {"normalization": self.normalization, **({"libraries": libraries} if libraries else {})}
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         units = self.units
-        texts = _with_warning(map(_texts, samples), self.normalization)
+        texts = _with_warning(map(_texts, samples), self.normalization, self.names)
         for row in lexical.score(texts, self.names, normalization=self.normalization):
             yield Measured(defined(row.scores, units, "missing_input"), {})
 
 
-def _with_warning(texts: Iterable[lexical.LexicalSample], normalization: str) -> Iterator[lexical.LexicalSample]:
-    """Yield the texts; warn once of a script without spaces, which English normalization takes for one word."""
-    warned = normalization != "squad"
+def _with_warning(
+    texts: Iterable[lexical.LexicalSample], normalization: str, names: Iterable[str]
+) -> Iterator[lexical.LexicalSample]:
+    """Yield the texts; warn once of a script that English normalization does not read."""
+    warned, rouge = normalization != "squad", any(name.startswith("rouge") for name in names)
     for one in texts:
-        if not warned and one.answer and lexical.is_unspaced_script(one.answer):
+        if not warned and (unread := _unread(one.answer or "", rouge=rouge)):
             warned = True
-            warnings.warn(
-                f"sample {one.id!r} has no spaces between words; use --normalization multilingual", stacklevel=2
-            )
+            warnings.warn(f"sample {one.id!r} {unread}; use --normalization multilingual", stacklevel=2)
         yield one
+
+
+def _unread(text: str, *, rouge: bool) -> str:
+    if lexical.is_unspaced_script(text):
+        return "has no spaces between words"
+    if rouge and any(map(str.isalpha, text)) and not re.search("[A-Za-z]", text):
+        return "has no letters a to z, and ROUGE reads no others"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -191,10 +202,10 @@ class QueryLikelihood(LocalModel):
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
-        for found in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
-            why: Reason | None = "missing_input" if found.because else None
-            scores = {name: Score.share(value, because=why) for name, value in found.scores.items()}
-            texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in found.texts]
+        for measured in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
+            why: Reason | None = "missing_input" if measured.because else None
+            scores = {name: Score.share(value, because=why) for name, value in measured.scores.items()}
+            texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in measured.texts]
             yield Measured(scores, {"texts": texts} if texts else {})
 
 
@@ -214,11 +225,46 @@ class AnswerReward(LocalModel):
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
-        for found in reward.measure(samples, self.scorer, store, on_scored=on_scored):
-            why: Reason | None = "missing_input" if found.because else None
-            why = "too_long" if found.because == "question too long" else why
-            score = Score.share(found.score, because=why)
-            yield Measured({reward.METRIC: score}, {"tokens_cut": found.cut} if found.cut else {})
+        for measured in reward.measure(samples, self.scorer, store, on_scored=on_scored):
+            why: Reason | None = "missing_input" if measured.because else None
+            why = "too_long" if measured.because == "question too long" else why
+            score = Score.share(measured.score, because=why)
+            yield Measured({reward.METRIC: score}, {"tokens_cut": measured.cut} if measured.cut else {})
+
+
+@dataclass(frozen=True)
+class AnswerSimilarity:
+    """How close a local embedding model finds each answer to its reference answers."""
+
+    local: LocalOptions
+
+    @cached_property
+    def scorer(self) -> similarity.SimilarityScorer:
+        """The model with its settings."""
+        return similarity.SimilarityScorer(self.local)
+
+    def __getstate__(self) -> dict[str, LocalOptions]:
+        """A copy loads its weights anew."""
+        return {"local": self.local}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The similarity, from -1 to 1."""
+        return {similarity.METRIC: "cosine"}
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """The model, and how it reads."""
+        return {"model": self.scorer.name, "revision": self.scorer.revision, **self.scorer.settings}
+
+    def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
+        """Return the scores of each sample, in order."""
+        texts = map(_texts, samples)
+        for measured in similarity.measure(((one.answer, one.references) for one in texts), self.scorer):
+            yield Measured(
+                defined({similarity.METRIC: measured.value}, self.units, "missing_input"),
+                {"tokens_cut": measured.cut} if measured.cut else {},
+            )
 
 
 @dataclass(frozen=True)
@@ -303,22 +349,62 @@ def run_measure(
     progress: Progress,
     on_result: Callable[[SampleResult], None],
 ) -> JobOutcome:
-    """Run a job without a judge over the samples.
-
-    What local models compute is kept in the reply cache; no other metric opens it.
+    """Run a job without a judge over the samples, and sum it up.
 
     Args:
         job: The metrics to compute.
         samples: The samples.
         record: Manifest of the run.
-        options: Settings of the run; the cache and local models use them.
-        progress: Counts the samples; if it counts texts, it is told of each text that a model has scored.
+        options: As for `measure_samples`.
+        progress: As for `measure_samples`.
         on_result: Called with each result, in sample order.
 
     Returns:
         The summary and the status of the run.
     """
     tallies = Tallies(record)
+
+    def take(result: SampleResult) -> None:
+        """Count the result and pass it on."""
+        tallies.add(result)
+        on_result(result)
+
+    status = measure_samples(job, samples, options=options, progress=progress, on_result=take)
+    return JobOutcome(tallies.summary(complete=status.complete), status)
+
+
+class Measuring(Protocol):
+    """What computes metrics of samples, in order."""
+
+    @property
+    def local(self) -> bool:
+        """Whether a local model computes something, which is kept in the reply cache."""
+        ...
+
+    def results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
+        """Return the result of each sample, in order."""
+        ...
+
+
+def measure_samples(
+    job: Measuring,
+    samples: Iterable[Sample],
+    *,
+    options: RunOptions,
+    progress: Progress,
+    on_result: Callable[[SampleResult], None],
+) -> RunStatus:
+    """Compute the metrics of the samples one by one.
+
+    What local models compute is kept in the reply cache; no other metric opens it.
+
+    Args:
+        job: The metrics to compute.
+        samples: The samples.
+        options: Settings of the run; the cache and local models use them.
+        progress: Counts the samples; if it counts texts, it is told of each text that a model has scored.
+        on_result: Called with each result, in sample order.
+    """
     interrupted = False
     texts = progress.unit == "texts"
     with Store(cache_folder(options.cache)) if job.local else nullcontext() as store:
@@ -330,14 +416,12 @@ def run_measure(
 
         try:
             for result in job.results(samples, store, scored):
-                tallies.add(result)
                 on_result(result)
                 if not texts:
                     progress.sample_done()
         except KeyboardInterrupt:
             interrupted = True
-    status = RunStatus(complete=not interrupted, interrupted=interrupted, stopped={})
-    return JobOutcome(tallies.summary(complete=status.complete), status)
+    return RunStatus(complete=not interrupted, interrupted=interrupted, stopped={})
 
 
 def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob:
@@ -360,48 +444,53 @@ def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob
     )
 
 
-def make_job(wanted: Measurement) -> MeasureJob:
+def make_job(options: Measurement) -> MeasureJob:
     """Return the job with everything checked; UsageError for a metric that does not exist."""
-    if isinstance(wanted.metrics, Mapping):
-        if not wanted.metrics:
+    if isinstance(options.metrics, Mapping):
+        if not options.metrics:
             raise UsageError("name a metric to measure, as in rouge_l,recall@5")
-        return MeasureJob((OwnMetrics(dict(wanted.metrics)),), wanted.cluster)
-    names = _names(wanted.metrics)
-    words = tuple(name for name in names if name in lexical.METRICS)
+        return MeasureJob((OwnMetrics(dict(options.metrics)),), options.cluster)
+    names = _names(options.metrics)
+    words = tuple(name for name in names if name in lexical.ALL_METRICS)
     likelihood = [name for name in names if name in perplexity.METRICS]
     rewards = [name for name in names if name == reward.METRIC]
-    ranks = tuple(name for name in names if name not in (*words, *likelihood, *rewards))
-    if likelihood and rewards:
-        raise UsageError("query_likelihood and answer_reward take different models; measure one of them at a time")
+    similar = [name for name in names if name == similarity.METRIC]
+    ranks = tuple(name for name in names if name not in (*words, *likelihood, *rewards, *similar))
+    if sum(map(bool, (likelihood, rewards, similar))) > 1:
+        raise UsageError(
+            "query_likelihood, answer_reward and answer_similarity take different models; measure one of them at a time"
+        )
     sources: list[Source] = []
     if words:
-        sources.append(WordMetrics(words, wanted.normalization))
+        sources.append(WordMetrics(words, options.normalization))
     if ranks:
-        retrieval.check_match(wanted.match, wanted.collapse_ids)
-        sources.append(RankMetrics(ranks, wanted.match, wanted.collapse_ids))
+        retrieval.check_match(options.match, options.collapse_ids)
+        sources.append(RankMetrics(ranks, options.match, options.collapse_ids))
     if likelihood:
-        sources.append(QueryLikelihood(wanted.local))
+        sources.append(QueryLikelihood(options.local))
     if rewards:
-        sources.append(AnswerReward(wanted.local))
-    return MeasureJob(tuple(sources), wanted.cluster)
+        sources.append(AnswerReward(options.local))
+    if similar:
+        sources.append(AnswerSimilarity(options.local))
+    return MeasureJob(tuple(sources), options.cluster)
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """The metrics by name, groups and aliases resolved."""
-    texts = [text.strip() for one in ([given] if isinstance(given, str) else given) for text in split_names(one)]
+def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics by name, groups and aliases resolved."""
+    texts = [text.strip() for one in ([metrics] if isinstance(metrics, str) else metrics) for text in split_names(one)]
     named = [ALIASES.get(name, name) for text in texts for name in GROUPS.get(text, (text,))]
     if not named:
         raise UsageError("name a metric to measure, as in rouge_l,recall@5")
-    known = {*lexical.METRICS, *perplexity.METRICS, reward.METRIC}
+    available = {*lexical.ALL_METRICS, *perplexity.METRICS, reward.METRIC, similarity.METRIC}
     for name in named:
-        if name not in known:
+        if name not in available:
             try:
                 retrieval.asked(name)
             except UsageError as error:
                 if not str(error).startswith("unknown measure"):
                     raise
                 ranks = {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
-                raise unknown_name("metric without a judge", name, {*known, *GROUPS, *ranks}) from error
+                raise unknown_name("metric without a judge", name, {*available, *GROUPS, *ranks}) from error
     return tuple(dict.fromkeys(named))
 
 

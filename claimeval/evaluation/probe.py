@@ -13,6 +13,7 @@ from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
 from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
+from claimeval.providers.windows import known_window, stated_by_server
 from claimeval.store.lessons import Lessons
 from claimeval.types.chat_format import read_tokens
 from claimeval.types.errors import UsageError, visible
@@ -67,10 +68,10 @@ class _Trial:
         outcome = await self._ask(request)
 
         def check(reply: Completion) -> str | None:
-            found = extract.read(reply, request, "answer", QUESTION)
-            if isinstance(found, Failure):
-                return found.message
-            return None if found else "it finds no claim in an answer with two"
+            extracted = extract.read(reply, request, "answer", QUESTION)
+            if isinstance(extracted, Failure):
+                return extracted.message
+            return None if extracted else "it finds no claim in an answer with two"
 
         return _step("extract", outcome, check)
 
@@ -83,17 +84,19 @@ class _Trial:
             """Return the question for this judge."""
             return assess.ask(prompt, judge, claims, ShownDocuments([DOCUMENT]), QUESTION)
 
-        asked = request(self._judge.model_copy(update={"top_logprobs": self._judge.top_logprobs or TOP_LOGPROBS}))
-        outcome = await self._ask(asked)
+        judge_request = request(
+            self._judge.model_copy(update={"top_logprobs": self._judge.top_logprobs or TOP_LOGPROBS})
+        )
+        outcome = await self._ask(judge_request)
         if isinstance(outcome, Failure) and outcome.refused and not self._judge.top_logprobs:
-            asked = request(self._judge)
-            outcome = await self._ask(asked)
+            judge_request = request(self._judge)
+            outcome = await self._ask(judge_request)
 
         def check(reply: Completion) -> str | None:
-            found = assess.read(reply, asked)
-            if found.failure:
-                return found.failure.message
-            labels = [found.values[claim.id].label if claim.id in found.values else None for claim in claims]
+            assessed = assess.read(reply, judge_request)
+            if assessed.failure:
+                return assessed.failure.message
+            labels = [assessed.values[claim.id].label if claim.id in assessed.values else None for claim in claims]
             right = [(label == "supported") == true for label, true in zip(labels, CLAIMS.values(), strict=True)]
             return None if all(right) else f"it says {', '.join(map(str, labels))} of a true and a false claim"
 
@@ -120,8 +123,8 @@ def _step(step: str, outcome: Outcome, check: Callable[[Completion], str | None]
 async def probe(judge: Judge, options: RunOptions) -> Probe:
     """Try a resolved judge; what fails is in the result."""
     named = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
-    known = price_of(judge, options.prices)
-    named = named.model_copy(update={"price": {"input": known.input, "output": known.output} if known else None})
+    price = price_of(judge, options.prices)
+    named = named.model_copy(update={"price": {"input": price.input, "output": price.output} if price else None})
     try:
         providers.check_key(judge)
     except UsageError as error:
@@ -131,7 +134,13 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         steps = [await trial.extract()]
         if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
             steps.append(await trial.assess())
-    return _findings(named, judge, tuple(steps), trial)
+    result = _findings(named, judge, tuple(steps), trial)
+    if not trial.replies or result.context_tokens:
+        return result
+    if stated := await stated_by_server(judge):
+        settings = {**result.settings, "context_tokens": stated}
+        return result.model_copy(update={"context_tokens": stated, "settings": settings})
+    return result.model_copy(update={"context_tokens": known_window(judge)})
 
 
 def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
@@ -152,24 +161,24 @@ def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _
         "context_tokens": judge.context_tokens or learned.context_tokens,
         "steps": steps,
     }
-    found = named.model_copy(update=changes)
-    return found.model_copy(update={"settings": _settings(judge, found, trial)})
+    result = named.model_copy(update=changes)
+    return result.model_copy(update={"settings": _settings(judge, result, trial)})
 
 
-def _settings(judge: Judge, found: Probe, trial: _Trial) -> dict[str, JsonValue]:
+def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue]:
     """Return what a judge file would say of all this."""
-    asked = trial.lessons.judge(judge)
+    adapted = trial.lessons.judge(judge)
     refused = {name for error in trial.errors for name in error.refused}
     of_user = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")
     settings: dict[str, JsonValue] = {
         name: None for name in of_user if name in refused and getattr(judge, name) is not None
     }
-    if asked.token_limit != judge.token_limit:
-        settings["token_limit"] = asked.token_limit
-    if judge.structured and (not asked.structured or found.schema_honoured is False):
+    if adapted.token_limit != judge.token_limit:
+        settings["token_limit"] = adapted.token_limit
+    if judge.structured and (not adapted.structured or result.schema_honoured is False):
         settings["structured"] = False
-    if found.context_tokens and not judge.context_tokens:
-        settings["context_tokens"] = found.context_tokens
+    if result.context_tokens and not judge.context_tokens:
+        settings["context_tokens"] = result.context_tokens
     if any(reply.finish_reason in ("length", "model_length") for reply in trial.replies):
         settings["max_tokens"] = 4 * judge.max_tokens
     return settings

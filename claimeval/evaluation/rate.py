@@ -108,7 +108,8 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
         records=put.records,
         address=CallAddress(put.prompt.step, "answer"),
         evidence=Evidence(part=put.question.against or ASKED),
-        ask=lambda judge, subjects, _: rate.ask(put.prompt, judge, put.question, sample),
+        documents=lambda evidence: (put.question.against and sample.documents(evidence)) or (),
+        ask=lambda judge, subjects, documents: rate.ask(put.prompt, judge, put.question, sample, documents),
         read=lambda reply, request, subjects: rate.read(reply, request, put.question, subjects[0].id),
     )
 
@@ -120,7 +121,7 @@ class RateJob(PanelJob):
     judges: tuple[Judge, ...]
     questions: tuple[PutQuestion, ...]
     cluster: str | None = None
-    on_record: frozenset[str] = frozenset()
+    recorded_judges: frozenset[str] = frozenset()
     name = NAME
 
     @property
@@ -163,8 +164,8 @@ class RateJob(PanelJob):
         for name in metrics:
             if name not in questions:
                 raise unknown_name("rating of the run", name, questions)
-        wanted = set(metrics)
-        return replace(self, questions=tuple(put for put in self.questions if wanted & set(put.metrics)))
+        names = set(metrics)
+        return replace(self, questions=tuple(put for put in self.questions if names & set(put.metrics)))
 
     def again(self, other: OtherJudging) -> RateJob:
         """Return the job for other judges, another prompt or other votes."""
@@ -172,7 +173,9 @@ class RateJob(PanelJob):
             PutQuestion(put.question, other.prompt or put.prompt, other.counted(put.panel, put.question.vote))
             for put in self.questions
         )
-        return replace(self, judges=other.judges, questions=questions, cluster=other.cluster, on_record=other.on_record)
+        return replace(
+            self, judges=other.judges, questions=questions, cluster=other.cluster, recorded_judges=other.recorded_judges
+        )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
         """UsageError for a judge of a generator's family, if that was declared an error."""
@@ -197,7 +200,7 @@ class RateJob(PanelJob):
             self.judges,
             executor,
             same_family(self.judges, self.families, sample, "answer"),
-            on_record=self.on_record,
+            recorded_judges=self.recorded_judges,
             earlier=EarlierVerdicts(earlier),
         )
         fed = [put for put in self.questions if missing(put.question, sample) is None]
@@ -207,8 +210,8 @@ class RateJob(PanelJob):
         return self.scored(
             SampleResult(
                 sample=sample,
-                assessments=tuple(vote for found in judged for vote in found.assessments),
-                calls=context.earlier.calls + tuple(call for found in judged for call in found.calls),
+                assessments=tuple(vote for subjects in judged for vote in subjects.assessments),
+                calls=context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls),
             )
         )
 
@@ -223,7 +226,7 @@ class RateJob(PanelJob):
 
 
 def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> dict[str, Score]:
-    """The scores of a question that was asked, from the votes on it and on its flags."""
+    """Return the scores of a question that was asked, from the votes on it and on its flags."""
     question, vote = put.question, votes[put.question.metric]
     if question == ABSTENTION:
         return _abstention(sample, vote.positive, vote.unassessed)
@@ -236,7 +239,7 @@ def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -
 
 
 def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> dict[str, Score]:
-    """The scores of a question that could not be asked."""
+    """Return the scores of a question that could not be asked."""
     question = put.question
     if question == ABSTENTION:
         return _abstention(sample, None if sample.answer is None else False, because)
@@ -246,11 +249,11 @@ def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> dict[str, Sco
 
 
 def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -> dict[str, Score]:
-    known = Score.undefined(because) if answered is None else Score.share(float(answered))
+    answered_share = Score.undefined(because) if answered is None else Score.share(float(answered))
     if sample.is_answerable is None:
-        return {ANSWERED: known, ABSTENTION_ACCURACY: Score.undefined("missing_input")}
-    right = known if answered is None else Score.share(float(answered == sample.is_answerable))
-    return {ANSWERED: known, ABSTENTION_ACCURACY: right}
+        return {ANSWERED: answered_share, ABSTENTION_ACCURACY: Score.undefined("missing_input")}
+    right = answered_share if answered is None else Score.share(float(answered == sample.is_answerable))
+    return {ANSWERED: answered_share, ABSTENTION_ACCURACY: right}
 
 
 def missing(question: AnswerQuestion, sample: Sample) -> Reason | None:
@@ -267,42 +270,42 @@ def missing(question: AnswerQuestion, sample: Sample) -> Reason | None:
 def job_of(record: Manifest) -> RateJob:
     """Return the job that a run is of, with its prompts as they were."""
     texts = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
-    asked = {question.metric: question for question in ANSWER_QUESTIONS.values()}
+    by_metric = {question.metric: question for question in ANSWER_QUESTIONS.values()}
     questions = tuple(
-        PutQuestion(asked[one.name], texts[one.prompt or ""], one.panel)
+        PutQuestion(by_metric[one.name], texts[one.prompt or ""], one.panel)
         for one in record.questions
-        if one.name in asked
+        if one.name in by_metric
     )
     return RateJob(record.judges, questions, record.cluster)
 
 
-def make_job(wanted: RateOptions, samples: Iterable[Sample]) -> RateJob:
+def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
     """Return the job with everything checked against the samples; UsageError before any call can be made."""
-    if wanted.ask is not None and not wanted.ask:
+    if options.ask is not None and not options.ask:
         raise UsageError(f"name what to ask: {', '.join(ANSWER_QUESTIONS)}")
-    named = [answer_question(name) for name in dict.fromkeys(wanted.ask or ())]
-    line_up = specs.parse_panel(wanted.judges)
+    named = [answer_question(name) for name in dict.fromkeys(options.ask or ())]
+    line_up = specs.parse_panel(options.judges)
     judges = specs.require_prompt_readers(line_up.judges, "answers are rated")
     survey = _survey(samples, named)
     questions = named or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.fed]
-    for name in wanted.prompts:
+    for name in options.prompts:
         if name not in {question.name for question in questions}:
             raise unknown_name("question with a prompt", name, [question.name for question in questions])
 
     def put(question: AnswerQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""
-        prompt = prompts.load(question.step, wanted.prompts.get(question.name, question.prompt))
+        prompt = prompts.load(question.step, options.prompts.get(question.name, question.prompt))
         panel = specs.panel_settings(
             line_up,
-            wanted.panel.given,
+            options.panel.given,
             question.scale,
             usual=question.vote,
-            with_labels=wanted.panel.labels is not None,
+            with_labels=options.panel.labels is not None,
             about_claims=False,
         )
         return PutQuestion(question, prompt, panel)
 
-    job = RateJob(judges, tuple(map(put, questions)), wanted.cluster)
+    job = RateJob(judges, tuple(map(put, questions)), options.cluster)
     if survey.no_question:
         for one in job.questions:
             if "question" in one.prompt.reads:
@@ -335,8 +338,8 @@ def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _Answ
         if (first := ids.setdefault(sample.id, number)) != number:
             raise repeated_id(sample.id, first, number)
         for question in named or ANSWER_QUESTIONS.values():
-            known = bool(named) or question != ABSTENTION or sample.is_answerable is not None
-            if known and missing(question, sample) is None:
+            has_label = bool(named) or question != ABSTENTION or sample.is_answerable is not None
+            if has_label and missing(question, sample) is None:
                 fed.add(question.name)
         if sample.generator:
             generators[sample.generator] = None
@@ -374,7 +377,7 @@ def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, 
 def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
     """Return how often answerable and unanswerable questions were answered and declined."""
     counts: Counter[str] = Counter(
-        {f"{kind}_{deed}": 0 for kind in ("answerable", "unanswerable") for deed in ("answered", "declined")}
+        {f"{kind}_{reaction}": 0 for kind in ("answerable", "unanswerable") for reaction in ("answered", "declined")}
     )
     for result in results:
         answered = result.scores[ANSWERED].value if ANSWERED in result.scores else None

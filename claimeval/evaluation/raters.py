@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from claimeval.evaluation.manifest import Manifest, QuestionRecord
-from claimeval.judging.panel.ballots import cast_ballots
+from claimeval.judging.panel.rules import cast_ballots
 from claimeval.statistics import cohen_kappa, krippendorff_alpha, mean_interval, raw_agreement
 from claimeval.types.clusters import cluster_of
 from claimeval.types.estimates import Estimate
@@ -46,7 +46,7 @@ class RatingComparison(Record):
 
 
 def every_claim(score: Score) -> bool | None:
-    """Whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
+    """Return whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
     if (score.hits or 0) < (score.judged or 0):
         return False
     return True if score.judged and score.judged == score.total else None
@@ -62,13 +62,15 @@ def compare_ratings(
         ratings: Ratings of the same samples, in the same order.
         cluster: The field by which samples belong together in intervals; None for their question.
     """
-    found: dict[str, _RatingPairs] = {}
+    by_question: dict[str, _RatingPairs] = {}
     for result, rated in zip(results, ratings, strict=True):
         for rating, metric in PAIRS.items():
             if rating in rated.scores and metric in result.scores:
-                pairs = found.setdefault(rating, _RatingPairs(cluster))
+                pairs = by_question.setdefault(rating, _RatingPairs(cluster))
                 pairs.add(rated.sample, rated.scores[rating].value, result.scores[metric])
-    return tuple(found[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in found)
+    return tuple(
+        by_question[rating].baseline(rating, metric) for rating, metric in PAIRS.items() if rating in by_question
+    )
 
 
 class _RatingPairs:
@@ -102,14 +104,15 @@ class _RatingPairs:
         )
 
 
-def _passing(said: Sequence[bool | None], clusters: Sequence[int]) -> Estimate:
-    known = [(float(one), cluster) for one, cluster in zip(said, clusters, strict=True) if one is not None]
-    return Estimate.of(mean_interval([value for value, _ in known], clusters=[cluster for _, cluster in known]))
+def _passing(passed: Sequence[bool | None], clusters: Sequence[int]) -> Estimate:
+    results = [(float(one), cluster) for one, cluster in zip(passed, clusters, strict=True) if one is not None]
+    return Estimate.of(mean_interval([value for value, _ in results], clusters=[cluster for _, cluster in results]))
 
 
-def words(apart: Disagreement, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:
+def words(disagreement: Disagreement, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:
     """Such a sample in a few words: `q1 (no; 5 of 5 claims supported)`."""
-    return f"{apart.id} ({names[apart.whole]}; {apart.supported} of {apart.judged} claims supported)"
+    counts = f"{disagreement.supported} of {disagreement.judged} claims supported"
+    return f"{disagreement.id} ({names[disagreement.whole]}; {counts})"
 
 
 class Member(Record):
@@ -152,16 +155,16 @@ class MemberVotes:
 
     def add(self, verdicts: Sequence[Verdict], cluster: int) -> None:
         """Count the verdicts on one subject."""
-        given = {}
+        ratings = {}
         for ballot in cast_ballots(verdicts, self._question.panel):
             counts = self._words.setdefault(ballot.judge, Counter())
             gaps = self._unassessed.setdefault(ballot.judge, Counter())
             if ballot.choice is not None:
                 counts[ballot.choice] += 1
-                given[ballot.judge] = ballot.choice
+                ratings[ballot.judge] = ballot.choice
             elif ballot.because:
                 gaps[ballot.because] += 1
-        self._ratings.append(given)
+        self._ratings.append(ratings)
         self._clusters.append(cluster)
 
     def members(self) -> Members:
@@ -182,10 +185,10 @@ class MemberVotes:
         if len(judges) < 2:
             return None
         words = self._question.scale.words
-        found = krippendorff_alpha(
-            [[given.get(name) for name in judges] for given in self._ratings],
+        alpha = krippendorff_alpha(
+            [[ratings.get(name) for name in judges] for ratings in self._ratings],
             scale="ordinal" if len(words) > 2 else "nominal",
             labels=words[::-1],
             clusters=self._clusters,
         )
-        return Estimate.of(found)
+        return Estimate.of(alpha)

@@ -15,7 +15,7 @@ from claimeval.types.records import Claim, Sample
 from claimeval.types.requests import Judge, Message
 from claimeval.types.scales import ABSTENTION, UMBRELA
 
-_READER = Judge(name="reader", model="local:reader")
+_READER = Judge(name="reader", model="any:reader")
 """Stands for any judge: the messages do not depend on who reads them."""
 
 
@@ -38,7 +38,7 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
         UsageError: If the sample lacks a part that the prompt shows.
     """
     if prompt.step in ("answering", "answers"):
-        return rate_answer.ask(prompt, _READER, ABSTENTION, sample).messages
+        return rate_answer.ask(prompt, _READER, ABSTENTION, sample, ()).messages
     if prompt.step in ("queries", "screen"):
         raise UsageError(f"a {prompt.step} prompt is about documents of a corpus, not about samples")
     if prompt.step == "rate":
@@ -50,10 +50,10 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
     text = sample.text(metric.claims_of) or ""
     if prompt.step == "extract":
         return extract.ask(prompt, _READER, metric.claims_of, text, sample.full_question).messages
-    found = claims if claims is not None else _split(metric, text)
-    if not found:
+    split = claims if claims is not None else _split(metric, text)
+    if not split:
         raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
-    first = next(iter(assess.chunks(found)))
+    first = assess.shuffled(split, sample.id)[: _READER.claims_per_call]
     shown = assess.ShownDocuments(sample.documents(metric.against) or (), sample.alternatives(metric.against))
     return assess.ask(prompt, _READER, first, shown, sample.full_question).messages
 
@@ -66,7 +66,7 @@ def _split(metric: Metric, text: str) -> list[Claim]:
 
 
 def difference(a: Prompt, b: Prompt) -> list[str]:
-    """The lines in which two prompts differ, as a unified diff; empty when they are the same."""
+    """Return the lines in which two prompts differ, as a unified diff; empty when they are the same."""
     return list(
         difflib.unified_diff(a.source.splitlines(), b.source.splitlines(), fromfile=a.name, tofile=b.name, lineterm="")
     )

@@ -26,16 +26,16 @@ _AT_ONCE = 1000
 
 
 def asked(measures: str) -> tuple[ir.Measure, ...]:
-    """The measures of these names whose mean is a mean over samples; UsageError for others."""
-    found = ir.parse(measures)
-    for measure in found:
+    """Return the measures of these names whose mean is a mean over samples; UsageError for others."""
+    parsed = ir.parse(measures)
+    for measure in parsed:
         if measure.row.summary != "mean":
             raise UsageError(f"{measure.name} is no mean over samples; `claimeval rank` has it")
-    return found
+    return parsed
 
 
 def units(measures: Sequence[ir.Measure]) -> dict[str, str]:
-    """The unit of each measure: a share, or gain for DCG without its ideal."""
+    """Return the unit of each measure: a share, or gain for DCG without its ideal."""
     return {measure.name: "gain" if measure.row.name == "dcg" else "share" for measure in measures}
 
 
@@ -67,9 +67,9 @@ def score(
             run = {query: _scores(_ranked(chunk[int(query)], match, fold)) for query in judged}
             values = dict(ir.evaluate(judged, run, measures).per_query)
         for i, sample in enumerate(chunk):
-            found = None if sample.contexts is None else values.get(str(i))
-            if found:
-                yield defined(found, units(measures))
+            value = None if sample.contexts is None else values.get(str(i))
+            if value:
+                yield defined(value, units(measures))
             else:
                 yield undefined(units(measures), "missing_input")
 
@@ -83,7 +83,7 @@ def check_match(match: str, fold: str | None) -> None:
 
 
 def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
-    """The names of what was retrieved, best first."""
+    """Return the names of what was retrieved, best first."""
     if match == "text":
         return by_content(sample)
     names = [document.id for document in sample.contexts or ()]
@@ -99,7 +99,7 @@ class Held(NamedTuple):
     """For rank 1, 2, ... the names."""
 
 
-def held_by_text(sample: Sample) -> Held:
+def references_in_text(sample: Sample) -> Held:
     """A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or
     more; case, white space and citations do not count."""
     references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
@@ -107,36 +107,36 @@ def held_by_text(sample: Sample) -> Held:
     texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts or (), 1)}
     return Held(
         references,
-        {rank: {name for name, said in folded.items() if _holds(text, said)} for rank, text in texts.items()},
+        {rank: {name for name, reference in folded.items() if _holds(text, reference)} for rank, text in texts.items()},
     )
 
 
-def assigned(held: Held) -> list[str]:
+def assigned(matches: Held) -> list[str]:
     """Per retrieved document the reference it stands for, or a name of its own (`other-2`); best first.
 
     It stands for one reference at most, the first that no better document holds, so that a passage that is retrieved
     twice counts once.
     """
-    free = list(held.references)
-    found = []
-    for rank, names in held.by_rank.items():
-        taken = next((name for name in free if name in names), None)
-        if taken:
-            free.remove(taken)
-        found.append(taken or f"other-{rank}")
-    return found
+    free = list(matches.references)
+    ids = []
+    for rank, names in matches.by_rank.items():
+        match = next((name for name in free if name in names), None)
+        if match:
+            free.remove(match)
+        ids.append(match or f"other-{rank}")
+    return ids
 
 
 def by_content(sample: Sample) -> list[str]:
     """Per retrieved document the reference that it holds by its text, as `assigned` gives them out."""
-    return assigned(held_by_text(sample))
+    return assigned(references_in_text(sample))
 
 
 def value_of(
-    found: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
+    retrieved: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
 ) -> dict[str, float | None]:
-    """The values of one sample whose retrieved documents have these names, best first."""
-    per_query = ir.evaluate({"": dict.fromkeys(references, 1)}, {"": _scores(found)}, measures).per_query
+    """Return the values of one sample whose retrieved documents have these names, best first."""
+    per_query = ir.evaluate({"": dict.fromkeys(references, 1)}, {"": _scores(retrieved)}, measures).per_query
     return dict(per_query[""])
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval import ir
-from claimeval.data.grades import read_assessors
+from claimeval.data.test_collections import read_assessors
 from claimeval.ir.output import labels
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
 from claimeval.types.errors import DataError
@@ -65,15 +65,15 @@ class Refused(NamedTuple):
 def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
     """The grades that are steps of the scale, and those that are not. DataError for what is no grade on any scale."""
     check_grades(grades)
-    kept: dict[str, dict[str, int]] = {}
+    on_levels: dict[str, dict[str, int]] = {}
     refused: list[Refused] = []
     for query, row in grades.items():
         for document, grade in row.items():
             if grade in scale.steps:
-                kept.setdefault(query, {})[document] = int(grade)
+                on_levels.setdefault(query, {})[document] = int(grade)
             else:
                 refused.append(Refused(query, document, int(grade)))
-    return kept, refused
+    return on_levels, refused
 
 
 HIGHEST = 100
@@ -155,15 +155,15 @@ def read_graders(
     Raises:
         DataError: An assessor has no grade on the scale.
     """
-    found: dict[str, ir.Qrels] = {}
+    graders: dict[str, ir.Qrels] = {}
     for label, path in zip(labels(files), files, strict=True):
         for name, grades in read_assessors(path, names).items():
             assessor = label if name in (path.name, path.stem) else name
-            found[f"{label} {name}" if assessor in found else assessor] = grades
+            graders[f"{label} {name}" if assessor in graders else assessor] = grades
     assessors: dict[str, dict[str, dict[str, int]]] = {}
     refused: dict[str, list[Refused]] = {}
-    for name, given in found.items():
-        assessors[name], refused[name] = on_scale(given, scale)
+    for name, levels in graders.items():
+        assessors[name], refused[name] = on_scale(levels, scale)
         if not assessors[name]:
             raise DataError(
                 f"no grade of {name} is on the scale {scale.name!r} ({scale.steps[0]} to {scale.steps[-1]}); give "
@@ -184,18 +184,18 @@ def check_grades(qrels: ir.Qrels) -> None:
 
 
 def share_pairs(pairs: Iterable[tuple[str, str]], human: ir.Qrels) -> bool:
-    """Whether people graded one of these pairs of question and document."""
+    """Return whether people graded one of these pairs of question and document."""
     return any(human.get(query, {}).get(document, -1) >= 0 for query, document in pairs)
 
 
 def _join(assessor: ir.Qrels, human: ir.Qrels) -> _GradePairs:
     joined = _GradePairs([], [], [])
     for query, grades in human.items():
-        mine = assessor.get(query, {})
+        graded = assessor.get(query, {})
         for document, grade in grades.items():
             if grade >= 0:
-                said = mine.get(document)
-                joined.assessor.append(None if said is None else int(said))
+                judged = graded.get(document)
+                joined.assessor.append(None if judged is None else int(judged))
                 joined.human.append(int(grade))
                 joined.queries.append(query)
     if not joined.human:

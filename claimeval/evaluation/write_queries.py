@@ -19,8 +19,8 @@ from rapidfuzz import fuzz
 
 from claimeval.data.sampling import DistinctQuestions
 from claimeval.evaluation.ask import CallAddress, ask_until_read
+from claimeval.evaluation.grade import check_name
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.relevance import check_name
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, queries
@@ -96,7 +96,7 @@ class WriteQueriesJob:
         )
 
     def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether the writer or the checker is stopped."""
+        """Return whether the writer or the checker is stopped."""
         return any(judge.name in stopped for judge in self.judges)
 
     async def evaluate(self, item: Document, executor: Executor) -> SampleResult:
@@ -132,11 +132,11 @@ class WriteQueriesJob:
         )
         if isinstance(reply.value, Failure):
             return _Checked(query.model_copy(update={"unassessed": reply.value.reason}), reply.calls)
-        found = {
+        checks = {
             "rejected": tuple(f"not {name}" for name in reply.value.failed),
             "explanation": reply.value.explanation,
         }
-        return _Checked(query.model_copy(update=found), reply.calls)
+        return _Checked(query.model_copy(update=checks), reply.calls)
 
     @property
     def first_stage(self) -> WriteQueriesJob:
@@ -185,12 +185,12 @@ def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, .
         key = document.id.encode("utf-8", "surrogatepass")
         return int.from_bytes(blake2b(key, digest_size=8, key=str(seed).encode()).digest(), "big")
 
-    found = heapq.nsmallest(count, (document for document in corpus if document.text.strip()), key=number)
-    if not found:
+    drawn = heapq.nsmallest(count, (document for document in corpus if document.text.strip()), key=number)
+    if not drawn:
         raise DataError("the corpus has no document with a text")
-    for document in found:
+    for document in drawn:
         check_name(document.id, "document")
-    return tuple(found)
+    return tuple(drawn)
 
 
 VERBATIM = 90.0
@@ -207,7 +207,7 @@ _POINTS = re.compile(
 
 
 def rejected(query: WrittenQuery, document: Document) -> str | None:
-    """Why the question is of no use; None where every rule is kept."""
+    """Return why the question is of no use; None where every rule is kept."""
     text = _folded(document.text)
     words = len(query.question.split())
     if query.question.isascii() and not WORDS[0] <= words <= WORDS[1]:
@@ -218,8 +218,8 @@ def rejected(query: WrittenQuery, document: Document) -> str | None:
         return "points at the document"
     if _folded(query.answer) in _folded(query.question):
         return "gives its answer away"
-    asked = _folded(query.question).rstrip("?!. ")
-    if fuzz.partial_ratio(asked, text, score_cutoff=VERBATIM):
+    folded = _folded(query.question).rstrip("?!. ")
+    if fuzz.partial_ratio(folded, text, score_cutoff=VERBATIM):
         return "copied from the document"
     return None
 
@@ -303,7 +303,7 @@ class WrittenCounts(Record):
 
 def count_queries(results: Iterable[SampleResult]) -> WrittenCounts:
     """Return the counts of a run."""
-    documents = written = kept = 0
+    documents = written = accepted = 0
     rejected: Counter[str] = Counter()
     failures: Counter[Reason] = Counter()
     for result in results:
@@ -312,7 +312,7 @@ def count_queries(results: Iterable[SampleResult]) -> WrittenCounts:
             failures[because] += 1
         for query in queries_of(result):
             written += 1
-            kept += query.kept
+            accepted += query.kept
             if query.rejected:
                 rejected[query.rejected[0]] += 1
             elif query.unassessed:
@@ -320,7 +320,7 @@ def count_queries(results: Iterable[SampleResult]) -> WrittenCounts:
     return WrittenCounts(
         documents=documents,
         written=written,
-        kept=kept,
+        kept=accepted,
         rejected=dict(rejected.most_common()),
         failures=dict(failures.most_common()),
     )

@@ -133,6 +133,7 @@ class Budget:
 
     def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None, prices: str | Path | None = None) -> None:
         judges = tuple(judges)
+        self._file = prices
         self._prices = {judge.name: price_of(judge, prices) for judge in judges}
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
         self._ledger = ledger
@@ -144,6 +145,16 @@ class Budget:
         """Cost of this process in US dollars, or None if a price is unknown.
 
         Calls with an unknown outcome count at their maximum."""
+
+    def admit(self, judge: Judge) -> None:
+        """Take in the price of a further judge, whose calls cost money."""
+        self._prices[judge.name] = price_of(judge, self._file)
+        self._charged.add(judge.name)
+
+    def dismiss(self, judge: Judge) -> None:
+        """Forget a judge that was admitted and is not asked any more."""
+        self._prices.pop(judge.name, None)
+        self._charged.discard(judge.name)
 
     async def reserve(self, request: Request) -> float:
         """Reserve the maximum cost of a call and return it.
@@ -169,8 +180,8 @@ class Budget:
         """Return the calls and the cost of the whole run, the cost only if all prices are known."""
         assert self._ledger, "only a ledger limits the spending"
         spending = self._ledger.spending
-        known = all(self._prices[name] for name in self._charged)
-        return f"{spending.calls} calls" + (f" and ${spending.cost:.4f}" if known else " of unknown price")
+        is_priced = all(self._prices[name] for name in self._charged)
+        return f"{spending.calls} calls" + (f" and ${spending.cost:.4f}" if is_priced else " of unknown price")
 
     def settle(self, request: Request, reserved: float, outcome: Completion | CallError | None) -> None:
         """Record the cost of a call: the whole reservation if a reply may have been paid for and lost.

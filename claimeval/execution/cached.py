@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Coroutine, Hashable, Mapping
+from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from claimeval.execution import Executor
-from claimeval.store.locks import LOCK_FILE, KeyLocks
-from claimeval.store.replies import completion
-from claimeval.store.store import Store
+from claimeval.store.store import LOCK_FILE, KeyLocks, Store, completion
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 POLL = 0.05
@@ -52,7 +51,7 @@ class CachedExecutor:
         await asyncio.sleep(0)  # the code below may need its task; see `concurrently.start_soon`
         if (pending := self._pending.get(key)) is not None:
             outcome = await asyncio.shield(pending)
-            return outcome if isinstance(outcome, Failure) else outcome.model_copy(update={"cached": True})
+            return outcome if isinstance(outcome, Failure) else replace(outcome, cached=True)
         future = self._pending[key] = asyncio.get_running_loop().create_future()
         try:
             outcome = await self._ask_locked(key, request)
@@ -76,8 +75,10 @@ class CachedExecutor:
             outcome = await self._fallback.ask(request)
         finally:
             self._locks.release(key)
-        lost = isinstance(outcome, Failure) and outcome.reason in ("provider_error", "timeout") and not outcome.refused
-        return (await self._last_look(key) if lost else None) or outcome
+        failed = (
+            isinstance(outcome, Failure) and outcome.reason in ("provider_error", "timeout") and not outcome.refused
+        )
+        return (await self._last_look(key) if failed else None) or outcome
 
     async def _last_look(self, key: str) -> Completion | None:
         """Return the reply that another run gets to the same question now; None if none is asking, or all fail."""
@@ -90,32 +91,69 @@ class CachedExecutor:
                 return None
 
 
+class ComputingExecutor:
+    """Executor that computes at once what can be, and passes every other request on. Nothing computed is stored."""
+
+    def __init__(
+        self, engines: Mapping[str, Callable[[Request], Completion]], others: Executor, on_computed: Callable[[], None]
+    ) -> None:
+        """`engines` are by the names of judges; `on_computed` is called for each answer of theirs."""
+        self._engines = engines
+        self._others = others
+        self._on_computed = on_computed
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the answer that is computed, or the outcome of the others."""
+        if (engine := self._engines.get(request.judge.name)) is None:
+            return await self._others.ask(request)
+        answer = engine(request)
+        self._on_computed()
+        return answer
+
+
+class StoredExecutor:
+    """Executor that answers from the reply cache alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the stored reply; without one a failure."""
+        if (value := self._store.get(request.key)) is not None:
+            return completion(value)
+        return not_in_cache(request)
+
+
 class FurtherAttempts:
     """Executor that makes further attempts only for the reasons that the run asks for, once a question and run.
 
     A further attempt follows stored replies that gave nothing. One that an earlier run made is answered from the store.
     """
 
-    def __init__(self, store: Store, fallback: Executor, reasons: Collection[str]) -> None:
-        self._store = store
+    def __init__(self, stored: Executor, fallback: Executor, reasons: Collection[str]) -> None:
+        self._stored = stored
         self._fallback = fallback
         self._reasons = reasons
         self._allowed: dict[Hashable, str] = {}
         """By question, the key of the further attempt that this run makes."""
 
-    async def ask(self, request: Request) -> Outcome:
+    def ask(self, request: Request) -> Coroutine[Any, Any, Outcome]:
         """Return the fallback's outcome; for a further attempt that may not be made, the stored reply or a failure."""
-        if request.again is None or self._may_ask(request):
+        return self._fallback.ask(request) if request.again is None else self._ask_again(request)
+
+    async def _ask_again(self, request: Request) -> Outcome:
+        outcome = await self._stored.ask(request)
+        if isinstance(outcome, Completion):
+            return outcome
+        question = (request.judge.name, request.messages, request.replicate)
+        if request.again in self._reasons and self._allowed.setdefault(question, request.key) == request.key:
             return await self._fallback.ask(request)
-        if (value := self._store.get(request.key)) is not None:
-            return completion(value)
         return Failure(reason="not_in_cache", message="no further attempt was asked for")
 
-    def _may_ask(self, request: Request) -> bool:
-        if request.again not in self._reasons or self._store.get(request.key) is not None:
-            return False
-        question = (request.judge.name, request.messages, request.replicate)
-        return self._allowed.setdefault(question, request.key) == request.key
+
+def not_in_cache(request: Request) -> Failure:
+    """Return the failure of a request that no stored reply answers and that may not be sent."""
+    return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
 
 
 class OfflineExecutor:
@@ -123,4 +161,4 @@ class OfflineExecutor:
 
     async def ask(self, request: Request) -> Outcome:
         """Return a failure: the reply is not in the reply cache."""
-        return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
+        return not_in_cache(request)

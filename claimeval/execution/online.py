@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from claimeval.execution.budget import Budget
 from claimeval.execution.pace import MAX_WAIT, THROTTLED_TIMEOUT, Clock, Pace, Sleep, Slot
-from claimeval.providers import Backend, provider
-from claimeval.providers.http import MAX_REPLY_BYTES
+from claimeval.providers import MAX_REPLY_BYTES, Backend, provider
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress, time_of_day
 from claimeval.types.requests import CallError, Completion, Judge, Outcome, Request
@@ -97,6 +96,18 @@ class OnlineExecutor:
     ) -> None:
         await self._stack.aclose()
 
+    def admit(self, judge: Judge, like: str) -> None:
+        """Ask a further judge over the connections, and at the pace, of the one that is named."""
+        self._backends[judge.name] = self._backends[like]
+        self._paces[judge.name] = self._paces[like]
+        self._budget.admit(judge)
+
+    def dismiss(self, judge: Judge) -> None:
+        """Forget a judge that was admitted and is not asked any more."""
+        for by_judge in (self._backends, self._paces, self._stopped, self._unreached, self._strange):
+            by_judge.pop(judge.name, None)
+        self._budget.dismiss(judge)
+
     @property
     def stopped(self) -> dict[str, str]:
         """Return the judges that no further call can reach, with the reason."""
@@ -137,7 +148,7 @@ class OnlineExecutor:
             self._unanswered[step] += 1
             if self._unanswered[step] >= MAX_UNANSWERED:
                 self.stop(judge, f"no reply to {MAX_UNANSWERED} requests in a row: {error.message}")
-            elif error.status in (400, 422) and not error.prompt_too_long:
+            elif error.status in (400, 422):
                 words = self._refusals.setdefault(step, [])
                 words.append(_NUMBERS.sub("", error.message)[:120])
                 if len(words) >= MAX_REFUSED and len(set(words[-MAX_REFUSED:])) == 1:
@@ -150,7 +161,7 @@ class OnlineExecutor:
         elif error.status == 200 and error.retryable and (strange := self._strange.get(judge, 0)) is not None:
             self._strange[judge] = strange + 1
             if strange + 1 >= MAX_STRANGE:
-                self.stop(judge, f"{MAX_STRANGE} answers and no reply: {error.message}; check the endpoint")
+                self.stop(judge, f"{MAX_STRANGE} responses without a reply: {error.message}; check the endpoint")
         if error is None or error.status is not None or error.possibly_paid or error.reason != "provider_error":
             self._unreached[judge] = None
         elif (since := self._unreached.setdefault(judge, self._clock())) is not None:
@@ -162,6 +173,10 @@ class OnlineExecutor:
     def stop(self, judge: str, reason: str) -> None:
         """Send nothing more to a judge; the first reason counts."""
         self._stopped.setdefault(judge, reason)
+
+    def resume(self, judge: str) -> None:
+        """Ask a judge again that was stopped."""
+        self._stopped.pop(judge, None)
 
     async def _complete_with_retries(self, request: Request) -> Completion:
         try:
@@ -215,8 +230,7 @@ class OnlineExecutor:
     async def _attempt(self, request: Request) -> Completion:
         judge = request.judge.name
         pace = self._paces[judge]
-        self._check_open(judge)
-        slot = await pace.acquire(request)
+        slot = await pace.acquire(request, lambda: self._check_open(judge))
         try:
             self._check_open(judge)
             await self._open.wait()

@@ -70,11 +70,17 @@ class Pace:
         self._reply_tokens = FIRST_REPLY_TOKENS
         self._random = random.Random(0)
 
-    async def acquire(self, request: Request) -> Slot:
-        """Wait for a free slot, the rates and the end of a pause. Call `release` after the call."""
+    async def acquire(self, request: Request, check: Callable[[], None] = lambda: None) -> Slot:
+        """Wait for a free slot, the rates and the end of a pause. Call `release` after the call.
+
+        Args:
+            request: What is to be sent; its length is reserved in the rate of tokens.
+            check: Called at least every `RECHECK` seconds while the call waits; what it raises ends the wait.
+        """
         tokens = sum(len(m.content) for m in request.messages) / CHARACTERS_PER_TOKEN + self._reply_tokens
         async with self._queue:
             while True:
+                check()
                 if self._concurrency.full or (self._throttle_count and self._concurrency.in_flight):
                     self._released.clear()
                     await self._released.wait()
@@ -123,10 +129,10 @@ class Pace:
             if error.retry_after:
                 self._pause(now, error.retry_after)
 
-    def _throttled_pause(self, told: float | None) -> float:
+    def _throttled_pause(self, retry_after: float | None) -> float:
         """Return how long to pause: as told, or growing where nothing is told, or "at once" once too often."""
-        if told or (told == 0 and self._throttle_count <= AT_ONCE):
-            return told
+        if retry_after or (retry_after == 0 and self._throttle_count <= AT_ONCE):
+            return retry_after
         return float(min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))
 
     @property

@@ -9,27 +9,27 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from claimeval.execution import Executor
-from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
-from claimeval.execution.batch.rounds import run_in_rounds, run_until_blocked
-from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
-from claimeval.execution.cached import CachedExecutor, FurtherAttempts, OfflineExecutor
+from claimeval.execution import Executor, ItemJob, RunStatus
+from claimeval.execution.asker import OPEN, Asker
+from claimeval.execution.cached import FurtherAttempts
 from claimeval.execution.concurrently import map_in_order
-from claimeval.execution.learning import LearningExecutor
-from claimeval.execution.online import OnlineExecutor
+from claimeval.execution.learning import JudgeWindows, ReviewingExecutor
 from claimeval.execution.pace import MAX_CONCURRENCY
-from claimeval.store.lessons import Lessons
-from claimeval.store.replies import pack
-from claimeval.store.store import Store, cache_folder
+from claimeval.providers import provider
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Learned, Request
+
+if TYPE_CHECKING:
+    from claimeval.execution.batch.executor import BatchExecutor
+    from claimeval.execution.elsewhere import ElsewhereExecutor
+    from claimeval.execution.online import OnlineExecutor
 
 TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that are treated as Ctrl-C: of a scheduler or a container, and of a terminal that is closed."""
@@ -39,10 +39,18 @@ GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
 
+class Drained(Protocol):
+    """What has calls in flight."""
+
+    async def drain(self, seconds: float | None = None) -> None:
+        """Send nothing more, and wait for the replies in flight, at most so long."""
+        ...
+
+
 class Interrupt:
     """Whether the user asked to stop the run."""
 
-    def __init__(self, online: OnlineExecutor | None) -> None:
+    def __init__(self, online: Drained | None) -> None:
         self.requested = False
         self._online = online
         self._draining: asyncio.Task[None] | None = None
@@ -56,14 +64,14 @@ class Interrupt:
             yield
             return
         terminating = {number: signal.getsignal(number) for number in TERMINATING}
-        taken = {signal.SIGINT: signal.getsignal(signal.SIGINT)}
-        taken |= {number: handler for number, handler in terminating.items() if handler in UNHANDLED}
-        for number in taken:
+        handlers = {signal.SIGINT: signal.getsignal(signal.SIGINT)}
+        handlers |= {number: handler for number, handler in terminating.items() if handler in UNHANDLED}
+        for number in handlers:
             loop.add_signal_handler(number, self._on_signal, task)
         try:
             yield
         finally:
-            for number, handler in taken.items():
+            for number, handler in handlers.items():
                 loop.remove_signal_handler(number)
                 signal.signal(number, handler)
             if self._draining:
@@ -76,69 +84,138 @@ class Interrupt:
             self._draining = asyncio.create_task(self._drain(self._online, task))
         self.requested = True
 
-    async def _drain(self, online: OnlineExecutor, task: asyncio.Task[object]) -> None:
+    async def _drain(self, online: Drained, task: asyncio.Task[object]) -> None:
         await online.drain(GRACE)
         task.cancel()
 
 
-SYNC_EVERY = 1.0
-"""Seconds between two flushes of the store to the disk, and at most between two looks at the progress."""
 WINDOW = 4
 """Finished results a worker that may wait behind a slow item."""
 
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
-R_co = TypeVar("R_co", covariant=True)
-T_contra = TypeVar("T_contra", contravariant=True)
-
-
-class ItemJob(Protocol[T_contra, R_co]):
-    """A job that asks judges about items, one after another."""
-
-    @property
-    def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
-        ...
-
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
-        """Whether nothing can be learned any more without the judges that have stopped."""
-        ...
-
-    async def evaluate(self, item: T_contra, executor: Executor) -> R_co:
-        """Return the result of one item. What fails is in it as a reason."""
-        ...
-
-
-class RunStatus(NamedTuple):
-    """How a run ended."""
-
-    complete: bool
-    """False when it stopped before the last item."""
-    interrupted: bool
-    """By Ctrl-C."""
-    stopped: Mapping[str, str]
-    """The judges that could not be asked any more, and why."""
-    over_budget: str | None = None
-    """The cap that was reached, in words."""
-    paused: str | None = None
-    """What is under way in batches, in words, when the work did not wait for it."""
-    learned: Mapping[str, Learned] = MappingProxyType({})
-    """What was learned of each judge's server, by name."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why the run ended early, in words."""
-        if self.complete:
-            return None
-        stopped = "; ".join(f"{judge}: {why}" for judge, why in self.stopped.items())
-        return self.over_budget or self.paused or ("interrupted" if self.interrupted else stopped or None)
 
 
 def workers_for(options: RunOptions) -> int:
     """Return how many items are in work: twice the calls that may be in flight, so that a slow item leaves no slot
     empty."""
     return 2 * (options.concurrency or MAX_CONCURRENCY)
+
+
+class Answering:
+    """Everyone who answers the requests of a run, behind one executor: judges that this process asks, online and in
+    batches, and those that an asker elsewhere asks. Open as long as the block lasts."""
+
+    def __init__(self, judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str) -> None:
+        """`run` names what the caps apply to."""
+        self._judges = tuple(judges)
+        self._far = tuple(judge for judge in judges if options.via and provider(judge.model).costs)
+        self._near = tuple(judge for judge in judges if judge not in self._far)
+        self._options = options
+        self._progress = progress
+        self._run = run
+        self._stack = AsyncExitStack()
+        self._asker: Asker | None = None
+        self._elsewhere: ElsewhereExecutor | None = None
+        self.batched: BatchExecutor | None = None
+        """None where requests are sent one by one."""
+        self.executor: Executor
+
+    async def __aenter__(self) -> Self:
+        options, progress = self._options, self._progress
+        async with AsyncExitStack() as stack:
+            self._asker = OPEN.get() if self._near else None
+            if self._asker is None and (self._near or not self._far):
+                self._asker = await stack.enter_async_context(Asker(self._near, options, progress, self._run))
+            if self._far:
+                from claimeval.execution.elsewhere import ElsewhereExecutor
+
+                self._elsewhere = await stack.enter_async_context(ElsewhereExecutor(self._far, options, progress))
+            if options.batch and self._asker and self.online:
+                from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
+
+                asker = self._asker
+                budget = BatchBudget(asker.budget, asker.ledger, self._run)
+                batched = BatchExecutor(
+                    batch_judges(self._judges, options), options, asker.store, asker.cached, budget, progress
+                )
+                self.batched = await stack.enter_async_context(batched)
+            answered, self._stored = self._executors()
+            repeated = FurtherAttempts(self._stored, answered, options.reasons_to_ask_again)
+            can_stop = self.online or self._elsewhere
+            windows = JudgeWindows(self._window, self._is_stored)
+            self.executor = ReviewingExecutor(repeated, self.stop if can_stop else None, windows)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.__aexit__(kind, error, trace)
+
+    def _executors(self) -> tuple[Executor, Executor]:
+        """Return the executor of all judges, and one that answers from the reply cache alone."""
+        asker, elsewhere = self._asker, self._elsewhere
+        if elsewhere is None:
+            assert asker, "somebody asks"
+            return asker.learning(self.batched), asker.stored
+        if asker is None:
+            return elsewhere, elsewhere.stored
+        from claimeval.execution.elsewhere import ExecutorByJudge
+
+        names = [judge.name for judge in self._far]
+        return (
+            ExecutorByJudge(dict.fromkeys(names, elsewhere), asker.learning()),
+            ExecutorByJudge(dict.fromkeys(names, elsewhere.stored), asker.stored),
+        )
+
+    @property
+    def online(self) -> OnlineExecutor | None:
+        """What this process sends; None where it sends nothing."""
+        return self._asker.online if self._asker else None
+
+    def stop(self, judge: str, reason: str) -> None:
+        """Ask a judge nothing more."""
+        for executor in (self.online, self._elsewhere):
+            if executor:
+                executor.stop(judge, reason)
+
+    @property
+    def stopped(self) -> dict[str, str]:
+        """The judges that have stopped, each with the reason."""
+        gone: dict[str, str] = {}
+        for executor in (self.online, self.batched, self._elsewhere):
+            gone |= executor.stopped if executor else {}
+        return gone
+
+    @property
+    def over_budget(self) -> str | None:
+        """The cap that was reached, in words."""
+        exhausted = self._asker.budget.exhausted if self._asker else None
+        return exhausted or (self._elsewhere.exhausted if self._elsewhere else None)
+
+    @property
+    def lost(self) -> str | None:
+        """Why the asker elsewhere cannot be asked any more, in words."""
+        return self._elsewhere.lost if self._elsewhere else None
+
+    @property
+    def learned(self) -> Mapping[str, Learned]:
+        """What was learned of each judge's server, by name."""
+        near = self._asker.lessons.learned(self._near) if self._asker else {}
+        return {**near, **(self._elsewhere.learned if self._elsewhere else {})}
+
+    def _window(self, judge: Judge) -> int | None:
+        """Return the window of a judge that is set or was learned."""
+        if self._elsewhere and judge in self._far:
+            lesson = self._elsewhere.learned.get(judge.name)
+            return judge.context_tokens or (lesson.context_tokens if lesson else None)
+        return self._asker.lessons.judge(judge).context_tokens if self._asker else None
+
+    async def _is_stored(self, request: Request) -> bool:
+        """Return whether the reply to a request is stored and was given to the whole of it."""
+        return isinstance(await self._stored.ask(request), Completion)
 
 
 async def run_items(
@@ -169,70 +246,37 @@ async def run_items(
         The status of the run, with the reason if it stopped early.
     """
     assert not (options.batch and isinstance(items, Iterator)), "items that can be gone over again"
-    cache, judges = cache_folder(options.cache), job.asked
-    if options.max_cost is not None and not options.offline:
-        check_prices(judges, options.prices)
-    async with AsyncExitStack() as stack:
-        store = stack.enter_context(Store(cache))
+    workers = workers_for(options)
 
-        def keep(request: Request, completion: Completion) -> None:
-            """Store the reply."""
-            store.put(request.key, pack(request, completion))
+    def map_from(first: int, function: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
+        return map_in_order(islice(items, first, None), function, workers, WINDOW * workers)
 
-        online: OnlineExecutor | None = None
-        budget, row = Budget(judges, prices=options.prices), None
-        if not options.offline:
-            if options.capped:
-                row = stack.enter_context(Ledger(cache / LEDGER_FILE, run, options.max_calls, options.max_cost))
-                budget = Budget(judges, row, options.prices)
-            online = await stack.enter_async_context(OnlineExecutor(judges, keep, options, progress, budget))
-            syncing = asyncio.create_task(_sync(store, progress))
-            stack.callback(syncing.cancel)
-        in_batches = options.batch and online is not None
-        counted = (lambda: None) if in_batches else progress.answered_from_cache
-        cached = stack.enter_context(CachedExecutor(store, online or OfflineExecutor(), counted))
-        executor: Executor = cached
-        batched: BatchExecutor | None = None
-        if options.batch and online:
-            batch_budget = BatchBudget(budget, row, run)
-            batched = BatchExecutor(batch_judges(judges, options), options, store, cached, batch_budget, progress)
-            executor = await stack.enter_async_context(batched)
-        lessons = Lessons(cache)
-        further = FurtherAttempts(store, executor, options.reasons_to_ask_again)
-        executor = LearningExecutor(further, store, lessons, online.stop if online else None)
-
-        def stopped() -> dict[str, str]:
-            """Return the reason of each judge that has stopped."""
-            return (online.stopped if online else {}) | (batched.stopped if batched else {})
-
-        workers = workers_for(options)
-
-        def map_from(first: int, function: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
-            return map_in_order(islice(items, first, None), function, workers, WINDOW * workers)
-
-        async def evaluate(item: T) -> R:
-            """Return the result of one item."""
-            return await job.evaluate(item, executor)
-
+    async with Answering(job.asked, options, progress, run) as answering:
+        batched, executor = answering.batched, answering.executor
         if batched:
+            from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked
+
             every = run_in_rounds(
-                lambda first: map_from(first, lambda item: run_until_blocked(evaluate(item))), batched.next_round
+                lambda first: map_from(first, lambda item: run_until_blocked(job.evaluate(item, executor))),
+                batched.next_round,
             )
         else:
-            every = map_from(0, evaluate)
-        interrupt = Interrupt(online)
+            every = map_from(0, lambda item: job.evaluate(item, executor))
+        interrupt = Interrupt(answering.online)
         complete = True
         with interrupt.listening() if signals else contextlib.nullcontext():
             try:
                 async with aclosing(every) as results:
                     async for result in results:
-                        if online and (budget.exhausted or ((gone := stopped()) and job.hopeless(gone))):
+                        ended = answering.over_budget or answering.lost
+                        if ended or ((gone := answering.stopped) and job.hopeless(gone)):
                             complete = False
-                            await online.drain()
+                            if answering.online:
+                                await answering.online.drain()
                             break
                         on_result(result)
                         progress.sample_done()
-                if batched and (batched.pending_batches or budget.exhausted):
+                if batched and (batched.pending_batches or answering.over_budget or answering.lost):
                     complete = False
                 elif batched and complete:
                     batched.finish()
@@ -243,15 +287,9 @@ async def run_items(
         return RunStatus(
             complete=complete,
             interrupted=interrupt.requested,
-            stopped=stopped(),
-            over_budget=budget.exhausted,
+            stopped=answering.stopped,
+            over_budget=answering.over_budget,
+            lost=answering.lost,
             paused=batched.pending_batches if batched else None,
-            learned=lessons.learned(judges),
+            learned=answering.learned,
         )
-
-
-async def _sync(store: Store, progress: Progress) -> None:
-    while True:
-        await asyncio.sleep(SYNC_EVERY)
-        await asyncio.to_thread(store.sync)
-        progress.notify()

@@ -27,9 +27,9 @@ def push(run: Run, settings: Settings) -> Pushed:
     """
     environment = os.environ.get
     where = settings.url or environment("LANGFUSE_BASE_URL") or environment("LANGFUSE_HOST") or HOST
-    found = list(findings(run, settings.field))
-    scores = [one for one in found if not one.is_verdict]
-    defined = [one for one in scores if one.value is not None]
+    rows = list(findings(run, settings.field))
+    scores = [row for row in rows if not row.is_verdict]
+    defined = [row for row in scores if row.value is not None]
     sent = with_trace(defined, "langfuse", settings.field)
     left_out = {"undefined": len(scores) - len(defined), "without a trace": len(defined) - len(sent)}
     records = {"scores": len(sent)}
@@ -38,18 +38,22 @@ def push(run: Run, settings: Settings) -> Pushed:
         if not all(keys):
             raise UsageError("langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, the keys of the project")
         with sending("langfuse", where):
-            _send(sent, _claims(found), settings, where, keys)
+            _send(sent, _claims(rows), settings, where, keys)
     return Pushed(where, records, {reason: count for reason, count in left_out.items() if count})
 
 
-def _claims(found: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Return the verdicts of each sample and metric."""
+def _claims(rows: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any]]]:
     verdicts: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for one in found:
-        if one.is_verdict:
-            row = {**one.details, "label": one.label, "unassessed": one.because, "explanation": one.explanation}
+    for finding in rows:
+        if finding.is_verdict:
+            row = {
+                **finding.details,
+                "label": finding.label,
+                "unassessed": finding.because,
+                "explanation": finding.explanation,
+            }
             named = {name: value for name, value in row.items() if value is not None}
-            verdicts.setdefault((one.sample, one.name.rpartition(".")[0]), []).append(named)
+            verdicts.setdefault((finding.sample, finding.name.rpartition(".")[0]), []).append(named)
     return verdicts
 
 
@@ -69,15 +73,19 @@ def _send(
     for start in range(0, len(sent), BATCH):
         batch = [
             CreateScoreRequest(
-                id=one.id,
-                trace_id=one.trace,
-                name=one.name,
-                value=one.value or 0.0,
+                id=score.id,
+                trace_id=score.trace,
+                name=score.name,
+                value=score.value or 0.0,
                 data_type=ScoreDataType("NUMERIC"),
-                comment=one.explanation,
-                metadata={"sample": one.sample, **one.details, "claims": verdicts.get((one.sample, one.name), [])},
+                comment=score.explanation,
+                metadata={
+                    "sample": score.sample,
+                    **score.details,
+                    "claims": verdicts.get((score.sample, score.name), []),
+                },
             )
-            for one in sent[start : start + BATCH]
+            for score in sent[start : start + BATCH]
         ]
         try:
             reply = client.scores.create(request=batch)
@@ -87,7 +95,7 @@ def _send(
         except httpx.HTTPError as error:
             raise UsageError(f"langfuse at {where}: {error}") from error
         if getattr(reply, "rejected", 0):
-            first = next((one.message for one in reply.errors), "")
+            first = next((error.message for error in reply.errors), "")
             raise UsageError(f"langfuse at {where}: {reply.rejected} of {len(batch)} scores were rejected: {first}")
         progress.calls += 1
         progress.done += len(batch)

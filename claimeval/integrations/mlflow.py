@@ -54,26 +54,24 @@ def push(run: Run, settings: Settings) -> Pushed:
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    """Return the figures of a run under names that MLflow takes."""
-    found: dict[str, float | None] = {}
+    metrics: dict[str, float | None] = {}
     for name, metric in run.summary.items():
         low, high = metric.interval or (None, None)
-        found |= {name: metric.mean, f"{name}.low": low, f"{name}.high": high, f"{name}.n": float(metric.n)}
-        found[f"{name}.failure_rate"] = metric.failure_rate
-    return {re.sub(r"[^\w./ :-]", "_at_", name): value for name, value in found.items() if value is not None}
+        metrics |= {name: metric.mean, f"{name}.low": low, f"{name}.high": high, f"{name}.n": float(metric.n)}
+        metrics[f"{name}.failure_rate"] = metric.failure_rate
+    return {re.sub(r"[^\w./ :-]", "_at_", name): value for name, value in metrics.items() if value is not None}
 
 
 def _params(run: Run) -> dict[str, str]:
-    """Return what was asked of whom."""
     record = run.manifest
-    found = {
+    params = {
         "job": record.job,
         "judges": ", ".join(judge.model for judge in record.judges),
         "data": record.data.path if record.data else None,
         "data_digest": record.data.digest if record.data else None,
         "samples": str(len(run)),
     }
-    return {name: value[:PARAM] for name, value in found.items() if value}
+    return {name: value[:PARAM] for name, value in params.items() if value}
 
 
 def _log(run: Run, settings: Settings, experiment: str, metrics: Mapping[str, float], params: Mapping[str, str]) -> str:
@@ -81,13 +79,13 @@ def _log(run: Run, settings: Settings, experiment: str, metrics: Mapping[str, fl
     from mlflow.entities import Metric, Param
 
     client = MlflowClient(tracking_uri=settings.url)
-    known = client.get_experiment_by_name(experiment)
-    place = known.experiment_id if known else client.create_experiment(experiment)
+    existing = client.get_experiment_by_name(experiment)
+    experiment_id = existing.experiment_id if existing else client.create_experiment(experiment)
     content = run.manifest.model_copy(update={"created": None}).model_dump_json() + run.record.model_dump_json()
     identity = hashlib.sha256(content.encode()).hexdigest()
-    found = client.search_runs([place], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
+    runs = client.search_runs([experiment_id], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
     name = run.path.name if run.path else run.job
-    at = found[0] if found else client.create_run(place, run_name=name, tags={IDENTITY: identity})
+    at = runs[0] if runs else client.create_run(experiment_id, run_name=name, tags={IDENTITY: identity})
     key = at.info.run_id
     time = _milliseconds(run.manifest.created) or at.info.start_time
     progress = settings.started(len(TABLES) + 2, "parts")
@@ -164,8 +162,8 @@ def scorers(
                 expectations: What is known of the right answer.
                 trace: Its trace, where there is one.
             """
-            given = (read or sample_of)(inputs, outputs, expectations or {}, trace)
-            result = check(**{"contexts": (), **given}, judge=judge, metrics=name, **settings)
+            sample = (read or sample_of)(inputs, outputs, expectations or {}, trace)
+            result = check(**{"contexts": (), **sample}, judge=judge, metrics=name, **settings)
             score = result[name]
             rationale = "\n".join([score.in_words(name), *(claim.text for claim in result.failed_claims())])
             source = AssessmentSource(source_type="LLM_JUDGE", source_id=str(judge))
@@ -186,29 +184,28 @@ def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace:
         expectations: What is known of the right answer.
         trace: Its trace, in which retrieved documents are looked up.
     """
-    given = inputs if isinstance(inputs, Mapping) else {"question": inputs}
-    said = outputs if isinstance(outputs, Mapping) else {"answer": outputs}
+    fields = inputs if isinstance(inputs, Mapping) else {"question": inputs}
+    output = outputs if isinstance(outputs, Mapping) else {"answer": outputs}
 
-    def first(places: Sequence[Mapping[str, Any]], *names: str) -> Any:
+    def first(sources: Sequence[Mapping[str, Any]], *names: str) -> Any:
         """Return the first value under one of these names."""
-        return next((place[name] for place in places for name in names if place.get(name) is not None), None)
+        return next((source[name] for source in sources for name in names if source.get(name) is not None), None)
 
-    contexts = first((given, said, expectations), "contexts", "context", "retrieved_contexts")
+    contexts = first((fields, output, expectations), "contexts", "context", "retrieved_contexts")
     if contexts is None and trace is not None:
-        found = [span.outputs for span in trace.search_spans(span_type="RETRIEVER")]
-        contexts = [one for listed in found if isinstance(listed, list) for one in listed]
+        retrieved = [span.outputs for span in trace.search_spans(span_type="RETRIEVER")]
+        contexts = [page for listed in retrieved if isinstance(listed, list) for page in listed]
     contexts = [contexts] if isinstance(contexts, str) else contexts or []
     sample = {
-        "answer": str(first((said,), "answer", "response", "output", "content") or ""),
-        "contexts": [one if isinstance(one, str) else _page(one) for one in contexts],
-        "question": str(first((given,), "question", "query", "input", "prompt") or ""),
+        "answer": str(first((output,), "answer", "response", "output", "content") or ""),
+        "contexts": [page if isinstance(page, str) else _page(page) for page in contexts],
+        "question": str(first((fields,), "question", "query", "input", "prompt") or ""),
         "reference_answers": first((expectations,), "reference_answers", "expected_response", "expected_answer"),
     }
     return {name: value for name, value in sample.items() if value is not None}
 
 
 def _page(document: Any) -> str:
-    """Return the text of a retrieved document."""
     if isinstance(document, Mapping):
         return str(next((document[name] for name in ("page_content", "text", "content") if document.get(name)), ""))
     return str(getattr(document, "page_content", getattr(document, "text", document)))

@@ -45,25 +45,23 @@ def push(run: Run, settings: Settings) -> Pushed:
     A score has an event with error.type where it is undefined. Repeated events have the same log.record.uid.
     """
     where = settings.url or next((os.environ[name] for name in _SENT if os.environ.get(name)), "http://localhost:4318")
-    found = list(findings(run, settings.field))
-    counts = Counter("claim verdicts" if one.is_verdict else "scores" for one in found)
-    left_out = Counter(
-        "without a trace, sent by themselves" for one in found if not one.is_verdict and not _ids(one)[0]
-    )
+    rows = list(findings(run, settings.field))
+    counts = Counter("claim verdicts" if row.is_verdict else "scores" for row in rows)
+    left_out = Counter("without a trace, sent by themselves" for row in rows if not row.is_verdict and not _ids(row)[0])
     if not settings.dry_run:
         with sending("otlp", where):
-            _send(run, found, settings, where)
+            _send(run, rows, settings, where)
     return Pushed(where, dict(counts), dict(left_out))
 
 
-def attributes(one: Finding) -> dict[str, str | int | float]:
+def attributes(finding: Finding) -> dict[str, str | int | float]:
     """Return the attributes of an event."""
-    known = {name: getattr(one, field) for field, name in SEMCONV.items()}
-    own = {OWN + name: value for name, value in {"sample": one.sample, **one.details}.items()}
-    return {name: value for name, value in {**known, **own}.items() if value is not None}
+    standard = {name: getattr(finding, field) for field, name in SEMCONV.items()}
+    details = {OWN + name: value for name, value in {"sample": finding.sample, **finding.details}.items()}
+    return {name: value for name, value in {**standard, **details}.items() if value is not None}
 
 
-def _send(run: Run, found: list[Finding], settings: Settings, where: str) -> None:
+def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None:
     from opentelemetry import trace
     from opentelemetry._logs import LogRecord, SeverityNumber
     from opentelemetry.context import Context
@@ -81,47 +79,47 @@ def _send(run: Run, found: list[Finding], settings: Settings, where: str) -> Non
     )
     scope = InstrumentationScope("claimeval", str(claimeval.__version__))
 
-    def event(one: Finding) -> Any:
-        trace_id, span_id = _ids(one)
+    def event(finding: Finding) -> Any:
+        trace_id, span_id = _ids(finding)
         at = trace.SpanContext(trace_id, span_id, is_remote=True, trace_flags=trace.TraceFlags(trace_id and 1))
         record = LogRecord(
             timestamp=time,
             context=trace.set_span_in_context(trace.NonRecordingSpan(at), Context()),
             severity_number=SeverityNumber.INFO,
-            attributes=attributes(one),
+            attributes=attributes(finding),
             event_name=EVENT,
         )
         return ReadableLogRecord(record, resource, scope)
 
     exporter: Any = OTLPLogExporter(endpoint=_logs_of(settings.url)) if settings.url else OTLPLogExporter()
-    progress = settings.started(len(found), "events")
-    said = _Heard()
+    progress = settings.started(len(rows), "events")
+    log_handler = _Warnings()
     logger = logging.getLogger("opentelemetry.exporter")
-    logger.addHandler(said)
-    kept, logger.propagate = logger.propagate, False
+    logger.addHandler(log_handler)
+    propagate, logger.propagate = logger.propagate, False
     try:
-        for start in range(0, len(found), BATCH):
-            batch = [event(one) for one in found[start : start + BATCH]]
+        for start in range(0, len(rows), BATCH):
+            batch = [event(row) for row in rows[start : start + BATCH]]
             if exporter.export(batch) is not LogRecordExportResult.SUCCESS:
-                raise UsageError(f"otlp at {where}: {said.words or 'the collector did not take the events'}")
+                raise UsageError(f"otlp at {where}: {log_handler.words or 'the collector did not take the events'}")
             progress.calls += 1
             progress.done += len(batch)
             progress.notify()
     finally:
-        logger.removeHandler(said)
-        logger.propagate = kept
+        logger.removeHandler(log_handler)
+        logger.propagate = propagate
         exporter.shutdown()
 
 
-class _Heard(logging.Handler):
+class _Warnings(logging.Handler):
     """Keeps what the exporter logged; its result does not say why it failed."""
 
     words = ""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the last message, after that of what the exporter tried again."""
-        told = record.getMessage()
-        self.words = f"{self.words.partition('; ')[0]}; {told}" if self.words else told
+        message = record.getMessage()
+        self.words = f"{self.words.partition('; ')[0]}; {message}" if self.words else message
 
 
 def _logs_of(url: str) -> str:
@@ -129,15 +127,15 @@ def _logs_of(url: str) -> str:
     return url if url.rstrip("/").endswith("/v1/logs") else f"{url.rstrip('/')}/v1/logs"
 
 
-def _ids(one: Finding) -> tuple[int, int]:
+def _ids(finding: Finding) -> tuple[int, int]:
     """Return the ids of trace and span as numbers; 0 for none and for those that OpenTelemetry could not have made."""
 
     def number(text: str | None, digits: int) -> int:
         plain = (text or "").replace("-", "").removeprefix("0x")
         return int(plain, 16) if re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", plain) else 0
 
-    trace = number(one.trace, 32)
-    return trace, trace and number(one.span, 16)
+    trace = number(finding.trace, 32)
+    return trace, trace and number(finding.span, 16)
 
 
 def _nanoseconds(created: str | None) -> int | None:

@@ -61,7 +61,7 @@ def claimeval(request: pytest.FixtureRequest) -> Claimeval:
 
 
 @dataclass
-class _Part:
+class _JobResults:
     """Results that were asked for in the same way, and so are one run."""
 
     manifest: Manifest
@@ -70,7 +70,7 @@ class _Part:
 
 
 @dataclass
-class _Judged:
+class _JudgedTest:
     """What one call of the fixture in a test brought."""
 
     scores: Mapping[str, str]
@@ -88,8 +88,8 @@ class Claimeval:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._parts: list[_Part] = []
-        self._judged: dict[str, list[_Judged]] = {}
+        self._parts: list[_JobResults] = []
+        self._judged: dict[str, list[_JudgedTest]] = {}
         """By test."""
         self._calls = self._cached = 0
 
@@ -120,17 +120,16 @@ class Claimeval:
             The result, with `assert_at_least(faithfulness=0.9)`; a score is None where calls failed.
         """
         from claimeval.api.check import acheck
-        from claimeval.api.jobs import before_run
-        from claimeval.api.twins import blocking
+        from claimeval.api.jobs import before_run, blocking
 
         manifests: list[Manifest] = []
-        with self._counted(options) as asked, before_run(lambda prepared: manifests.append(prepared.manifest)):
+        with self._counted(options) as counted, before_run(lambda prepared: manifests.append(prepared.manifest)):
             judge = self._judge() if judge is None else judge
-            result = blocking(acheck(answer, contexts, judge=judge, timeout=timeout, options=asked, **settings))
+            result = blocking(acheck(answer, contexts, judge=judge, timeout=timeout, options=counted, **settings))
         test = _current_test()
         number = len(self._judged.get(test, ())) + 1
-        kept = _named(result, test if number == 1 else f"{test} [{number}]", test)
-        self._keep(manifests[0], [kept])
+        checked = _named(result, test if number == 1 else f"{test} [{number}]", test)
+        self._keep(manifests[0], [checked])
         scores = {name: _figure(score.value, score.because) for name, score in result.scores.items()}
         self._tell(test, scores, [*(claim.text for claim in result.failed_claims()), *_failed_calls(result)])
         return result
@@ -142,7 +141,7 @@ class Claimeval:
         import claimeval as ce
 
         judges = self._judge() if judges is None else judges
-        return self._run(lambda asked: ce.score(data, judges=judges, options=asked, **settings), options)
+        return self._run(lambda counted: ce.score(data, judges=judges, options=counted, **settings), options)
 
     def rate(
         self, data: Data, *, judges: Judges | None = None, options: RunOptions | None = None, **settings: Any
@@ -151,20 +150,20 @@ class Claimeval:
         import claimeval as ce
 
         judges = self._judge() if judges is None else judges
-        return self._run(lambda asked: ce.rate(data, judges=judges, options=asked, **settings), options)
+        return self._run(lambda counted: ce.rate(data, judges=judges, options=counted, **settings), options)
 
     def measure(self, data: Data, metrics: Metrics, *, options: RunOptions | None = None, **settings: Any) -> Run:
         """Compute metrics without a judge, as `claimeval.measure`."""
         import claimeval as ce
 
-        return self._run(lambda asked: ce.measure(data, metrics, options=asked, **settings), options)  # type: ignore[arg-type]
+        return self._run(lambda counted: ce.measure(data, metrics, options=counted, **settings), options)  # type: ignore[arg-type]
 
     def _run(self, door: Callable[[RunOptions], Run], options: RunOptions | None) -> Run:
         import claimeval as ce
 
         try:
-            with self._counted(options) as asked:
-                run = door(asked)
+            with self._counted(options) as counted:
+                run = door(counted)
         except ce.StoppedEarly as stopped:
             if stopped.run is not None:
                 self._take(stopped.run)
@@ -187,7 +186,7 @@ class Claimeval:
     def _tell(self, test: str, scores: Mapping[str, str], claims: Sequence[str]) -> None:
         missing = self._offline and any("not_in_cache" in text for text in scores.values())
         lines = [*claims, OFFLINE] if missing else claims
-        self._judged.setdefault(test, []).append(_Judged(scores, lines))
+        self._judged.setdefault(test, []).append(_JudgedTest(scores, lines))
 
     def _judge(self) -> str:
         from claimeval.types.errors import UsageError
@@ -211,18 +210,18 @@ class Claimeval:
         from claimeval.types.options import RunOptions
 
         options = options or RunOptions()
-        told = options.progress
-        seen: list[Progress] = []
+        report_progress = options.progress
+        latest: list[Progress] = []
 
         def progress(now: Progress) -> None:
-            seen[:] = [now]
-            if told:
-                told(now)
+            latest[:] = [now]
+            if report_progress:
+                report_progress(now)
 
         try:
             yield replace(options, progress=progress, offline=options.offline or self._offline)
         finally:
-            for last in seen:
+            for last in latest:
                 self._calls, self._cached = self._calls + last.calls, self._cached + last.cached
 
     def _keep(self, manifest: Manifest, results: Sequence[SampleResult]) -> None:
@@ -231,7 +230,7 @@ class Claimeval:
                 part.manifest = joined
                 break
         else:
-            self._parts.append(part := _Part(manifest))
+            self._parts.append(part := _JobResults(manifest))
         part.results |= {result.sample.id: result for result in results}
 
     # --- what pytest calls once the fixture is used ---
@@ -243,15 +242,15 @@ class Claimeval:
         """Add scores as properties, and to a failed test the claims that are not supported."""
         judged = self._judged.get(item.nodeid, [])
         properties: dict[str, object] = {}
-        for number, one in enumerate(judged, 1):
+        for number, answer in enumerate(judged, 1):
             prefix = "claimeval." if number == 1 else f"claimeval[{number}]."
-            properties |= {prefix + name: text for name, text in one.scores.items()}
-        others = [pair for pair in item.user_properties if pair[0] not in properties]
-        item.user_properties[:] = [*others, *properties.items()]
+            properties |= {prefix + name: text for name, text in answer.scores.items()}
+        other_properties = [pair for pair in item.user_properties if pair[0] not in properties]
+        item.user_properties[:] = [*other_properties, *properties.items()]
         report = yield
         if report.failed:
             printed = report.longreprtext
-            claims = [text for one in judged for text in one.claims if text.partition("\n")[0] not in printed]
+            claims = [text for answer in judged for text in answer.claims if text.partition("\n")[0] not in printed]
             if claims:
                 report.sections.append(("claimeval", "\n".join(dict.fromkeys(claims))))
         if report.when == "teardown":
@@ -290,8 +289,8 @@ class Claimeval:
             return []
         answers = sum(len(part.results) for part in self._parts)
         lines = [f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"]
-        first, *others = [_run_of(part) for part in sorted(self._parts, key=_main_first)]
-        for run in (first, *others):
+        first, *later = [_run_of(part) for part in sorted(self._parts, key=_main_first)]
+        for run in (first, *later):
             for name, metric in run.summary.items():
                 value = "undefined" if metric.mean is None else decimal(metric.mean)
                 lines.append(f"{name} {value}, 95% interval {ends_in_words(metric)}, n {metric.n}")
@@ -301,21 +300,21 @@ class Claimeval:
             for old in attached(folder).values():
                 if NOTE in load_manifest(old).notes:
                     shutil.rmtree(old)
-            mine = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
-            first.save(folder, overwrite=mine)
-            for number, run in enumerate(others, 2):
-                alone = [one.job for one in (first, *others)].count(run.job) == 1
+            is_ours = (folder / MANIFEST).exists() and NOTE in load_manifest(folder).notes
+            first.save(folder, overwrite=is_ours)
+            for number, run in enumerate(later, 2):
+                alone = [run_.job for run_ in (first, *later)].count(run.job) == 1
                 run.save(folder / (run.job if alone else f"{run.job}-{number}"), overwrite=True)
-            if others:
+            if later:
                 Run.load(folder).report(folder / "report.html")  # once more, with the others
         except (ClaimevalError, OSError) as error:
             return [*lines, f"no report: {error}"]
         return [*lines, f"report: {folder / 'report.html'}"]
 
     def _folder(self) -> Path | None:
-        """The run directory; None where none is named and pytest keeps no cache."""
-        if given := self._config.getoption("--claimeval-out"):
-            return Path(self._config.invocation_params.dir, given)
+        """Return the run directory; None if none is named and pytest keeps no cache."""
+        if folder := self._config.getoption("--claimeval-out"):
+            return Path(self._config.invocation_params.dir, folder)
         cache: pytest.Cache | None = getattr(self._config, "cache", None)
         return cache.mkdir("claimeval") if cache else None
 
@@ -325,7 +324,6 @@ _LINES = pytest.StashKey[list[str]]()
 
 
 def _session(config: pytest.Config) -> Claimeval:
-    """The object of the session, made and known to pytest on first use."""
     if (session := config.stash.get(_SESSION, None)) is None:
         session = config.stash[_SESSION] = Claimeval(config)
         config.pluginmanager.register(session, "claimeval-session")
@@ -359,7 +357,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _current_test() -> str:
-    """The id of the running test, or of the one that a fixture is set up for."""
+    """Return the id of the running test, or of the one that a fixture is set up for."""
     return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0] or "no test"
 
 
@@ -368,7 +366,7 @@ def _figure(value: float | None, because: str | None) -> str:
 
 
 def _named(result: SampleResult, name: str, test: str) -> SampleResult:
-    """The result under a name that is its own in the session, with its test in the metadata."""
+    """Return the result under a name that is its own in the session, with its test in the metadata."""
     metadata = {**result.sample.metadata, "test": test}
     return result.model_copy(update={"sample": result.sample.model_copy(update={"id": name, "metadata": metadata})})
 
@@ -378,36 +376,36 @@ def _failed_calls(result: SampleResult) -> list[str]:
     return list(failed)[:FAILED_CALLS]
 
 
-def _joined(one: Manifest, other: Manifest) -> Manifest | None:
-    """The manifest of both runs together, whatever their metrics; None if they were asked in different ways."""
+def _joined(first: Manifest, second: Manifest) -> Manifest | None:
+    """Return the manifest of both runs together, whatever their metrics; None if they were asked in different ways."""
     for name in ("job", "judges", "extractor", "panel", "settings", "cluster"):
-        if getattr(one, name) != getattr(other, name):
+        if getattr(first, name) != getattr(second, name):
             return None
-    questions = {question.name: question for question in one.questions}
-    if any(questions.setdefault(question.name, question) != question for question in other.questions):
+    questions = {question.name: question for question in first.questions}
+    if any(questions.setdefault(question.name, question) != question for question in second.questions):
         return None
-    if {p.id for p in one.prompts if p.step == "extract"} != {p.id for p in other.prompts if p.step == "extract"}:
+    if {p.id for p in first.prompts if p.step == "extract"} != {p.id for p in second.prompts if p.step == "extract"}:
         return None
-    return one.model_copy(
+    return first.model_copy(
         update={
-            "metrics": tuple(dict.fromkeys((*one.metrics, *other.metrics))),
+            "metrics": tuple(dict.fromkeys((*first.metrics, *second.metrics))),
             "questions": tuple(questions.values()),
-            "prompts": tuple({prompt.id: prompt for prompt in (*one.prompts, *other.prompts)}.values()),
+            "prompts": tuple({prompt.id: prompt for prompt in (*first.prompts, *second.prompts)}.values()),
             "asked_with": {
-                judge: tuple(dict.fromkeys((*one.asked_with.get(judge, ()), *other.asked_with.get(judge, ()))))
-                for judge in {**one.asked_with, **other.asked_with}
+                judge: tuple(dict.fromkeys((*first.asked_with.get(judge, ()), *second.asked_with.get(judge, ()))))
+                for judge in {**first.asked_with, **second.asked_with}
             },
-            "notes": tuple(dict.fromkeys((*one.notes, *other.notes))),
+            "notes": tuple(dict.fromkeys((*first.notes, *second.notes))),
         }
     )
 
 
-def _main_first(part: _Part) -> tuple[bool, int]:
+def _main_first(part: _JobResults) -> tuple[bool, int]:
     return part.manifest.job != "score", -len(part.results)
 
 
-def _run_of(part: _Part) -> Run:
-    """The run of a part: results by name of the test, and a score, if undefined, for every metric."""
+def _run_of(part: _JobResults) -> Run:
+    """Return the run of a part: results by name of the test, and a score, if undefined, for every metric."""
     from claimeval.api.run import Run
     from claimeval.evaluation.manifest import DataSource
     from claimeval.evaluation.summary import Tallies

@@ -6,8 +6,8 @@
 0.5
 """
 
-from claimeval.ir.evaluation import DEFAULT_MEASURES, Evaluation, Missing, NoRelevant, QueryCounts, evaluate
-from claimeval.ir.fusion import fuse
+from claimeval.ir.evaluation import DEFAULT_MEASURES, Evaluation, Evaluator, Missing, NoRelevant, QueryCounts, evaluate
+from claimeval.ir.fusion import Fusion, ScoreNormalization, fuse
 from claimeval.ir.lists import (
     ap_retrieved,
     average_precision,
@@ -24,19 +24,22 @@ from claimeval.ir.lists import (
     reciprocal_rank,
 )
 from claimeval.ir.mappings import Qrels, TrecRun
-from claimeval.ir.names import Measure, parse
-from claimeval.ir.order import Ties
+from claimeval.ir.measures import Measure, parse
 from claimeval.ir.output import trec_text
-from claimeval.ir.trec_files import find_qrels, read_qrels, read_run, write_qrels, write_run
+from claimeval.ir.ranked import Ties
+from claimeval.ir.trec_files import find_qrels, read_qrels, read_run, read_z_scores, write_qrels, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",
     "Evaluation",
+    "Evaluator",
+    "Fusion",
     "Measure",
     "Missing",
     "NoRelevant",
     "Qrels",
     "QueryCounts",
+    "ScoreNormalization",
     "Ties",
     "TrecRun",
     "ap_retrieved",
@@ -56,6 +59,7 @@ __all__ = [
     "r_precision",
     "read_qrels",
     "read_run",
+    "read_z_scores",
     "recall",
     "reciprocal_rank",
     "trec_text",

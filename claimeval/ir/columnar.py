@@ -1,34 +1,323 @@
 """Fast reader of TREC files in the usual form: from the text to ranked columns, without an object for each line.
 
+A text of a million lines is taken as an array of bytes: field borders are the positions where blanks begin or end, and
+eight bytes of every line's field are read, masked and compared in one step. Whatever is not regular (comments, empty
+lines, more or fewer fields) raises ``Irregular``, and the slower reader of ``trec_files`` takes over.
+
 Both files have one line a judgment or document, all lines of a query together. Judgments are looked up in the run by
 hashes of the document ids, within blocks of whole queries, and every match is compared byte by byte.
 """
 
 from __future__ import annotations
 
+import gzip
+import sys
+from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from claimeval.ir.order import Tied, Ties, arrange, places
-from claimeval.ir.ranked import Floats, Ints, Ranked, whole_numbers
-from claimeval.ir.text_columns import Field, FileContent, Irregular, LineBlock, TextTable, Words, decimals, same
+from claimeval.ir.ranked import (
+    LARGEST_GRADE,
+    Bools,
+    Floats,
+    Grades,
+    Ints,
+    Ranked,
+    Tied,
+    Ties,
+    arrange,
+    as_grades,
+    document_ranks,
+)
+from claimeval.types.errors import DataError
+
+Source = str | Path
+"""A file name; gzipped content is unpacked, ``-`` is the standard input."""
+MARGIN = 32
+"""Bytes before and behind the content, so that several bytes may be read at any place of it."""
+
+
+class FileContent:
+    """The bytes of a file, with a margin around them; messages call the file ``name``."""
+
+    def __init__(self, size: int, name: str) -> None:
+        self.name = name
+        self.padded = np.empty(MARGIN + size + MARGIN, np.uint8)
+        self.end = MARGIN + size
+        """Where the content ends; it begins at ``MARGIN``."""
+        self.padded[:MARGIN] = self.padded[self.end :] = ord("\n")
+        self.inside = self.padded.data[MARGIN : self.end]
+
+    @classmethod
+    def read(cls, source: Source) -> FileContent:
+        """Read a file into memory; DataError if that fails."""
+        try:
+            if str(source) == "-":
+                return cls.of(sys.stdin.buffer.read(), "standard input")
+            with open(source, "rb", buffering=0) as file:
+                if not file.seekable():
+                    return cls.of(file.readall(), str(source))
+                packed = file.read(2) == b"\x1f\x8b"
+                size = file.seek(0, 2)
+                file.seek(0)
+                if packed:
+                    return cls.of(gzip.decompress(file.read()), str(source))
+                content = cls(size, str(source))
+                file.readinto(content.inside)
+                return content
+        except FileNotFoundError:
+            raise DataError(f"{source}: there is no such file") from None
+        except (OSError, EOFError) as error:
+            raise DataError(f"{source}: cannot be read: {error}") from None
+
+    @classmethod
+    def of(cls, data: bytes, name: str) -> FileContent:
+        """Copy bytes that are in memory already."""
+        content = cls(len(data), name)
+        content.inside[:] = data
+        return content
+
+    def lines(self) -> list[bytes]:
+        """Return the lines without their ends."""
+        return self.inside.tobytes().split(b"\n")
+
+
+Words = NDArray[np.uint64]
+_BLOCK = 1 << 19
+"""Bytes taken at once: so many stay in the processor's cache."""
+MOST_STARTS = (1 << 16) - 1
+"""Values of the first field in one block, so that 16 bits hold their number."""
+_BLANK, _FIRST_BLANK, _NEWLINE, _COMMENT = ord(" "), ord("\t"), ord("\n"), ord("#")
+LEADING = np.array([(1 << (8 * count)) - 1 for count in range(9)], np.uint64)
+"""Masks of the first 0 to 8 bytes of a word, which is read with its first byte lowest."""
+TRAILING = ~LEADING[::-1]
+"""Masks of its last 0 to 8 bytes."""
+
+
+class Irregular(Exception):
+    """The text cannot be read by columns."""
+
+
+class Field(NamedTuple):
+    """One field of several lines: positions of its first byte and behind its last."""
+
+    start: Ints
+    end: Ints
+
+    def take(self, rows: Ints | slice) -> Field:
+        """Return the same field of some of the lines."""
+        return Field(self.start[rows], self.end[rows])
+
+
+class LineBlock(NamedTuple):
+    """Lines that follow each other."""
+
+    fields: list[Field]
+    starts: Ints
+    """Rows where the first field changes, from 0, and the number of rows."""
+
+
+class TextTable:
+    """The content of a file as a table."""
+
+    def __init__(self, content: FileContent) -> None:
+        self._bytes = content.padded
+        self._view = content.padded.data
+        self._words = np.ndarray((len(content.padded) - 7,), "<u8", content.padded, strides=(1,))
+        self._end = content.end
+        while self._end > MARGIN and self._bytes[self._end - 1] <= _BLANK:
+            self._end -= 1
+        self._bytes[self._end] = _NEWLINE
+
+    def blocks(self, width: int) -> Iterator[LineBlock]:
+        """Yield all lines, each of ``width`` fields, in blocks that keep lines with the same first field together."""
+        if self._end == MARGIN:
+            raise Irregular
+        begin, size = MARGIN, _BLOCK
+        while begin < self._end:
+            complete = begin + size > self._end
+            fields = self._split(begin, min(begin + size, self._end + 1), width)
+            keys = self.hashes(fields[0])
+            starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1], True])
+            count = min(len(starts) - (1 if complete else 2), MOST_STARTS)
+            if count < 1:
+                size *= 2
+                continue
+            yield LineBlock([field.take(slice(starts[count])) for field in fields], starts[: count + 1])
+            if complete and count == len(starts) - 1:
+                return
+            begin, size = int(fields[0].start[starts[count]]), _BLOCK
+
+    def _split(self, begin: int, stop: int, width: int) -> list[Field]:
+        """Split the complete lines between two positions into fields; the first is the start of a line."""
+        newlines = np.flatnonzero(self._bytes[begin:stop] == _NEWLINE) + begin
+        if not newlines.size:
+            return [Field(newlines, newlines)] * width
+        window = self._bytes[begin - 1 : newlines[-1] + 1]
+        blank = window <= _BLANK
+        borders = np.flatnonzero(blank[1:] != blank[:-1]) + begin
+        if len(borders) != 2 * width * len(newlines) or window.min() < _FIRST_BLANK:
+            raise Irregular
+        columns = np.ascontiguousarray(borders.reshape(-1, 2 * width).T)
+        first, last = columns[0], columns[-1]
+        if (last > newlines).any() or (first[1:] < newlines[:-1]).any() or (self._bytes[first] == _COMMENT).any():
+            raise Irregular
+        return [Field(columns[2 * i], columns[2 * i + 1]) for i in range(width)]
+
+    def bytes_of(self, field: Field) -> list[bytes]:
+        """Return the bytes of the field, line by line."""
+        view = self._view
+        return [view[a:b].tobytes() for a, b in zip(field.start.tolist(), field.end.tolist(), strict=True)]
+
+    def words(self, position: Ints) -> Words:
+        """Return the eight bytes from each position on, the first one lowest."""
+        words: Words = self._words[position]
+        return words
+
+    def prefix(self, field: Field, number: int) -> Words:
+        """Return the ``number``-th eight bytes of each field, with zeros after its end."""
+        mask: Words = LEADING[np.clip(field.end - field.start - 8 * number, 0, 8)]
+        return self.words(np.minimum(field.start + 8 * number, field.end)) & mask
+
+    def hashes(self, field: Field) -> Words:
+        """Return 64 bits that differ if the bytes differ, but for one chance in 2**64."""
+        length = field.end - field.start
+        key = length.astype(np.uint64)
+        for number in range(_words_in(length)):
+            mixed = (key ^ self.prefix(field, number)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+            key = np.where(length > 8 * number, mixed, key)
+        return key
+
+
+def same(text: TextTable, field: Field, other_text: TextTable, other: Field) -> Bools:
+    """Return where two fields of equally many lines hold the same bytes.
+
+    Args:
+        text: The table of ``field``.
+        field: One field.
+        other_text: The table of ``other``.
+        other: The field to compare with.
+    """
+    length = field.end - field.start
+    equal: Bools = length == other.end - other.start
+    for number in range(_words_in(length)):
+        equal &= text.prefix(field, number) == other_text.prefix(other, number)
+    return equal
+
+
+def _words_in(length: Ints) -> int:
+    return (int(length.max(initial=0)) + 7) // 8
+
+
+_DIGITS = 19
+"""So many decimal digits always fit 64 bits."""
+_POWERS = np.array([float(10**exponent) for exponent in range(_DIGITS + 1)])
+_EXTENDED = np.array([np.longdouble(str(10**exponent)) for exponent in range(_DIGITS + 1)])
+_EXACT = np.uint64(1 << 53)
+_HAS_EXTENDED = np.finfo(np.longdouble).nmant >= 63
+_ONES = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+
+
+def decimals(text: TextTable, field: Field) -> Floats:
+    """Read the number in each field, exactly as ``float`` reads it; raises Irregular if one is no number or NaN.
+
+    Up to 24 bytes of a number are put into three words of eight digits, and each word becomes an integer by three
+    multiplications (the bytes of a word are added in pairs, then in fours, then in eights). An integer below 2**53 and
+    a power of ten up to 10**22 are exact as 64-bit floats, so that their quotient is rounded once, as it should be
+    (Clinger 1990). Larger ones are divided in extended precision if the machine has it. Exponents, infinities and
+    whatever else does not fit are left to ``float``.
+    """
+    negative = text.words(field.start) & np.uint64(0xFF) == ord("-")
+    start = field.start + negative
+    point = _find_point(text, start, field.end)
+    has_point = point < field.end
+    fraction = np.where(has_point, field.end - 1 - point, 0)
+    count = field.end - start - has_point
+
+    whole = np.zeros(len(start), np.uint64)
+    wrong = np.zeros(len(start), np.uint64)
+    for number in range(min((int(count.max(initial=0)) + 7) // 8, 3)):
+        digits = _digits(text, field.end - 8 * (number + 1), np.where(has_point, fraction, 24), count, number)
+        wrong |= (digits + np.uint64(0x7676767676767676)) | digits
+        whole += _value(digits) * np.uint64(10 ** (8 * number))
+    usable = ((wrong & _HIGH) == 0) & (count > 0) & (count <= _DIGITS)
+    fraction = np.where(usable, fraction, 0)
+    values: Floats = whole / _POWERS[fraction]
+    large = np.flatnonzero(usable & (whole > _EXACT))
+    if large.size and _HAS_EXTENDED:
+        values[large], usable[large] = _divide_extended(whole[large], fraction[large])
+    elif large.size:
+        usable[large] = False
+    values = np.where(negative, -values, values)
+    rest = np.flatnonzero(~usable)
+    values[rest] = [_by_float(characters) for characters in text.bytes_of(field.take(rest))]
+    return values
+
+
+def _find_point(text: TextTable, start: Ints, end: Ints) -> Ints:
+    """Return the position of the first point among the first eight bytes, or the end."""
+    other = text.words(start) ^ np.uint64(0x2E2E2E2E2E2E2E2E)
+    points = (other - _ONES) & ~other & _HIGH
+    lowest = points & (~points + np.uint64(1))
+    exponent = (lowest.astype(np.float64).view(np.int64) >> 52) - 1023
+    return np.where(lowest != 0, np.minimum(start + (exponent >> 3), end), end)
+
+
+def _digits(text: TextTable, position: Ints, fraction: Ints, count: Ints, number: int) -> Words:
+    """Eight digits, 0 to 9 each, that end ``8 * number`` digits before the number's end; others are above 9.
+
+    Digits behind the point are where they should be; those before it are one byte further left.
+    """
+    behind = TRAILING[np.clip(fraction - 8 * number, 0, 8)]
+    characters = (text.words(position) & behind) | (text.words(position - 1) & ~behind)
+    return (characters ^ np.uint64(0x3030303030303030)) & TRAILING[np.clip(count - 8 * number, 0, 8)]
+
+
+def _value(digits: Words) -> Words:
+    pairs = (digits * np.uint64(10) + (digits >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
+    fours = (pairs * np.uint64(100) + (pairs >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+    return (fours * np.uint64(10000) + (fours >> np.uint64(32))) & np.uint64(0xFFFFFFFF)
+
+
+def _divide_extended(whole: Words, fraction: Ints) -> tuple[Floats, Bools]:
+    """Return quotients, and which of them are surely rounded right.
+
+    The extended quotient is rounded once more to 64 bits; that can only go wrong where it lies half-way.
+    """
+    extended = whole.astype(np.longdouble) / _EXTENDED[fraction]
+    values = extended.astype(np.float64)
+    return values, np.abs(extended - values) * 2 != np.spacing(values)
+
+
+def _by_float(characters: bytes) -> float:
+    try:
+        value = float(characters)
+    except ValueError:
+        raise Irregular from None
+    if value != value or b"_" in characters:
+        raise Irregular
+    return value
 
 
 class ColumnarRun(NamedTuple):
-    """What two files hold."""
+    """Run and judgments together."""
 
     ranked: Ranked
     """Of the queries of the qrels, sorted."""
     in_run: frozenset[str]
     """The queries of the run."""
-    run_id: str
-    """The tag in the run's last line."""
+    run_id: str | None
+    """The tag in the run's last line; None without a file."""
 
 
-def rank(qrels: FileContent, run: FileContent, ties: Ties, lowest: int = 0) -> ColumnarRun | None:
-    """Rank the documents graded ``lowest`` or better; None if the content needs the readers of ``trec_files``.
+def rank(qrels: FileContent, run: FileContent, ties: Ties, *, positive: bool = False) -> ColumnarRun | None:
+    """Rank the judged documents; None if the content needs the readers of ``trec_files``.
 
     That is so for comments, empty lines, queries whose lines are scattered, and for everything that is wrong.
 
@@ -36,13 +325,13 @@ def rank(qrels: FileContent, run: FileContent, ties: Ties, lowest: int = 0) -> C
         qrels: The judgments, four fields a line.
         run: The run, six fields a line.
         ties: The order of documents with equal scores; ``error`` always needs the other readers.
-        lowest: The lowest grade to rank; 0 includes judged documents that are not relevant.
+        positive: Rank only documents graded above 0.
     """
     if ties == "error":
         return None
     try:
         judgments = _read_judgments(TextTable(qrels))
-        return _rank(judgments, TextTable(run), ties, lowest)
+        return _rank(judgments, TextTable(run), ties, positive=positive)
     except Irregular:
         return None
 
@@ -59,7 +348,7 @@ class _Judgments(NamedTuple):
     """The row where each query begins."""
     documents: Field
     hashes: Words
-    grades: Ints
+    grades: Grades
 
     def rows(self, queries: Ints) -> Ints:
         """Return the rows of the judgments of these queries."""
@@ -76,13 +365,13 @@ def _read_judgments(text: TextTable) -> _Judgments:
         document, key = block.fields[2], text.hashes(block.fields[2])
         _refuse_duplicates(np.sort(_tag(key, np.repeat(np.arange(len(sizes)), sizes))))
         values = decimals(text, block.fields[3])
-        if not whole_numbers(values).all():
+        if not (np.abs(values) <= LARGEST_GRADE).all():
             raise Irregular
         counts.append(sizes)
         starts.append(document.start)
         ends.append(document.end)
         hashes.append(key)
-        grades.append(values.astype(np.int64))
+        grades.append(values)
     return _Judgments(
         text,
         numbers,
@@ -90,29 +379,29 @@ def _read_judgments(text: TextTable) -> _Judgments:
         np.cumsum(per_query) - per_query,
         Field(np.concatenate(starts), np.concatenate(ends)),
         np.concatenate(hashes),
-        np.concatenate(grades),
+        as_grades(np.concatenate(grades)),
     )
 
 
-def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> ColumnarRun:
+def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool) -> ColumnarRun:
     in_run: dict[bytes, int] = {}
     retrieved = np.zeros(len(judgments.counts), np.int64)
-    seen = np.zeros(len(judgments.counts), np.int64)
+    judged_counts = np.zeros(len(judgments.counts), np.int64)
     queries, ranks, grades = [], [], []
     for block in text.blocks(6):
         number = np.array([judgments.numbers.get(name, -1) for name in _number(text, block, in_run)])
-        known = np.flatnonzero(number >= 0)
-        retrieved[number[known]] = np.diff(block.starts)[known]
-        judged = judgments.rows(number[known])
-        within_block = np.repeat(known, judgments.counts[number[known]])
+        judged_rows = np.flatnonzero(number >= 0)
+        retrieved[number[judged_rows]] = np.diff(block.starts)[judged_rows]
+        judged = judgments.rows(number[judged_rows])
+        within_block = np.repeat(judged_rows, judgments.counts[number[judged_rows]])
         rows, matched = _match(judgments, judged, within_block, text, block)
         scores = decimals(text, block.fields[4])
         grade, query = judgments.grades[judged[matched]], within_block[matched]
-        seen[number[known]] = np.bincount(query[grade >= 0], minlength=len(number))[known]
-        kept = np.flatnonzero(grade >= lowest)
-        ranks.append(_places(text, block, scores, rows[kept], query[kept], ties))
-        queries.append(number[query[kept]])
-        grades.append(grade[kept])
+        judged_counts[number[judged_rows]] = np.bincount(query[grade >= 0], minlength=len(number))[judged_rows]
+        mask = np.flatnonzero(grade > 0 if positive else grade >= 0)
+        ranks.append(_document_ranks(text, block, scores, rows[mask], query[mask], ties))
+        queries.append(number[query[mask]])
+        grades.append(grade[mask])
 
     names = sorted(judgments.numbers)
     sorted_number = np.empty(len(names), np.int64)
@@ -127,7 +416,7 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, lowest: int) -> Co
         Ranked(
             queries=tuple(map(_decode, names)),
             retrieved=retrieved[in_file],
-            judged=seen[in_file],
+            judged=judged_counts[in_file],
             query=query[order],
             rank=rank[order],
             grade=grade[order],
@@ -164,7 +453,7 @@ def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, bl
     return rows, matched
 
 
-def _places(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties) -> Ints:
+def _document_ranks(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query: Ints, ties: Ties) -> Ints:
     documents = block.fields[2]
     order = arrange(scores, block.starts)
 
@@ -186,7 +475,7 @@ def _places(text: TextTable, block: LineBlock, scores: Floats, rows: Ints, query
         ids = iter(text.bytes_of(documents.take(np.array(alike))))
         return [list(islice(ids, last - first)) for _, first, last, _ in groups]
 
-    return places(order, query, scores[rows], names, members, ties)
+    return document_ranks(order, query, scores[rows], names, members, ties)
 
 
 def _tag(hashes: Words, query: Ints) -> Words:

@@ -1,20 +1,22 @@
-"""Evaluate a run against judgments, from dicts or from files: values per query, means, and what they leave out."""
+"""Runs against judgments: once with `evaluate`, many with an `Evaluator`; their values, means and comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from claimeval.ir import columnar, mappings
-from claimeval.ir.mappings import Qrels, TrecRun
-from claimeval.ir.names import Measure, parse
-from claimeval.ir.order import Ties
-from claimeval.ir.ranked import Floats, Ranked
-from claimeval.ir.text_columns import FileContent, Source
+from claimeval.ir.columnar import FileContent, Source
+from claimeval.ir.mappings import JudgedQuery, Qrels, Table, TrecRun, as_qrels, as_run
+from claimeval.ir.measures import Measure, parse
+from claimeval.ir.ranked import Floats, MeasureSettings, Ranked, RankedQuery, Ties
 from claimeval.ir.trec_files import parse_qrels, parse_run
+from claimeval.statistics import PairedComparison, Resampling, holm, paired_difference
 from claimeval.types.errors import DataError, UsageError, unknown_name
 
 _LEAST = 1e-5
@@ -37,20 +39,20 @@ class QueryCounts:
     """Evaluated queries for which no document is relevant."""
     no_relevant_are_zero: bool = True
     """They count as 0; otherwise their values are None and left out of the means."""
-    level: int
+    level: float
     """The lowest grade that counts as relevant, for the measures that go by relevant or not."""
-    highest_grade: int
+    highest_grade: float
     """Of the documents of the evaluated queries, retrieved or not."""
     graded: int
     """Documents of the evaluated queries graded above 0, retrieved or not."""
     retrieved: int
     """Documents retrieved for the evaluated queries, after any cut."""
     unjudged: int | None
-    """How many of them have no judgment; they count as not relevant. None if they were not counted: dicts are only
-    searched for what the measures need, so ask for ``judged`` as well."""
+    """How many of them have no judgment; they count as not relevant. None if they were not counted: large runs are
+    only searched for what the measures need, so ask for ``judged`` as well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """The values of one run, per query and on average."""
 
@@ -59,9 +61,21 @@ class Evaluation:
     measures: tuple[Measure, ...]
     per_query: Mapping[str, Mapping[str, float | None]]
     """Query to measure to value; None if it is undefined."""
-    mean: Mapping[str, float | None]
-    """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
-    counts: QueryCounts
+    count: Callable[[], QueryCounts] = field(repr=False, compare=False)
+    """Counts what the means are based on."""
+
+    @cached_property
+    def mean(self) -> dict[str, float | None]:
+        """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
+        values = self.per_query.values()
+        return {
+            m.name: _mean(m, [value for query in values if (value := query[m.name]) is not None]) for m in self.measures
+        }
+
+    @cached_property
+    def counts(self) -> QueryCounts:
+        """The queries and documents that the means are based on."""
+        return self.count()
 
     def only(self, measures: tuple[Measure, ...]) -> Evaluation:
         """Return the same evaluation with only some of the measures."""
@@ -73,7 +87,23 @@ class Evaluation:
                 query: {name: value for name, value in values.items() if name in names}
                 for query, values in self.per_query.items()
             },
-            mean={name: value for name, value in self.mean.items() if name in names},
+        )
+
+    def z_scores(self, norms: Mapping[str, Mapping[str, tuple[float, float]]]) -> Evaluation:
+        """Return every value as its distance from a mean, in standard deviations, as trec_eval does with ``-Z``.
+
+        Args:
+            norms: Query to name of the measure in trec_eval to mean and standard deviation, as of many runs; see
+                `read_z_scores`. A value without them is None; geometric means have no Z score and are left out.
+        """
+        measures = tuple(measure for measure in self.measures if measure.row.summary != "geometric")
+        return replace(
+            self,
+            measures=measures,
+            per_query={
+                query: {m.name: _z_score(m, values[m.name], norms.get(query, {})) for m in measures}
+                for query, values in self.per_query.items()
+            },
         )
 
     def as_dict(self, *, per_query: bool = True) -> dict[str, object]:
@@ -84,12 +114,23 @@ class Evaluation:
         return shown
 
 
+def _z_score(measure: Measure, value: float | None, norms: Mapping[str, tuple[float, float]]) -> float | None:
+    if measure.row.name == "num_q":
+        return 1.0
+    mean, deviation = norms.get(measure.trec_name, (0.0, math.nan))
+    if value is None or math.isnan(deviation):
+        return None
+    if deviation:
+        return (value - mean) / deviation
+    return 0.0 if value == mean else None
+
+
 def summarize(
     ranked: Ranked,
     measures: tuple[Measure, ...],
+    settings: Sequence[MeasureSettings],
     *,
-    counts: QueryCounts,
-    level: int = 1,
+    count: Callable[[], QueryCounts],
     undefined: bool = False,
     run_id: str | None = None,
 ) -> Evaluation:
@@ -98,14 +139,19 @@ def summarize(
     Args:
         ranked: The ranks of the judged documents.
         measures: The measures to compute.
-        counts: The counts to report with them.
-        level: The lowest grade that counts as relevant.
+        settings: The settings of each measure.
+        count: Counts what is reported with them.
         undefined: Give queries without relevant documents no value instead of 0.
         run_id: The tag of the run.
     """
-    columns = [_column(measure, ranked, level, undefined=undefined) for measure in measures]
+    listed = []
+    for measure, setting in zip(measures, settings, strict=True):
+        values = measure.row.formula(ranked, setting)
+        level = measure.defined_from(setting) if undefined else None
+        if level is not None:
+            values = np.where(ranked.total_relevant(level) == 0, np.nan, values)
+        listed.append(_plain(measure, values))
     names = [measure.name for measure in measures]
-    listed = [_plain(measure, values) for measure, values in zip(measures, columns, strict=True)]
     return Evaluation(
         run_id=run_id,
         measures=measures,
@@ -113,51 +159,8 @@ def summarize(
             query: dict(zip(names, values, strict=True))
             for query, values in zip(ranked.queries, zip(*listed, strict=True), strict=True)
         },
-        mean={measure.name: _mean(measure, values) for measure, values in zip(measures, columns, strict=True)},
-        counts=counts,
+        count=count,
     )
-
-
-def count(ranked: Ranked, level: int) -> QueryCounts:
-    """Count the queries and documents of a ranking; missing queries are for the caller to add."""
-    return QueryCounts(
-        queries=len(ranked.queries),
-        no_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
-        level=level,
-        highest_grade=int(ranked.pool_grade.max(initial=0)),
-        graded=int((ranked.pool_grade > 0).sum()),
-        retrieved=int(ranked.retrieved.sum()),
-        unjudged=None if ranked.judged is None else int((ranked.retrieved - ranked.judged).sum()),
-    )
-
-
-def _column(measure: Measure, ranked: Ranked, level: int, *, undefined: bool) -> Floats:
-    """Return the values of one measure, NaN if it is undefined."""
-    setting = measure.setting(level)
-    values = measure.row.formula(ranked, setting)
-    if not undefined or measure.row.relevance == "none" or measure.row.summary == "sum":
-        return values
-    graded = measure.row.relevance != "binary" and not setting.binary
-    return np.where(ranked.total_relevant(1 if graded else setting.level) == 0, np.nan, values)
-
-
-def _mean(measure: Measure, values: Floats) -> float | None:
-    """Return the summary over the queries for which the measure is defined; None if it is defined for none.
-
-    Values are added one by one in the order of the queries, as trec_eval adds them.
-    """
-    defined = values[~np.isnan(values)]
-    if not defined.size:
-        return None
-    if measure.row.summary == "sum":
-        return int(defined.sum())
-    if measure.row.summary == "geometric":
-        return float(np.exp(_added(np.log(np.maximum(defined, _LEAST))) / defined.size))
-    return _added(defined) / defined.size
-
-
-def _added(values: Floats) -> float:
-    return float(np.cumsum(values)[-1])
 
 
 def _plain(measure: Measure, values: Floats) -> list[float | None]:
@@ -168,8 +171,93 @@ def _plain(measure: Measure, values: Floats) -> list[float | None]:
     return list(values.tolist())
 
 
-DEFAULT_MEASURES = "map,ndcg@10,mrr,P@10,recall@100,judged@10"
+def count_columns(ranked: Ranked, level: float) -> QueryCounts:
+    """Count the queries and documents of a ranking; missing queries are for the caller to add."""
+    return QueryCounts(
+        queries=len(ranked.queries),
+        no_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
+        level=level,
+        highest_grade=ranked.pool_grade.max(initial=0).item(),
+        graded=int((ranked.pool_grade > 0).sum()),
+        retrieved=int(ranked.retrieved.sum()),
+        unjudged=None if ranked.judged is None else int((ranked.retrieved - ranked.judged).sum()),
+    )
 
+
+def count_queries(ranked: Mapping[str, RankedQuery], level: float) -> QueryCounts:
+    """Count the documents of rankings; missing queries are for the caller to add."""
+    grades = [grade for ranking in ranked.values() for grade in ranking.pool.grades]
+    return QueryCounts(
+        queries=len(ranked),
+        no_relevant=tuple(query for query, ranking in ranked.items() if not ranking.total_relevant(level)),
+        level=level,
+        highest_grade=max(grades, default=0),
+        graded=sum(grade > 0 for grade in grades),
+        retrieved=sum(ranking.retrieved for ranking in ranked.values()),
+        unjudged=sum(ranking.retrieved - len(ranking.judged) for ranking in ranked.values()),
+    )
+
+
+def _mean(measure: Measure, values: Sequence[float]) -> float | None:
+    """Return the summary of the values that are defined; None if there are none.
+
+    Values are added one by one in the order of the queries, as trec_eval adds them.
+    """
+    if not values:
+        return None
+    if measure.row.summary == "geometric":
+        return math.exp(_added(math.log(max(value, _LEAST)) for value in values) / len(values))
+    return _added(values) if measure.row.summary == "sum" else _added(values) / len(values)
+
+
+def _added(values: Iterable[float]) -> float:
+    total: float = 0
+    for value in values:
+        total += value
+    return total
+
+
+class Pairing(NamedTuple):
+    """One measure of one run against the first run."""
+
+    run: str
+    measure: str
+    comparison: PairedComparison
+    """Mean of run minus first run over the queries that both have, interval, sign-flip permutation test."""
+    p_adjusted: float | None
+    """The p-value adjusted over the runs."""
+
+
+def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, seed: int = 0) -> list[Pairing]:
+    """Compare every later run with the first, measure by measure.
+
+    Queries that one of the two runs lacks are left out and counted. p-values are adjusted over the runs (Holm). Source
+    of the test: Smucker, Allan and Carterette 2007 (randomization test for retrieval runs).
+    """
+    first, *later = evaluations
+    pairings: list[Pairing] = []
+    for measure in first.mean:
+        compared = [_compare(first, other, measure, seed) for other in later]
+        tested = [i for i, comparison in enumerate(compared) if comparison.p is not None]
+        adjusted = dict(zip(tested, holm([compared[i].p or 0.0 for i in tested]), strict=True))
+        pairings += [
+            Pairing(label, measure, comparison, adjusted.get(i))
+            for i, (label, comparison) in enumerate(zip(labels[1:], compared, strict=True))
+        ]
+    return pairings
+
+
+def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> PairedComparison:
+    baseline, compared = first.per_query, other.per_query
+    queries = sorted({*baseline, *compared})
+    return paired_difference(
+        [compared[q].get(measure) if q in compared else None for q in queries],
+        [baseline[q].get(measure) if q in baseline else None for q in queries],
+        resampling=Resampling(seed=seed),
+    )
+
+
+DEFAULT_MEASURES = "map,ndcg@10,mrr,P@10,recall@100,judged@10"
 Missing = Literal["skip", "zero", "error"]
 """What a query of the qrels counts that the run lacks: nothing, as in trec_eval; 0, as in trec_eval with ``-c``; or it
 is refused."""
@@ -177,18 +265,170 @@ NoRelevant = Literal["zero", "undefined"]
 """What a query without relevant documents counts: 0, as in trec_eval; or nothing."""
 
 
+class Evaluator:
+    """Judgments and measures for many runs: what depends on these alone is computed once.
+
+    >>> evaluator = Evaluator({"q1": {"a": 1, "b": 2}}, "ndcg@10,mrr")
+    >>> evaluator.evaluate({"q1": {"x": 0.9, "a": 0.8}}).per_query
+    {'q1': {'ndcg@10': 0.23981246656813146, 'mrr': 0.5}}
+
+    The arguments are those of `evaluate`.
+    """
+
+    def __init__(
+        self,
+        qrels: Qrels | Source | Table,
+        measures: str | Iterable[str | Measure] = DEFAULT_MEASURES,
+        *,
+        level: float = 1,
+        judged_only: bool = False,
+        max_retrieved: int | None = None,
+        ties: Ties = "trec",
+        missing: Missing = "skip",
+        no_relevant: NoRelevant = "zero",
+        collapse_ids: str | None = None,
+        collection: int = 0,
+    ) -> None:
+        _check(level, max_retrieved, ties, missing, no_relevant)
+        self.measures = parse(measures)
+        self._qrels = as_qrels(qrels)
+        self._level = level
+        self._judged_only, self._max_retrieved, self._ties = judged_only, max_retrieved, ties
+        self._missing, self._no_relevant, self._collapse_ids = missing, no_relevant, collapse_ids
+        self._settings = [measure.setting(level, collection) for measure in self.measures]
+        self._formulas = [
+            (measure.name, measure.row.formula, setting)
+            for measure, setting in zip(self.measures, self._settings, strict=True)
+        ]
+        self._counts = [measure.name for measure in self.measures if measure.row.summary == "sum"]
+        self._subtopics = any(measure.row.name == "alpha_ndcg" for measure in self.measures)
+        if self._subtopics and collapse_ids is not None:
+            raise UsageError("alpha_ndcg cannot be combined with collapse_ids: collapse the ids of the files first")
+        self._one_by_one = any(measure.row.one_by_one for measure in self.measures)
+        if not self._subtopics and isinstance(self._qrels, Mapping) and _has_subtopics(self._qrels):
+            self._qrels = mappings.without_subtopics(self._qrels)
+        self._judged: dict[str, JudgedQuery] = {}
+
+    def evaluate(self, run: TrecRun | Source | Table) -> Evaluation:
+        """Evaluate a run, as `evaluate` does; a small one takes microseconds."""
+        if type(run) is dict:
+            return self._of_mapping(run, None)
+        trec_run = as_run(run)
+        if isinstance(trec_run, Mapping):
+            return self._of_mapping(trec_run, None)
+        content = FileContent.read(trec_run)
+        read = None if self._one_by_one else self._read_columns(content)
+        return self._by_columns(read) if read else self._of_mapping(*parse_run(content))
+
+    def _read_columns(self, run: FileContent) -> columnar.ColumnarRun | None:
+        """Join a run file in the usual form with the judgments; None if that needs the other readers."""
+        if self._collapse_ids is not None or self._file is None:
+            return None
+        return columnar.rank(self._file, run, self._ties, positive=self._positive)
+
+    def _of_mapping(self, run: TrecRun, tag: str | None) -> Evaluation:
+        if not run:
+            raise DataError("the run holds no queries")
+        if self._collapse_ids is not None:
+            run = mappings.collapse_ids(run, self._collapse_ids)
+        judgments = self._judgments
+        if self._one_by_one or _is_small(run, len(judgments) if self._missing == "zero" else 0):
+            return self._by_queries(run, tag)
+        ranked = mappings.rank(judgments, run, sorted(judgments), self._ties, positive=self._positive)
+        return self._by_columns(columnar.ColumnarRun(ranked, frozenset(run), tag))
+
+    @cached_property
+    def _positive(self) -> bool:
+        """No measure looks at documents that are not relevant."""
+        everything = self._judged_only or self._max_retrieved is not None
+        return not everything and not any(measure.needs_nonrelevant(self._level) for measure in self.measures)
+
+    @cached_property
+    def _file(self) -> FileContent | None:
+        return _written(self._qrels) if isinstance(self._qrels, Mapping) else FileContent.read(self._qrels)
+
+    @cached_property
+    def _judgments(self) -> Qrels:
+        if isinstance(self._qrels, Mapping):
+            judgments = self._qrels
+        else:
+            assert self._file is not None, "it was given as a file"
+            judgments = parse_qrels(self._file, subtopics=self._subtopics)
+        if not judgments:
+            raise DataError("the qrels hold no queries")
+        return judgments if self._collapse_ids is None else mappings.collapse_ids(judgments, self._collapse_ids)
+
+    def _by_columns(self, joined: columnar.ColumnarRun) -> Evaluation:
+        ranked, in_run, tag = joined
+        missing = _missing_queries(ranked.queries, in_run, self._missing)
+        not_judged = tuple(sorted(in_run.difference(ranked.queries)))
+        if missing and self._missing == "skip":
+            ranked = ranked.only(np.array([query in in_run for query in ranked.queries]))
+        if self._max_retrieved is not None:
+            ranked = ranked.first(self._max_retrieved)
+        counts = replace(
+            count_columns(ranked, self._level),
+            missing=missing,
+            missing_are_zero=self._missing == "zero",
+            not_judged=not_judged,
+            no_relevant_are_zero=self._no_relevant == "zero",
+        )
+        return summarize(
+            ranked.judged_only() if self._judged_only else ranked,
+            self.measures,
+            self._settings,
+            count=partial(replace, counts),
+            undefined=self._no_relevant == "undefined",
+            run_id=tag,
+        )
+
+    def _by_queries(self, run: TrecRun, tag: str | None) -> Evaluation:
+        judgments, zero = self._judgments, self._missing == "zero"
+        ranked: dict[str, RankedQuery] = {}
+        values: dict[str, Mapping[str, float | None]] = {}
+        for query in sorted(judgments) if zero else sorted(run) if len(run) > 1 else run:
+            if query in judgments:
+                ranking = ranked[query] = self._rank(query, run.get(query, {}))
+                values[query] = self._measure(ranking)
+        in_run = frozenset(run)
+        if zero or self._missing == "error" or not ranked:
+            _missing_queries(judgments, in_run, self._missing)
+        count = partial(_count, ranked, judgments, in_run, self._level, (self._missing, self._no_relevant))
+        return Evaluation(run_id=tag, measures=self.measures, per_query=values, count=count)
+
+    def _measure(self, ranked: RankedQuery) -> dict[str, float | None]:
+        ranking = ranked.judged_only() if self._judged_only else ranked
+        values: dict[str, float | None] = {name: formula(ranking, setting) for name, formula, setting in self._formulas}
+        for name in self._counts:
+            values[name] = int(values[name] or 0)
+        if self._no_relevant == "undefined":
+            for measure, setting in zip(self.measures, self._settings, strict=True):
+                level = measure.defined_from(setting)
+                if level is not None and not ranked.total_relevant(level):
+                    values[measure.name] = None
+        return values
+
+    def _rank(self, query: str, documents: Mapping[str, float]) -> RankedQuery:
+        judged = self._judged.get(query)
+        if judged is None:
+            judged = self._judged[query] = JudgedQuery(query, self._judgments[query])
+        ranked = judged.rank(documents, self._ties)
+        return ranked if self._max_retrieved is None else ranked.first(self._max_retrieved)
+
+
 def evaluate(
-    qrels: Qrels | Source,
-    run: TrecRun | Source,
+    qrels: Qrels | Source | Table,
+    run: TrecRun | Source | Table,
     measures: str | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
-    level: int = 1,
+    level: float = 1,
     judged_only: bool = False,
     max_retrieved: int | None = None,
     ties: Ties = "trec",
     missing: Missing = "skip",
     no_relevant: NoRelevant = "zero",
     collapse_ids: str | None = None,
+    collection: int = 0,
 ) -> Evaluation:
     """Evaluate a run: the values of each query, their means, and what is missing.
 
@@ -196,21 +436,24 @@ def evaluate(
     >>> result.mean
     {'P@2': 0.5, 'recip_rank': 1.0}
 
-    The values are those of trec_eval 10.0, which compares scores as 64-bit numbers (9.x: 32 bits).
+    The values are those of trec_eval 10.0, which compares scores as 64-bit numbers (9.x: 32 bits). To evaluate many
+    runs against the same judgments, make an `Evaluator`.
 
     Args:
-        qrels: Query id to document id to grade, or the name of a TREC or BEIR qrels file.
-        run: Query id to document id to score, or the name of a TREC run file.
+        qrels: Query id to document id to grade; the name of a TREC, BEIR or JSON qrels file; a DataFrame with columns
+            such as query_id, doc_id and relevance; or tuples of these three, as ir_measures has them.
+        run: Query id to document id to score; the name of a TREC, MS MARCO or JSON run file; a DataFrame with columns
+            such as query_id, doc_id and score; or tuples of these three.
         measures: Names such as ``"ndcg@10,map"``; see ``parse``.
         level: The lowest grade that counts as relevant; DCG, nDCG and rbp ignore it, as in trec_eval.
         judged_only: Drop unjudged documents first; the others move up.
-        max_retrieved: Use only the first so many documents of each query.
+        max_retrieved: Use only this many documents of each query, from the best.
         ties: The order of documents with equal scores.
-        missing: What queries of the qrels count that the run lacks.
-        no_relevant: What queries without relevant documents count.
-        collapse_ids: A regular expression. What it matches is removed from the document ids on both sides before
-            anything else, and of documents with equal ids the best is kept: ``"#.*"`` makes ``report#p12`` a
-            document.
+        missing: How to count queries of the qrels that are missing in the run.
+        no_relevant: How to count queries without relevant documents.
+        collapse_ids: A regular expression. Its matches are first removed from the document ids on both sides; of
+            documents with equal ids the best is kept: ``"#.*"`` makes ``report#p12`` a document.
+        collection: The number of documents in the collection, which ``utility`` needs.
 
     Returns:
         The values per query, the means, and counts of what the means leave out.
@@ -220,69 +463,38 @@ def evaluate(
         DataError: If a file or a value cannot be read, if qrels and run have no query in common, or if ``missing`` or
             ``ties`` is ``error`` and there is such a query.
     """
-    asked = parse(measures)
-    _check(level, max_retrieved, ties, missing, no_relevant)
-    everything = judged_only or max_retrieved is not None or any(m.needs_nonrelevant(level) for m in asked)
-    if collapse_ids is None:
-        ranked, in_run, run_id = _join(qrels, run, ties, 0 if everything else 1)
-    else:
-        ranked, in_run, run_id = _join_collapsed(qrels, run, collapse_ids, ties, 0 if everything else 1)
-    missing_queries = _missing_queries(ranked, in_run, missing)
-    not_judged = tuple(sorted(in_run.difference(ranked.queries)))
-    if missing_queries and missing == "skip":
-        ranked = ranked.only(np.array([query in in_run for query in ranked.queries]))
-    if max_retrieved is not None:
-        ranked = ranked.first(max_retrieved)
-    return summarize(
-        ranked.judged_only() if judged_only else ranked,
-        asked,
+    evaluator = Evaluator(
+        qrels,
+        measures,
         level=level,
-        undefined=no_relevant == "undefined",
-        run_id=run_id,
-        counts=replace(
-            count(ranked, level),
-            missing=missing_queries,
-            missing_are_zero=missing == "zero",
-            not_judged=not_judged,
-            no_relevant_are_zero=no_relevant == "zero",
-        ),
+        judged_only=judged_only,
+        max_retrieved=max_retrieved,
+        ties=ties,
+        missing=missing,
+        no_relevant=no_relevant,
+        collapse_ids=collapse_ids,
+        collection=collection,
     )
+    return evaluator.evaluate(run)
 
 
-class _JoinedRun(NamedTuple):
-    """Run and judgments together."""
-
-    ranked: Ranked
-    """Of all queries of the qrels, sorted."""
-    in_run: frozenset[str]
-    run_id: str | None
+_FEW = 600
+"""Documents, and ten for each query, that are evaluated faster query by query; more of them by columns."""
 
 
-def _join(qrels: Qrels | Source, run: TrecRun | Source, ties: Ties, lowest: int) -> _JoinedRun:
-    """Join run and judgments, by columns if the run is a file in the usual form."""
-    if isinstance(run, Mapping):
-        judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(FileContent.read(qrels))
-        return _join_mappings(judgments, run, None, ties, lowest)
-    content = FileContent.read(run)
-    if not isinstance(qrels, Mapping):
-        judged = FileContent.read(qrels)
-        placed = columnar.rank(judged, content, ties, lowest)
-        if placed:
-            return _JoinedRun(*placed)
-        qrels = parse_qrels(judged)
-    written = _written(qrels)
-    placed = columnar.rank(written, content, ties, lowest) if written else None
-    if placed:
-        return _JoinedRun(*placed)
-    return _join_mappings(qrels, *parse_run(content), ties, lowest=0)
+def _is_small(run: TrecRun, queries: int) -> bool:
+    """Return whether few documents are to be ranked; ``queries`` is a number of queries that count all the same."""
+    most = _FEW - 10 * max(len(run), queries)
+    try:
+        return most > 0 and sum(map(len, run.values())) <= most
+    except TypeError:
+        return False
 
 
-def _join_collapsed(qrels: Qrels | Source, run: TrecRun | Source, pattern: str, ties: Ties, lowest: int) -> _JoinedRun:
-    judgments = qrels if isinstance(qrels, Mapping) else parse_qrels(FileContent.read(qrels))
-    trec_run, tag = (run, None) if isinstance(run, Mapping) else parse_run(FileContent.read(run))
-    return _join_mappings(
-        mappings.collapse_ids(judgments, pattern), mappings.collapse_ids(trec_run, pattern), tag, ties, lowest
-    )
+def _has_subtopics(qrels: Qrels) -> bool:
+    """Return whether the first document of a query is judged for subtopics."""
+    pools = (pool for pool in qrels.values() if isinstance(pool, Mapping))
+    return any(isinstance(next(iter(pool.values()), None), Mapping) for pool in pools)
 
 
 def _written(qrels: Qrels) -> FileContent | None:
@@ -296,40 +508,48 @@ def _written(qrels: Qrels) -> FileContent | None:
     return FileContent.of(text.encode("utf-8", "surrogateescape"), "qrels")
 
 
-def _join_mappings(qrels: Qrels, run: TrecRun, run_id: str | None, ties: Ties, lowest: int) -> _JoinedRun:
-    if not qrels:
-        raise DataError("the qrels hold no queries")
-    if not run:
-        raise DataError("the run holds no queries")
-    return _JoinedRun(mappings.rank(qrels, run, sorted(qrels), ties, lowest), frozenset(run), run_id)
+def _count(
+    ranked: Mapping[str, RankedQuery],
+    judgments: Qrels,
+    in_run: frozenset[str],
+    level: float,
+    policies: tuple[Missing, NoRelevant],
+) -> QueryCounts:
+    """Count what an evaluation query by query is based on."""
+    missing, no_relevant = policies
+    return replace(
+        count_queries(ranked, level),
+        missing=tuple(sorted(judgments.keys() - in_run)),
+        missing_are_zero=missing == "zero",
+        not_judged=tuple(sorted(in_run.difference(judgments))),
+        no_relevant_are_zero=no_relevant == "zero",
+    )
 
 
-def _missing_queries(ranked: Ranked, in_run: frozenset[str], missing: Missing) -> tuple[str, ...]:
-    """Return the queries of the qrels that the run lacks."""
-    missing_queries = tuple(query for query in ranked.queries if query not in in_run)
-    if len(missing_queries) == len(ranked.queries):
+def _missing_queries(queries: Collection[str], in_run: frozenset[str], missing: Missing) -> tuple[str, ...]:
+    """Return the queries of the qrels that the run lacks; DataError if it lacks all, or may lack none."""
+    lacking = tuple(sorted(query for query in queries if query not in in_run))
+    if len(lacking) == len(queries):
         raise DataError(
-            f"qrels and run have no query in common: the qrels have {min(ranked.queries)!r}, "
-            f"the run has {min(in_run)!r}"
+            f"qrels and run have no query in common: the qrels have {min(queries)!r}, the run has {min(in_run)!r}"
         )
-    if missing_queries and missing == "error":
+    if lacking and missing == "error":
         raise DataError(
-            f"the run lacks {len(missing_queries)} of the {len(ranked.queries)} queries of the qrels, "
-            f"first {missing_queries[0]!r}, which missing='error' refuses; missing='zero' counts them as 0, "
-            "missing='skip' leaves them out"
+            f"the run lacks {len(lacking)} of the {len(queries)} queries of the qrels, first {lacking[0]!r}, which "
+            "missing='error' refuses; missing='zero' counts them as 0, missing='skip' leaves them out"
         )
-    return missing_queries
+    return lacking
 
 
-def _check(level: int, max_retrieved: int | None, ties: str, missing: str, no_relevant: str) -> None:
+def _check(level: float, max_retrieved: int | None, ties: str, missing: str, no_relevant: str) -> None:
     if level < 0:
         raise UsageError(f"the relevance level is {level!r}; it must be at least 0")
     if max_retrieved is not None and max_retrieved < 1:
         raise UsageError(f"max_retrieved is {max_retrieved!r}; it must be at least 1")
-    for kind, given, allowed in (
+    for kind, value, allowed in (
         ("tie rule", ties, ("trec", "stable", "error")),
         ("policy for missing queries", missing, ("skip", "zero", "error")),
         ("policy for queries without relevant documents", no_relevant, ("zero", "undefined")),
     ):
-        if given not in allowed:
-            raise unknown_name(kind, given, allowed)
+        if value not in allowed:
+            raise unknown_name(kind, value, allowed)

@@ -6,23 +6,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from claimeval.ir.evaluation import Evaluation, count, summarize
-from claimeval.ir.names import Measure, parse
-from claimeval.ir.ranked import Floats, Ints, Ranked
+from claimeval.ir.evaluation import Evaluation, count_columns, summarize
+from claimeval.ir.measures import Measure, parse
+from claimeval.ir.ranked import Floats, Ints, Pool, Ranked, RankedQuery, as_grades
 from claimeval.types.errors import DataError
 
-Relevant = Collection[str] | Mapping[str, int]
+Relevant = Collection[str] | Mapping[str, float]
 Gain = Literal["linear", "exponential"]
 
 
 def evaluate_list(
-    retrieved: Sequence[str], relevant: Relevant, measures: str | Iterable[str | Measure], *, level: int = 1
+    retrieved: Sequence[str], relevant: Relevant, measures: str | Iterable[str | Measure], *, level: float = 1
 ) -> dict[str, float]:
     """Compute measures of one ranked list; 0 if a denominator is 0.
 
@@ -48,20 +49,14 @@ def evaluate_list(
     repeated = [document for document, count in Counter(retrieved).items() if count > 1]
     if repeated:
         raise DataError(f"document {repeated[0]!r} was retrieved more than once; drop the later copies first")
-    judged = [(rank, grades[document]) for rank, document in enumerate(retrieved, 1) if grades.get(document, -1) >= 0]
-    pool = np.array([grade for grade in grades.values() if grade >= 0], np.int64)
-    ranked = Ranked(
-        queries=("",),
-        retrieved=np.array([len(retrieved)]),
-        judged=np.array([len(judged)]),
-        query=np.zeros(len(judged), np.int64),
-        rank=np.array([rank for rank, _ in judged], np.int64),
-        grade=np.array([grade for _, grade in judged], np.int64),
-        pool_query=np.zeros(len(pool), np.int64),
-        pool_grade=pool,
+    graded = [(rank, grades[document]) for rank, document in enumerate(retrieved, 1) if document in grades]
+    ranked = RankedQuery(
+        Pool(grades.values()),
+        len(retrieved),
+        [(rank, grade) for rank, grade in graded if grade >= 0],
+        [rank for rank, grade in graded if grade < 0],
     )
-    values = _summary(ranked, measures, level).per_query[""]
-    return {name: value for name, value in values.items() if value is not None}
+    return {measure.name: measure.of_query(ranked, measure.setting(level)) for measure in parse(measures)}
 
 
 def evaluate_array(
@@ -69,7 +64,7 @@ def evaluate_array(
     measures: str | Iterable[str | Measure],
     *,
     scores: ArrayLike | None = None,
-    level: int = 1,
+    level: float = 1,
 ) -> Evaluation:
     """Compute measures of a table of grades: ``grades[q][i]`` is the grade of the document at rank i + 1 of query q.
 
@@ -79,7 +74,7 @@ def evaluate_array(
     {'dcg': 1.0}
 
     Args:
-        grades: Whole numbers, queries by ranks.
+        grades: Numbers, queries by ranks.
         measures: Names such as ``"ndcg@10,map"``; see ``parse``.
         scores: A table of the same shape. Documents are ranked by it instead, equal scores in the order given.
         level: The lowest grade that counts as relevant.
@@ -91,14 +86,13 @@ def evaluate_array(
         DataError: If the tables are empty, of different shape, or hold other values.
         UsageError: If a measure is unknown.
     """
-    table = np.asarray(grades)
-    if table.ndim != 2 or table.size == 0 or (table != np.rint(table)).any():
-        raise DataError(f"grades are a table of whole numbers, queries by ranks; given is one of shape {table.shape}")
+    table = _table("grades", grades)
+    parsed = parse(measures)
     rows, width = table.shape
     if scores is not None:
-        table = np.take_along_axis(table, _falling(np.asarray(scores, np.float64), table.shape), axis=1)
+        table = np.take_along_axis(table, _falling(_table("scores", scores), table.shape), axis=1)
     query, position = np.nonzero(table >= 0)
-    grade = table[query, position].astype(np.int64)
+    grade = as_grades(table[query, position])
     ranked = Ranked(
         queries=tuple(map(str, range(rows))),
         retrieved=np.full(rows, width),
@@ -109,7 +103,8 @@ def evaluate_array(
         pool_query=query,
         pool_grade=grade,
     )
-    return _summary(ranked, measures, level)
+    settings = [measure.setting(level) for measure in parsed]
+    return summarize(ranked, parsed, settings, count=partial(count_columns, ranked, level))
 
 
 def precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
@@ -192,11 +187,28 @@ def _cut(measure: str, k: int | None) -> str:
     return measure if k is None else f"{measure}@{k}"
 
 
-def _summary(ranked: Ranked, measures: str | Iterable[str | Measure], level: int) -> Evaluation:
-    return summarize(ranked, parse(measures), level=level, counts=count(ranked, level))
+def _table(name: str, rows: ArrayLike) -> Floats:
+    """Return a table of numbers; DataError, with the row, if it is none."""
+    expected = f"{name} are a table of numbers, queries by ranks"
+    try:
+        table = np.asarray(rows, np.float64)
+    except (TypeError, ValueError):
+        widths = [len(row) if isinstance(row, Sized) else 0 for row in rows] if isinstance(rows, Iterable) else []
+        odd = next((number for number, width in enumerate(widths) if width != widths[0]), None)
+        if odd is None:
+            raise DataError(f"{expected}; given are other values") from None
+        raise DataError(
+            f"{expected}, all rows as long as the first; row 0 has {widths[0]} and row {odd} has {widths[odd]}. Fill "
+            "short rows with grade -1, or evaluate dicts with ir.evaluate"
+        ) from None
+    if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
+        raise DataError(
+            f"{expected}; given is one of shape {table.shape}{' with NaN' if np.isnan(table).any() else ''}"
+        )
+    return table
 
 
 def _falling(scores: Floats, shape: tuple[int, ...]) -> Ints:
-    if scores.shape != shape or np.isnan(scores).any():
+    if scores.shape != shape:
         raise DataError(f"scores are numbers in a table of the shape of the grades, {shape}; given is {scores.shape}")
     return np.argsort(-scores, axis=1, kind="stable")

@@ -1,20 +1,35 @@
-"""Judgments and runs as dicts of dicts: passages collapsed into documents, and the ranks of the judged documents."""
+"""Judgments and runs as dicts of dicts or tables: passages collapsed into documents, ranks of the judged documents."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, compress, islice, repeat
-from typing import TypeVar
+from operator import itemgetter
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from claimeval.ir.order import Tied, Ties, arrange, places, refuse_ties
-from claimeval.ir.ranked import LARGEST_GRADE, Floats, Ints, Ranked, join, whole_numbers
+from claimeval.ir.columnar import Source
+from claimeval.ir.ranked import (
+    LARGEST_GRADE,
+    Floats,
+    Ints,
+    Pool,
+    Ranked,
+    RankedQuery,
+    Tied,
+    Ties,
+    arrange,
+    as_grades,
+    document_ranks,
+    join,
+    refuse_ties,
+)
 from claimeval.types.errors import DataError, UsageError
 
-Qrels = Mapping[str, Mapping[str, int]]
-"""Query id to document id to grade."""
+Qrels = Mapping[str, Mapping[str, float]]
+"""Query id to document id to grade: a whole number as a rule."""
 TrecRun = Mapping[str, Mapping[str, float]]
 """Query id to document id to score."""
 
@@ -23,8 +38,8 @@ _QUERIES_AT_ONCE = 256
 _NOWHERE = repeat(float("nan"))
 
 
-def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, lowest: int = 0) -> Ranked:
-    """Rank the documents of ``queries`` that are graded ``lowest`` or better; only judged documents are looked up.
+def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool = False) -> Ranked:
+    """Rank the judged documents of ``queries``, which alone are looked up.
 
     A query that the run lacks has retrieved nothing.
 
@@ -33,20 +48,20 @@ def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, lowest:
         run: Query id to document id to score.
         queries: The queries to rank, in order; all of them are in ``qrels``.
         ties: The order of documents with equal scores.
-        lowest: The lowest grade to rank; 0 includes judged documents that are not relevant.
+        positive: Rank only documents graded above 0.
 
     Raises:
-        DataError: If a grade is no whole number, a score is NaN, or ``ties="error"`` and two scores are equal.
+        DataError: If a grade is no number, a score is NaN, or ``ties="error"`` and two scores are equal.
     """
     return join(
         [
-            _rank_some(qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties, lowest)
+            _rank_some(qrels, run, queries[first : first + _QUERIES_AT_ONCE], ties, positive=positive)
             for first in range(0, len(queries), _QUERIES_AT_ONCE)
         ]
     )
 
 
-def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, lowest: int) -> Ranked:
+def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool) -> Ranked:
     judged = [qrels[query] for query in queries]
     retrieved = [run.get(query, {}) for query in queries]
     scores = _numbers("run", "score", retrieved, queries)
@@ -56,12 +71,15 @@ def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, l
     if ties == "error":
         refuse_ties(order, queries)
 
-    ranked = grades >= lowest
+    ranked = grades > 0 if positive else grades >= 0
     pool_query = np.repeat(np.arange(len(queries)), [len(pool) for pool in judged])
     documents = list(compress(chain.from_iterable(judged), ranked.tolist()))
     looked_up = _look_up(documents, np.bincount(pool_query[ranked], minlength=len(queries)), retrieved)
     rows = np.flatnonzero(~np.isnan(looked_up))
-    query, score, grade = pool_query[ranked][rows], looked_up[rows], grades[ranked][rows].astype(np.int64)
+    if not rows.size:
+        for name, pool, docs in zip(queries, judged, retrieved, strict=True):
+            _check_kinds(pool, docs, name)
+    query, score, grade = pool_query[ranked][rows], looked_up[rows], as_grades(grades[ranked][rows])
 
     def names(hits: Ints) -> list[str]:
         """Return the ids of the documents that were retrieved and judged."""
@@ -76,19 +94,93 @@ def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, l
             for at, first, last, value in groups
         ]
 
-    ranks = places(order, query, score, names, members, ties)
+    ranks = document_ranks(order, query, score, names, members, ties)
     by_rank = np.argsort(query * (int(sizes.max(initial=0)) + 1) + ranks)
     pooled = grades >= 0
     return Ranked(
         queries=tuple(queries),
         retrieved=sizes,
-        judged=np.bincount(query, minlength=len(queries)) if lowest == 0 else None,
+        judged=None if positive else np.bincount(query, minlength=len(queries)),
         query=query[by_rank],
         rank=ranks[by_rank],
         grade=grade[by_rank],
         pool_query=pool_query[pooled],
-        pool_grade=grades[pooled].astype(np.int64),
+        pool_grade=as_grades(grades[pooled]),
     )
+
+
+class JudgedQuery:
+    """The judgments of one query, which several runs are ranked against."""
+
+    __slots__ = ("_covered", "_grades", "_query", "_simple", "pool")
+
+    def __init__(self, query: str, judgments: Mapping[str, Any]) -> None:
+        self._query = query
+        if not isinstance(judgments, Mapping):
+            raise _bad_value("qrels", "grade", [judgments], [query])
+        nested: dict[str, Mapping[str, float]]
+        nested = {name: grade for name, grade in judgments.items() if isinstance(grade, Mapping)}
+        for topics in nested.values():
+            _numbers("qrels", "grade", [topics], [query])
+        self._covered = {
+            name: frozenset(topic for topic, grade in topics.items() if float(grade) > 0)
+            for name, topics in nested.items()
+        }
+        best = without_subtopics({query: judgments})[query] if nested else judgments
+        grades = as_grades(_numbers("qrels", "grade", [best], [query]))
+        self._grades: dict[str, float] = dict(zip(best, grades.tolist(), strict=True))
+        self.pool = Pool(self._grades.values(), list(self._covered.values()) if nested else None)
+        self._simple = not nested and len(self.pool.grades) == len(self._grades)
+
+    def rank(self, documents: Mapping[str, float], ties: Ties) -> RankedQuery:
+        """Rank the documents of a run; DataError if a score is no number."""
+        try:
+            scores = list(map(float, documents.values()))
+            total = sum(scores)
+        except (AttributeError, TypeError, ValueError):
+            raise _bad_value("run", "score", [documents], [self._query]) from None
+        if total != total and any(score != score for score in scores):
+            raise _bad_value("run", "score", [documents], [self._query])
+        named = zip(scores, documents)  # noqa: B905  # of one mapping
+        ordered = sorted(named, reverse=True) if ties == "trec" else sorted(named, key=itemgetter(0), reverse=True)
+        if ties == "error" and len(set(scores)) < len(scores):
+            refuse_ties(arrange(np.array([score for score, _ in ordered]), np.array([0, len(scores)])), [self._query])
+        grade_of = self._grades
+        graded = [(rank, grade_of[name]) for rank, (_, name) in enumerate(ordered, 1) if name in grade_of]
+        if not graded:
+            _check_kinds(grade_of, documents, self._query)
+        if self._simple:
+            return RankedQuery(self.pool, len(ordered), graded)
+        return RankedQuery(
+            self.pool,
+            len(ordered),
+            [(rank, grade) for rank, grade in graded if grade >= 0],
+            [rank for rank, grade in graded if grade < 0],
+            [(rank, self._covered[name]) for rank, (_, name) in enumerate(ordered, 1) if self._covered.get(name)],
+        )
+
+
+def _check_kinds(judged: Iterable[object], retrieved: Iterable[object], query: str) -> None:
+    """Refuse ids that can never be equal, text on one side and numbers on the other."""
+    kinds = [{isinstance(name, str) for name in names} for names in (judged, retrieved)]
+    if all(kinds) and kinds[0].isdisjoint(kinds[1]):
+        text, numbers = ("qrels", "run") if True in kinds[0] else ("run", "qrels")
+        raise DataError(
+            f"query {query!r}: document ids are text in the {text} and numbers in the {numbers}; make all of them text"
+        )
+
+
+def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
+    """Return judgments with the best grade of each document that is judged for subtopics."""
+    return {
+        query: {
+            name: max(grade.values(), key=float, default=0) if isinstance(grade, Mapping) else grade
+            for name, grade in pool.items()
+        }
+        if isinstance(pool, Mapping)
+        else pool
+        for query, pool in qrels.items()
+    }
 
 
 def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]) -> Floats:
@@ -101,23 +193,23 @@ def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping
     return np.fromiter(chain.from_iterable(looked_up), np.float64, len(documents))
 
 
-def _numbers(source: str, what: str, given: Sequence[Mapping[str, float]], queries: Sequence[str]) -> Floats:
-    """All values behind each other; grades must be whole numbers, scores anything but NaN."""
+def _numbers(source: str, what: str, mappings: Sequence[Mapping[str, float]], queries: Sequence[str]) -> Floats:
+    """All values behind each other; neither is NaN, and grades are at most ``LARGEST_GRADE``."""
     try:
-        values = chain.from_iterable(documents.values() for documents in given)
-        numbers = np.fromiter(values, np.float64, sum(map(len, given)))
+        values = chain.from_iterable(documents.values() for documents in mappings)
+        numbers = np.fromiter(values, np.float64, sum(map(len, mappings)))
     except (AttributeError, TypeError, ValueError):
-        raise _bad_value(source, what, given, queries) from None
-    wrong = np.isnan(numbers) if what == "score" else ~whole_numbers(numbers)
+        raise _bad_value(source, what, mappings, queries) from None
+    wrong = np.isnan(numbers) if what == "score" else ~(np.abs(numbers) <= LARGEST_GRADE)
     if wrong.any():
-        raise _bad_value(source, what, given, queries)
+        raise _bad_value(source, what, mappings, queries)
     return numbers
 
 
-def _bad_value(source: str, what: str, given: Sequence[object], queries: Sequence[str]) -> DataError:
+def _bad_value(source: str, what: str, mappings: Sequence[object], queries: Sequence[str]) -> DataError:
     """Return the error that names the first value that is not a usable number."""
-    needed = "a number, not NaN" if what == "score" else "a whole number"
-    for query, documents in zip(queries, given, strict=True):
+    expected = "a number, not NaN" if what == "score" else "a number such as 0, 1 or 2"
+    for query, documents in zip(queries, mappings, strict=True):
         if not isinstance(documents, Mapping):
             return DataError(
                 f"{source}: query {query!r} has {type(documents).__name__}; "
@@ -125,16 +217,12 @@ def _bad_value(source: str, what: str, given: Sequence[object], queries: Sequenc
             )
         for document, value in documents.items():
             number = isinstance(value, (int, float, np.number))
-            if not number or value != value or (what == "grade" and not _is_grade(value)):
+            if not number or value != value or (what == "grade" and abs(value) > LARGEST_GRADE):
                 return DataError(
                     f"{source}: the {what} of document {document!r} for query {query!r} is {value!r}; "
-                    f"needed is {needed}"
+                    f"needed is {expected}"
                 )
     raise AssertionError("every value is a usable number")
-
-
-def _is_grade(value: float) -> bool:
-    return abs(value) <= LARGEST_GRADE and value == round(value)
 
 
 Number = TypeVar("Number", int, float)
@@ -187,3 +275,78 @@ def _collapsed(name: str, cut: re.Pattern[str]) -> str:
     if not whole:
         raise DataError(f"{cut.pattern!r} leaves nothing of the document id {name!r}")
     return whole
+
+
+class Frame(Protocol):
+    """A DataFrame of pandas, polars or another library."""
+
+    @property
+    def columns(self) -> Iterable[Any]:
+        """The names of its columns."""
+        ...
+
+    def __getitem__(self, name: Any, /) -> Iterable[Any]:
+        """Return a column."""
+        ...
+
+
+Table = Frame | Iterable[Sequence[Any]]
+"""A row a document: a DataFrame, or tuples of query, document and number, such as ``ScoredDoc`` and ``Qrel`` of
+ir_measures."""
+
+_QUERY = ("query_id", "qid", "q_id", "query-id", "query", "topic")
+_DOCUMENT = ("doc_id", "docno", "docid", "did", "pid", "corpus-id", "corpus_id", "document", "doc")
+_SCORE = ("score", "scores", "sim", "similarity")
+_GRADE = ("relevance", "label", "rel", "grade", "judgment", "qrel", "score")
+
+
+def as_run(data: TrecRun | Source | Table) -> TrecRun | Source:
+    """Return a table as query to document to score; others as they are."""
+    return data if isinstance(data, Source) else _by_query(data, "run", _SCORE)
+
+
+def as_qrels(data: Qrels | Source | Table) -> Qrels | Source:
+    """Return a table as query to document to grade; others as they are."""
+    return data if isinstance(data, Source) else _by_query(data, "qrels", _GRADE)
+
+
+def _by_query(data: Mapping[str, Any] | Table, what: str, names: Sequence[str]) -> Mapping[str, Any]:
+    if isinstance(data, Mapping):
+        return data
+    rows: object = _columns(cast(Frame, data), what, names) if hasattr(data, "columns") else data
+    table: dict[str, dict[str, Any]] = {}
+    if not isinstance(rows, Iterable):
+        raise _unknown(what, data)
+    for row in rows:
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) < 3:
+            raise _unknown(what, row)
+        if getattr(row, "_fields", ("",))[0] == "Index":
+            raise DataError(f"{what}: rows of a DataFrame begin with their index; give the DataFrame itself")
+        query, document, number = str(row[0]), str(row[1]), row[2]
+        documents = table.setdefault(query, {})
+        if document in documents:
+            raise DataError(f"{what}: document {document!r} appears twice for query {query!r}; remove one")
+        documents[document] = number
+    return table
+
+
+def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[Any, Any, Any]]:
+    """Return query, document and number of each row."""
+    columns = {str(name).casefold(): name for name in frame.columns}
+    names_of = [
+        next((column for column in aliases if column in columns), None) for aliases in (_QUERY, _DOCUMENT, names)
+    ]
+    if None in names_of:
+        raise DataError(
+            f"{what}: a table needs the columns {_QUERY[0]}, {_DOCUMENT[0]} and {names[0]} (or other usual names); "
+            f"it has {', '.join(map(str, columns.values()))}"
+        )
+    return zip(*(list(frame[columns[str(name)]]) for name in names_of), strict=True)
+
+
+def _unknown(what: str, data: object) -> DataError:
+    number = "grade" if what == "qrels" else "score"
+    return DataError(
+        f"{what}: needed is a file name, a mapping of query to document to {number}, a table, or tuples of query, "
+        f"document and {number}; given is {data!r:.80}"
+    )

@@ -1,4 +1,4 @@
-"""Evaluations as text: tables with remarks, JSON, and the output of trec_eval."""
+"""Evaluations as text and pictures: tables with remarks, JSON, the output of trec_eval, and curves."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from claimeval.ir.comparison import Pairing
-from claimeval.ir.evaluation import Evaluation
-from claimeval.ir.names import Measure
+from claimeval.ir.evaluation import Evaluation, Pairing
+from claimeval.ir.measures import Measure
+from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import p_value, signed, signed_interval
+from claimeval.statistics.pictures import Line, Mark, Picture, bars, beside, lines
+from claimeval.types.errors import UsageError
 
 
 def labels(runs: Sequence[Path]) -> list[str]:
@@ -81,7 +83,7 @@ def warnings(evaluation: Evaluation) -> Iterator[str]:
     """Yield what the means leave out or count as 0, and which of several grades count as relevant."""
     counts = evaluation.counts
     if counts.highest_grade > 1 and any(measure.row.relevance == "binary" for measure in evaluation.measures):
-        yield f"grades reach {counts.highest_grade}, relevant from {counts.level} on (-l)"
+        yield f"grades reach {counts.highest_grade:g}, relevant from {counts.level:g} on (-l)"
     if counts.missing:
         counted = "counted as 0" if counts.missing_are_zero else "left out (-c counts them as 0)"
         yield f"{_first_queries(counts.missing)} of the qrels not in the run, {counted}"
@@ -97,7 +99,7 @@ def _of_means(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> str:
         [
             ["measure", *labels],
             *(
-                [measure.name, *(_format(measure, evaluation.mean[measure.name]) for evaluation in evaluations)]
+                [measure.name, *(_format(evaluation.mean[measure.name]) for evaluation in evaluations)]
                 for measure in evaluations[0].measures
             ),
         ]
@@ -109,17 +111,21 @@ def _of_queries(evaluation: Evaluation) -> str:
         [
             ["query", *(measure.name for measure in evaluation.measures)],
             *(
-                [query, *(_format(measure, values[measure.name]) for measure in evaluation.measures)]
+                [query, *(_format(values[measure.name]) for measure in evaluation.measures)]
                 for query, values in evaluation.per_query.items()
             ),
         ]
     )
 
 
-def _format(measure: Measure, value: float | None) -> str:
+def _format(value: float | None) -> str:
     if value is None:
         return "-"
-    return str(value) if measure.row.summary == "sum" else f"{value:.4f}"
+    return _number(value)
+
+
+def _number(value: float, width: int = 0) -> str:
+    return str(value) if isinstance(value, int) else f"{value:{width}.4f}"
 
 
 def _align(rows: list[list[str]]) -> str:
@@ -127,8 +133,8 @@ def _align(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join(
         "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         + "\n"
         for row in rows
@@ -146,14 +152,16 @@ def _first_queries(names: Sequence[str]) -> str:
 
 
 _ORDER = (
-    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall dcg ndcg ndcg_cut "
-    "map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj"
+    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP utility dcg "
+    "ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj"
 )
 """The order in which trec_eval 10.0 prints measures, in whatever order they are requested."""
-_PLACES = {name: place for place, name in enumerate(_ORDER.split())}
+_POSITIONS = {name: position for position, name in enumerate(_ORDER.split())}
 
 
-def trec_text(evaluation: Evaluation, *, per_query: bool = False, summary: bool = True, run_id: bool = True) -> str:
+def trec_text(
+    evaluation: Evaluation, *, per_query: bool = False, summary: bool = True, run_id: bool = True, prefix: str = ""
+) -> str:
     """Format an evaluation as trec_eval 10.0 prints it.
 
     If missing queries count as 0 (``-c``), its summary ``num_rel`` counts grades above 0 whatever the level. Measures
@@ -164,34 +172,100 @@ def trec_text(evaluation: Evaluation, *, per_query: bool = False, summary: bool 
         per_query: Print the values of each query (``-q``).
         summary: Print the means; False is ``-n``.
         run_id: Print the tag of the run, as trec_eval does for a group of measures.
+        prefix: Put before the names of measures: `Z` for Z scores (``-Z``).
     """
-    measures = sorted(evaluation.measures, key=_place)
+    measures = sorted(evaluation.measures, key=_trec_position)
     lines: list[str] = []
     if per_query:
         per_query_measures = [measure for measure in measures if measure.row.name not in ("num_q", "gm_map")]
         for query, values in evaluation.per_query.items():
-            lines.extend(_lines(per_query_measures, query, dict(values)))
+            lines.extend(_lines(per_query_measures, query, dict(values), prefix))
     if summary:
         if run_id:
             lines.append(_line("runid", "all", evaluation.run_id or ""))
         means = dict(evaluation.mean)
         if evaluation.counts.missing_are_zero and "num_rel" in means:
             means["num_rel"] = evaluation.counts.graded
-        lines.extend(_lines(measures, "all", means))
+        lines.extend(_lines(measures, "all", means, prefix))
     return "".join(lines)
 
 
-def _place(measure: Measure) -> tuple[int, str, float]:
+def _trec_position(measure: Measure) -> tuple[int, str, float]:
     name = measure.row.trec if measure.cutoff is None else measure.row.trec_cut
-    return (_PLACES.get(name, len(_PLACES)), name and measure.row.name, measure.cutoff or 0)
+    return (_POSITIONS.get(name, len(_POSITIONS)), name and measure.row.name, measure.cutoff or 0)
 
 
-def _lines(measures: list[Measure], query: str, values: dict[str, float | None]) -> Iterator[str]:
+def _lines(measures: list[Measure], query: str, values: dict[str, float | None], prefix: str) -> Iterator[str]:
     for measure in measures:
         value = values[measure.name]
-        number = value if measure.row.summary == "sum" else None if value is None else f"{value:6.4f}"
-        yield _line(measure.trec_name, query, "nan" if number is None else str(number))
+        yield prefix + _line(measure.trec_name, query, "nan" if value is None else _number(value, 6))
 
 
 def _line(name: str, query: str, value: str) -> str:
     return f"{name:<22}\t{query}\t{value}\n"
+
+
+DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+_NDCG = {k: f"ndcg@{k}" for k in DEPTHS}
+_RECALLS = {tenth / 10: f"iprec@{tenth / 10:g}" for tenth in range(11)}
+CURVES = ("num_ret", *_NDCG.values(), *_RECALLS.values())
+"""The measures that ``draw`` needs."""
+
+
+def comparable(measures: Sequence[Measure]) -> str:
+    """Return the first measure that is no count, since a picture compares values of queries; UsageError if all are."""
+    for measure in measures:
+        if measure.row.summary != "sum":
+            return measure.name
+    raise UsageError("a picture compares values of queries; ask for a measure that is no count, such as map")
+
+
+def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str) -> Picture:
+    """Draw runs: nDCG over k with 95% intervals, and beside it the interpolated precision at eleven levels of recall.
+
+    For two runs, bars say of each query how much better the second run is in ``measure``.
+
+    Args:
+        evaluations: One evaluation a run, with the measures of ``CURVES`` and ``measure``.
+        labels: The name of each run.
+        measure: The measure that the bars show.
+
+    Raises:
+        UsageError: If two runs have no query in common.
+    """
+    named = list(zip(labels, evaluations, strict=True))
+    deepest = max(
+        (query["num_ret"] or 0 for evaluation in evaluations for query in evaluation.per_query.values()), default=0
+    )
+    depths = {k: name for k, name in _NDCG.items() if k <= max(2, deepest)}
+    ndcg = [Line(label, [(k, _mark(evaluation, name)) for k, name in depths.items()]) for label, evaluation in named]
+    precision = [
+        Line(label, [(x, Mark("", evaluation.mean[name])) for x, name in _RECALLS.items()])
+        for label, evaluation in named
+    ]
+    parts = [
+        lines(ndcg, "nDCG over k", "k (documents looked at)", "nDCG@k", log=True, width=420),
+        lines(precision, "Precision over recall", "recall", "interpolated precision", width=420),
+    ]
+    if len(evaluations) == 2:
+        changes = differences(evaluations[0], evaluations[1], measure)
+        if not changes:
+            raise UsageError(f"the runs {labels[0]!r} and {labels[1]!r} have no query in common to compare")
+        parts.append(bars(changes, f"{measure}: {labels[1]} minus {labels[0]}", "queries", "difference", width=420))
+    return beside(", ".join(labels), parts)
+
+
+def differences(first: Evaluation, second: Evaluation, measure: str) -> list[float]:
+    """Return the second run's value minus the first's, for each query with both values, falling."""
+    pairs = [
+        (first.per_query[query][measure], second.per_query[query][measure])
+        for query in first.per_query
+        if query in second.per_query
+    ]
+    return sorted((b - a for a, b in pairs if a is not None and b is not None), reverse=True)
+
+
+def _mark(evaluation: Evaluation, measure: str) -> Mark:
+    values = [value for query in evaluation.per_query.values() if (value := query[measure]) is not None]
+    estimate = mean_interval(values)
+    return Mark("", evaluation.mean[measure], estimate.low, estimate.high, len(values))

@@ -1,33 +1,114 @@
 """What a formula of a rank measure is given: the ranks of the judged documents, and the settings of the measure.
 
 A measure needs to know the ranks of the judged documents, how many documents were retrieved and which grades exist;
-it never needs the thousands of unjudged documents between them. So a run is reduced to these columns once, and each
-measure is a few sums over them, for all queries together.
+it never needs the thousands of unjudged documents between them. So a run is reduced to that once: `document_ranks`
+ranks the judged documents by score, with a rule for equal scores. `Ranked` holds them for all queries together, as
+columns; `RankedQuery` holds one query as plain numbers, since columns of a few numbers cost more than the numbers. A
+formula is written once, with the operations of `Rankings` that both have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from itertools import count
+from typing import Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from claimeval.types.errors import DataError
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
+Grades = NDArray[np.int64] | NDArray[np.float64]
+"""Whole where all of them are, which sorts faster."""
+Value = TypeVar("Value", float, Floats)
+"""The value of one query, or those of many."""
+Gain = Callable[[Value], Value]
 LARGEST_GRADE = 1 << 31
 """Grades lie between its negative and itself, so that no product with them leaves 64 bits."""
 
 
-def whole_numbers(values: Floats) -> Bools:
-    """Return which values can be grades: whole numbers of at most `LARGEST_GRADE`."""
-    whole: Bools = (values == np.rint(values)) & (np.abs(values) <= LARGEST_GRADE)
-    return whole
+def as_grades(values: Floats) -> Grades:
+    """Return grades as whole numbers if they are."""
+    return values.astype(np.int64) if (values == np.rint(values)).all() else values
+
+
+def ratio(above: Value, below: Value) -> Value:
+    """Return ``above / below``, 0 if ``below`` is 0."""
+    if isinstance(below, float):
+        return above / below if below else 0.0
+    return np.divide(above, below, out=np.zeros(len(below)), where=below != 0)
+
+
+def least(value: Value, limit: float) -> Value:
+    """Return the smaller one."""
+    if isinstance(value, float):
+        return value if value < limit else limit
+    return np.minimum(value, limit)
+
+
+_DISCOUNTS: list[float] = np.log2(np.arange(1, 1025)).tolist()
+
+
+def discount(rank: Value) -> Value:
+    """Return ``log2(rank + 1)``."""
+    if isinstance(rank, int) and rank < 1024:
+        return _DISCOUNTS[rank]
+    return cast(Value, np.log2(rank + 1.0))
+
+
+class Rankings(ABC, Generic[Value]):
+    """What formulas ask of one ranking or of many: one value per query."""
+
+    @abstractmethod
+    def length(self) -> Value:
+        """Return how many documents were retrieved, n."""
+
+    @abstractmethod
+    def total_relevant(self, level: float) -> Value:
+        """Return how many documents are graded ``level`` or better, retrieved or not, R."""
+
+    @abstractmethod
+    def over_hits(
+        self,
+        settings: MeasureSettings,
+        term: Callable[[Value, Value], Value] | None = None,
+        *,
+        up_to: Value | None = None,
+    ) -> Value:
+        """Add up a term of the relevant documents retrieved; without a term, count them.
+
+        Args:
+            settings: The relevance level, and the rank to stop at.
+            term: Given the rank of a relevant document, and 1 for the first relevant one, 2 for the second.
+            up_to: The rank of each query to stop at, in place of the cutoff.
+        """
+
+    @abstractmethod
+    def judged_within(self, cutoff: float | None, level: float | None = None) -> Value:
+        """Return how many documents up to a rank are judged, or judged and graded below ``level``."""
+
+    @abstractmethod
+    def gained(self, settings: MeasureSettings, gain: Gain[Value], *, discounted: bool) -> Value:
+        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if discounted."""
+
+    @abstractmethod
+    def ideal_gain(self, settings: MeasureSettings, gain: Gain[Value]) -> Value:
+        """Return the discounted gain of the best possible order of all judged documents."""
+
+    @abstractmethod
+    def by_columns(self, formula: Callable[[Ranked], Floats]) -> Value:
+        """Return what a formula makes that is written for columns alone."""
+
+    @abstractmethod
+    def by_query(self, formula: Callable[[RankedQuery], float]) -> Value:
+        """Return what a formula makes that walks down the ranking of one query."""
 
 
 class Relevant(NamedTuple):
@@ -44,11 +125,11 @@ class Ideal(NamedTuple):
 
     query: Ints
     rank: Ints
-    grade: Ints
+    grade: Grades
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranked(Rankings[Floats]):
     """The judged documents of every query and the ranks they got; queries are numbered from 0, ranks from 1.
 
     Documents with a negative grade were pooled but not judged and appear nowhere here, as in trec_eval.
@@ -63,48 +144,122 @@ class Ranked:
     """Query of each judged document that was retrieved; the three columns are sorted by query, then rank. Documents
     graded 0 are left out where no measure asks for them."""
     rank: Ints
-    grade: Ints
+    grade: Grades
     pool_query: Ints
     """Query of each judged document, retrieved or not."""
-    pool_grade: Ints
-    _relevant: dict[int, Relevant] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _total: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+    pool_grade: Grades
+    _relevant: dict[float, Relevant] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _total: dict[float, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def length(self) -> Floats:
+        """Return how many documents were retrieved, n."""
+        return self.retrieved.astype(np.float64)
 
     def sums(self, query: Ints, weights: Floats | None = None) -> Floats:
         """Return, per query, the number of rows or the sum of their weights, added in the order given."""
         return np.bincount(query, weights, len(self.queries)).astype(np.float64, copy=False)
 
-    def relevant(self, level: int) -> Relevant:
+    def relevant(self, level: float) -> Relevant:
         """Return the retrieved documents graded ``level`` or better."""
         if level not in self._relevant:
-            kept = self.grade >= level
-            query = self.query[kept]
-            self._relevant[level] = Relevant(query, self.rank[kept], within(query) + 1)
+            mask = self.grade >= level
+            query = self.query[mask]
+            self._relevant[level] = Relevant(query, self.rank[mask], within(query) + 1)
         return self._relevant[level]
 
-    def total_relevant(self, level: int) -> Floats:
+    def total_relevant(self, level: float) -> Floats:
         """Return, per query, how many documents are graded ``level`` or better, retrieved or not."""
         if level not in self._total:
             self._total[level] = self.sums(self.pool_query[self.pool_grade >= level])
         return self._total[level]
 
+    def over_hits(
+        self,
+        settings: MeasureSettings,
+        term: Callable[[Floats, Floats], Floats] | None = None,
+        *,
+        up_to: Floats | None = None,
+    ) -> Floats:
+        """Add up a term of the relevant documents retrieved; without a term, count them."""
+        query, rank, nth = self.relevant(settings.level)
+        limit = settings.cutoff if up_to is None else up_to[query]
+        if limit is not None:
+            mask = rank <= limit
+            query, rank, nth = query[mask], rank[mask], nth[mask]
+        return self.sums(query, None if term is None else term(cast(Floats, rank), cast(Floats, nth)))
+
+    def judged_within(self, cutoff: float | None, level: float | None = None) -> Floats:
+        """Return how many documents up to a rank are judged, or judged and graded below ``level``."""
+        counted = np.ones(len(self.rank), np.bool_) if cutoff is None else self.rank <= cutoff
+        return self.sums(self.query[counted if level is None else counted & (self.grade < level)])
+
+    def gained(self, settings: MeasureSettings, gain: Gain[Floats], *, discounted: bool) -> Floats:
+        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if discounted."""
+        gains = gain(cast(Floats, self.grade))
+        return self.cumulated(self.query, self.rank, gains, settings.cutoff, discounted=discounted)
+
+    def ideal_gain(self, settings: MeasureSettings, gain: Gain[Floats]) -> Floats:
+        """Return the discounted gain of the best possible order of all judged documents."""
+        query, rank, grade = self.ideal
+        return self.cumulated(query, rank, gain(cast(Floats, grade)), settings.cutoff, discounted=True)
+
+    def cumulated(self, query: Ints, rank: Ints, gains: Floats, cutoff: float | None, *, discounted: bool) -> Floats:
+        """Add up the gains of rows up to a rank, per query.
+
+        Args:
+            query: The query of each row, as a number.
+            rank: The rank of each row, from 1.
+            gains: The gain of each row.
+            cutoff: The last rank that counts; None: all count.
+            discounted: Whether gains are divided by the discount of their rank.
+        """
+        counted = gains != 0
+        if cutoff is not None:
+            counted &= rank <= cutoff
+        gained = gains[counted] / discount(cast(Floats, rank[counted])) if discounted else gains[counted]
+        return self.sums(query[counted], gained)
+
+    def by_columns(self, formula: Callable[[Ranked], Floats]) -> Floats:
+        """Return what a formula makes that is written for columns alone."""
+        return formula(self)
+
+    def by_query(self, formula: Callable[[RankedQuery], float]) -> Floats:
+        """Return what a formula makes that walks down the ranking of one query."""
+        return np.array([formula(query) for query in self._each])
+
+    @cached_property
+    def _each(self) -> list[RankedQuery]:
+        rows = np.searchsorted(self.query, np.arange(len(self.queries) + 1)).tolist()
+        order = np.argsort(self.pool_query, kind="stable")
+        pooled = np.searchsorted(self.pool_query[order], np.arange(len(self.queries) + 1)).tolist()
+        judged = list(zip(self.rank.tolist(), self.grade.tolist(), strict=True))
+        grades = self.pool_grade[order].tolist()
+        return [
+            RankedQuery(Pool(grades[pooled[i] : pooled[i + 1]]), count, judged[rows[i] : rows[i + 1]])
+            for i, count in enumerate(self.retrieved.tolist())
+        ]
+
     @cached_property
     def ideal(self) -> Ideal:
         """Sort the documents graded above 0 into the best possible order: grades falling."""
         positive = self.pool_grade > 0
+        pool_query, pool_grade = self.pool_query[positive], self.pool_grade[positive]
+        if pool_grade.dtype == np.float64:
+            order = np.lexsort((-pool_grade, pool_query))
+            return Ideal(pool_query[order], within(pool_query[order]) + 1, pool_grade[order])
         span = int(self.pool_grade.max(initial=0)) + 1
-        key = _sorted((self.pool_query[positive] + 1) * span - self.pool_grade[positive])
+        key = _sorted(((pool_query + 1) * span - pool_grade).astype(np.int64, copy=False))
         query = key // span
         return Ideal(query, within(query) + 1, (query + 1) * span - key)
 
-    def only(self, kept: Bools) -> Ranked:
-        """Return the same run with only the queries of ``kept``."""
-        number = np.cumsum(kept) - 1
-        rows, pool = kept[self.query], kept[self.pool_query]
+    def only(self, mask: Bools) -> Ranked:
+        """Return the same run with only the queries of ``mask``."""
+        number = np.cumsum(mask) - 1
+        rows, pool = mask[self.query], mask[self.pool_query]
         return Ranked(
-            queries=tuple(query for query, keep in zip(self.queries, kept.tolist(), strict=True) if keep),
-            retrieved=self.retrieved[kept],
-            judged=None if self.judged is None else self.judged[kept],
+            queries=tuple(query for query, keep in zip(self.queries, mask.tolist(), strict=True) if keep),
+            retrieved=self.retrieved[mask],
+            judged=None if self.judged is None else self.judged[mask],
             query=number[self.query[rows]],
             rank=self.rank[rows],
             grade=self.grade[rows],
@@ -114,20 +269,164 @@ class Ranked:
 
     def first(self, count: int) -> Ranked:
         """Return the same run, cut after ``count`` documents per query."""
-        kept = self.rank <= count
+        mask = self.rank <= count
         return replace(
             self,
             retrieved=np.minimum(self.retrieved, count),
-            judged=np.bincount(self.query[kept], minlength=len(self.queries)),
-            query=self.query[kept],
-            rank=self.rank[kept],
-            grade=self.grade[kept],
+            judged=np.bincount(self.query[mask], minlength=len(self.queries)),
+            query=self.query[mask],
+            rank=self.rank[mask],
+            grade=self.grade[mask],
         )
 
     def judged_only(self) -> Ranked:
         """Return the same run without its unjudged documents; the others move up."""
         retrieved = np.bincount(self.query, minlength=len(self.queries))
         return replace(self, retrieved=retrieved, rank=within(self.query) + 1)
+
+
+class Pool:
+    """What is judged of one query, whatever was retrieved."""
+
+    __slots__ = ("_ideals", "_totals", "grades", "subtopics")
+
+    def __init__(self, grades: Iterable[float], subtopics: Sequence[frozenset[str]] | None = None) -> None:
+        self.grades = [grade for grade in grades if grade >= 0]
+        """Of the judged documents; a negative grade means pooled but not judged."""
+        self.subtopics = subtopics
+        """The subtopics that each document is relevant to; None if the judgments know no subtopics."""
+        self._totals: dict[float, float] = {}
+        self._ideals: dict[tuple[Gain[float], float | None], float] = {}
+
+    def total_relevant(self, level: float) -> float:
+        """Return how many documents are graded ``level`` or better."""
+        if level not in self._totals:
+            self._totals[level] = float(sum(grade >= level for grade in self.grades))
+        return self._totals[level]
+
+    def ideal_gain(self, cutoff: float | None, gain: Gain[float]) -> float:
+        """Return the discounted gain of the best possible order."""
+        key = (gain, cutoff)
+        if key not in self._ideals:
+            best_first = enumerate(sorted(self.grades, reverse=True), 1)
+            self._ideals[key] = _gained(best_first, cutoff, gain, discounted=True)
+        return self._ideals[key]
+
+
+class RankedQuery(Rankings[float]):
+    """The judged documents of one query and the ranks they got."""
+
+    __slots__ = ("_hits", "covered", "judged", "pool", "pooled", "retrieved")
+
+    def __init__(
+        self,
+        pool: Pool,
+        retrieved: int,
+        judged: list[tuple[int, float]],
+        pooled: Sequence[int] = (),
+        covered: Sequence[tuple[int, frozenset[str]]] = (),
+    ) -> None:
+        self.pool = pool
+        self.retrieved = retrieved
+        self.judged = judged
+        """Rank and grade of each judged document that was retrieved, in the order of ranks."""
+        self.pooled = pooled
+        """Ranks of the documents that were pooled but not judged."""
+        self.covered = covered
+        """Rank and subtopics of each document that is relevant to a subtopic."""
+        self._hits: dict[float, list[tuple[int, int]]] = {}
+
+    def length(self) -> float:
+        """Return how many documents were retrieved, n."""
+        return float(self.retrieved)
+
+    def total_relevant(self, level: float) -> float:
+        """Return how many documents are graded ``level`` or better, retrieved or not, R."""
+        return self.pool.total_relevant(level)
+
+    def over_hits(
+        self,
+        settings: MeasureSettings,
+        term: Callable[[float, float], float] | None = None,
+        *,
+        up_to: float | None = None,
+    ) -> float:
+        """Add up a term of the relevant documents retrieved; without a term, count them."""
+        level = settings.level
+        if level in self._hits:
+            hits = self._hits[level]
+        else:
+            hits = self._hits[level] = list(zip([rank for rank, grade in self.judged if grade >= level], count(1)))
+        if up_to is None:
+            up_to = settings.cutoff
+        if up_to is not None and hits and hits[-1][0] > up_to:
+            hits = [hit for hit in hits if hit[0] <= up_to]
+        if term is None:
+            return float(len(hits))
+        total = 0.0
+        for rank, nth in hits:
+            total += term(rank, nth)
+        return total
+
+    def judged_within(self, cutoff: float | None, level: float | None = None) -> float:
+        """Return how many documents up to a rank are judged, or judged and graded below ``level``."""
+        return float(
+            sum((cutoff is None or rank <= cutoff) and (level is None or grade < level) for rank, grade in self.judged)
+        )
+
+    def gained(self, settings: MeasureSettings, gain: Gain[float], *, discounted: bool) -> float:
+        """Add up the gain of the documents up to the cutoff, divided by ``log2(rank + 1)`` if discounted."""
+        return _gained(self.judged, settings.cutoff, gain, discounted=discounted)
+
+    def ideal_gain(self, settings: MeasureSettings, gain: Gain[float]) -> float:
+        """Return the discounted gain of the best possible order of all judged documents."""
+        return self.pool.ideal_gain(settings.cutoff, gain)
+
+    def by_columns(self, formula: Callable[[Ranked], Floats]) -> float:
+        """Return what a formula makes that is written for columns alone."""
+        grades = np.array(self.pool.grades, np.float64)
+        ranked = Ranked(
+            queries=("",),
+            retrieved=np.array([self.retrieved]),
+            judged=np.array([len(self.judged)]),
+            query=np.zeros(len(self.judged), np.int64),
+            rank=np.array([rank for rank, _ in self.judged], np.int64),
+            grade=as_grades(np.array([grade for _, grade in self.judged], np.float64)),
+            pool_query=np.zeros(len(grades), np.int64),
+            pool_grade=as_grades(grades),
+        )
+        return float(formula(ranked)[0])
+
+    def by_query(self, formula: Callable[[RankedQuery], float]) -> float:
+        """Return what a formula makes that walks down the ranking of one query."""
+        return formula(self)
+
+    def first(self, count: int) -> RankedQuery:
+        """Return the same ranking, cut after ``count`` documents."""
+        return RankedQuery(
+            self.pool,
+            min(self.retrieved, count),
+            [(rank, grade) for rank, grade in self.judged if rank <= count],
+            [rank for rank in self.pooled if rank <= count],
+            [(rank, topics) for rank, topics in self.covered if rank <= count],
+        )
+
+    def judged_only(self) -> RankedQuery:
+        """Return the same ranking without its unjudged documents; the others move up."""
+        moved = {old: new for new, (old, _) in enumerate(self.judged, 1)}
+        covered = [(moved[rank], topics) for rank, topics in self.covered]
+        return RankedQuery(self.pool, len(moved), [(moved[rank], grade) for rank, grade in self.judged], (), covered)
+
+
+def _gained(graded: Iterable[tuple[int, float]], cutoff: float | None, gain: Gain[float], *, discounted: bool) -> float:
+    total = 0.0
+    for rank, grade in graded:
+        if cutoff is not None and rank > cutoff:
+            break
+        if grade > 0:
+            gained = gain(grade)
+            total += gained / (_DISCOUNTS[rank] if rank < 1024 else discount(rank)) if discounted else gained
+    return total
 
 
 def join(parts: Sequence[Ranked]) -> Ranked:
@@ -166,7 +465,7 @@ def within(group: Ints) -> Ints:
 class MeasureSettings:
     """Relevance level, cutoff and options of one measure."""
 
-    level: int = 1
+    level: float = 1
     """The lowest grade that counts as relevant."""
     cutoff: float | None = None
     """Only the first so many documents are looked at; for ``iprec`` the recall, 0 to 1."""
@@ -174,3 +473,125 @@ class MeasureSettings:
     """``p`` of rank-biased precision, ``beta`` of set_F, gains by grade of nDCG."""
     binary: bool = False
     """A relevance level was requested, so a measure that is graded by default counts relevant documents as 1."""
+    collection: int = 0
+    """Documents in the collection, for ``utility``."""
+
+
+Ties = Literal["trec", "stable", "error"]
+"""``trec``: equal scores are ordered by document id, falling, as trec_eval does. ``stable``: in the order given.
+``error``: equal scores are refused."""
+Name = TypeVar("Name", str, bytes)
+
+
+class Scores(NamedTuple):
+    """The scores of several queries, concatenated; the scores of each query fall."""
+
+    negated: Floats
+    """The scores times -1, so that they rise within a query."""
+    starts: Ints
+    """Where each query begins, and the end of the last one."""
+    resorted: frozenset[int]
+    """Queries whose scores were not given in falling order, so that positions here are not positions there."""
+
+
+def arrange(scores: Floats, starts: Ints) -> Scores:
+    """Sort the scores of each query; ``starts`` has one entry more than there are queries."""
+    negated = -scores
+    rises = _same_query(starts, np.flatnonzero(negated[1:] < negated[:-1]) + 1)
+    resorted = frozenset(_query_of(starts, rises).tolist())
+    for query in resorted:
+        negated[starts[query] : starts[query + 1]].sort()
+    return Scores(negated, starts, resorted)
+
+
+def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
+    """Raise DataError for the first query in which two documents have the same score."""
+    equal = np.flatnonzero(scores.negated[1:] == scores.negated[:-1]) + 1
+    equal = _same_query(scores.starts, equal)
+    if equal.size:
+        query = names[int(_query_of(scores.starts, equal[:1])[0])]
+        raise DataError(
+            f"query {query!r} has several documents with score {-scores.negated[equal[0]]}, which ties='error' "
+            "refuses; ties='trec' orders them by document id, ties='stable' keeps the order given"
+        )
+
+
+Tied = tuple[int, int, int, float]
+"""Documents of one query with the same score: the query, how many documents score higher, how many score higher or
+equal, the score."""
+
+
+def document_ranks(
+    scores: Scores,
+    query: Ints,
+    score: Floats,
+    names: Callable[[Ints], list[Name]],
+    members: Callable[[list[Tied]], list[list[Name]]],
+    ties: Ties,
+) -> Ints:
+    """Return the rank, from 1, of each document whose query and score are given.
+
+    Ids are read only if scores are equal, so that a run without ties needs none.
+
+    Args:
+        scores: The sorted scores of all documents.
+        query: The query of each document to rank.
+        score: The score of each document to rank.
+        names: Returns the ids of the documents in the given rows of ``query``.
+        members: Returns the ids of all documents of each group of equal scores, in the order given.
+        ties: The order of documents with equal scores.
+    """
+    higher = _above(scores, query, score)
+    following = scores.starts[query] + higher + 1
+    inside = following < scores.starts[query + 1]
+    tied = np.flatnonzero(inside & (scores.negated[np.where(inside, following, 0)] == -score))
+    ranks = higher + 1
+    if tied.size:
+        up_to = _above(scores, query[tied], score[tied], or_equal=True)
+        columns = (query[tied], higher[tied], up_to, score[tied])
+        groups = list(zip(*(column.tolist() for column in columns), strict=True))
+        ranks[tied] = _break_ties(groups, names(tied), members, ties)
+    return ranks
+
+
+def _break_ties(
+    groups: list[Tied], names: list[Name], members: Callable[[list[Tied]], list[list[Name]]], ties: Ties
+) -> list[int]:
+    """Return the rank of each named document within its group of equal scores."""
+    distinct = list(dict.fromkeys(groups))
+    alike = dict(zip(distinct, members(distinct), strict=True))
+    if ties == "trec":
+        for ids in alike.values():
+            ids.sort()
+        return [group[2] - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
+    order = {group: {name: rank for rank, name in enumerate(ids, group[1] + 1)} for group, ids in alike.items()}
+    return [order[group][name] for group, name in zip(groups, names, strict=True)]
+
+
+def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:
+    """Count the documents of its query that score higher than (or equal to) each given score.
+
+    One binary search in all queries at once.
+    """
+    negated = -score
+    low, high = scores.starts[query], scores.starts[query + 1]
+    last = len(scores.negated) - 1
+    for _ in range(int(np.diff(scores.starts).max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        values = scores.negated[np.minimum(middle, last)]
+        counted = (values <= negated) if or_equal else (values < negated)
+        counted &= low < high
+        low = np.where(counted, middle + 1, low)
+        high = np.where(counted, high, middle)
+    count: Ints = low - scores.starts[query]
+    return count
+
+
+def _query_of(starts: Ints, rows: Ints) -> Ints:
+    return np.searchsorted(starts, rows, side="right") - 1
+
+
+def _same_query(starts: Ints, rows: Ints) -> Ints:
+    """Return those rows that belong to the same query as the row before."""
+    first: Bools = starts[np.searchsorted(starts, rows)] == rows
+    return rows[~first]

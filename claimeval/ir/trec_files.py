@@ -6,14 +6,15 @@ reader of files in the usual form.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from claimeval.ir.columnar import FileContent, Source
 from claimeval.ir.mappings import Qrels, TrecRun
 from claimeval.ir.ranked import LARGEST_GRADE
-from claimeval.ir.text_columns import FileContent, Source
 from claimeval.types.errors import DataError
 
 _BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
@@ -31,21 +32,38 @@ def read_run(source: Source) -> dict[str, dict[str, float]]:
     """Read a run: query id to document id to score, in the order of the file.
 
     Six fields a line, separated by blanks or tabs: query, Q0, document, rank, score, tag. Further fields are ignored,
-    and so are the rank, empty lines and lines that begin with ``#``. Gzipped files are unpacked. Raises DataError with
-    the line for the first one that is wrong.
+    and so are the rank, empty lines and lines that begin with ``#``. With three fields a line, as MS MARCO has them,
+    they are query, document and rank; the scores are then 1 / rank. A JSON object of query to document to score, as
+    ranx and BEIR write it, is read as well. Gzipped files are unpacked. Raises DataError with the line for the first
+    one that is wrong.
     """
     return parse_run(FileContent.read(source)).run
 
 
-def read_qrels(source: Source) -> dict[str, dict[str, int]]:
+def read_qrels(source: Source) -> dict[str, dict[str, float]]:
     """Read relevance judgments: query id to document id to grade.
 
-    Four fields a line, separated by blanks or tabs: query, iteration, document, grade. Grades are whole numbers; a
-    negative one means pooled but not judged. A tab-separated file that begins with ``query-id corpus-id score``, as
-    BEIR has it, is read as well. Empty lines and lines that begin with ``#`` are ignored, gzipped files unpacked.
-    Raises DataError with the line for the first one that is wrong.
+    Four fields a line, separated by blanks or tabs: query, iteration, document, grade. Grades are whole numbers as a
+    rule; a negative one means pooled but not judged. A tab-separated file that begins with ``query-id corpus-id
+    score``, as BEIR has it, is read as well, and a JSON object of query to document to grade. Empty lines and lines
+    that begin with ``#`` are ignored, gzipped files unpacked. Raises DataError with the line for the first one that is
+    wrong.
     """
     return parse_qrels(FileContent.read(source))
+
+
+def read_z_scores(source: Source) -> dict[str, dict[str, tuple[float, float]]]:
+    """Read trec_eval's file of ``-Z``: query to name of the measure in trec_eval to mean and standard deviation."""
+    content = FileContent.read(source)
+    norms: dict[str, dict[str, tuple[float, float]]] = {}
+    for location, fields in _lines(content):
+        if len(fields) != 4:
+            raise DataError(
+                f"{location}: {len(fields)} fields; needed are four: query, measure, mean, standard deviation"
+            )
+        numbers = (_score(fields[2], location), _score(fields[3], location))
+        norms.setdefault(_text(fields[0]), {})[_text(fields[1])] = numbers
+    return norms
 
 
 def find_qrels(folder: Path, split: str = "test") -> Path:
@@ -81,41 +99,57 @@ def write_qrels(qrels: Qrels, target: IO[str]) -> None:
         _check_query(query)
         _check_names([query, *qrels[query]])
         for document in sorted(qrels[query]):
-            target.write(f"{query} 0 {document} {int(qrels[query][document])}\n")
+            grade = float(qrels[query][document])
+            target.write(f"{query} 0 {document} {int(grade) if grade.is_integer() else grade}\n")
 
 
 def parse_run(content: FileContent) -> TaggedRun:
     """Parse the content of a run file."""
+    if (read := _json(content, "score")) is not None:
+        return TaggedRun(read, "")
     run: dict[str, dict[str, float]] = {}
-    tag = b""
-    for place, fields in _lines(content):
-        if len(fields) < 6:
-            raise DataError(f"{place}: {len(fields)} fields; a run has six: query, Q0, document, rank, score, tag")
-        query, document = _text(fields[0]), _text(fields[2])
+    tag, width = b"", 6
+    for location, fields in _lines(content):
+        if not run and len(fields) == 3:
+            width = 3
+        if len(fields) < width or (width == 3 and len(fields) != 3):
+            raise DataError(
+                f"{location}: {len(fields)} fields; a run has six: query, Q0, document, rank, score, tag; that of MS "
+                "MARCO has three: query, document, rank"
+            )
+        query, document = _text(fields[0]), _text(fields[1 if width == 3 else 2])
         documents = run.setdefault(query, {})
         if document in documents:
-            raise DataError(f"{place}: document {document!r} appears twice for query {query!r}; remove one")
-        documents[document] = _score(fields[4], place)
+            raise DataError(f"{location}: document {document!r} appears twice for query {query!r}; remove one")
+        if width == 3:
+            documents[document] = 1 / _rank(fields[2], location)
+            continue
+        documents[document] = _score(fields[4], location)
         tag = fields[5]
     return TaggedRun(run, _text(tag))
 
 
-def parse_qrels(content: FileContent) -> dict[str, dict[str, int]]:
-    """Parse the content of a qrels file."""
-    qrels: dict[str, dict[str, int]] = {}
+def parse_qrels(content: FileContent, *, subtopics: bool = False) -> dict[str, dict[str, Any]]:
+    """Parse the content of a qrels file; with ``subtopics``, to query to document to subtopic (field 2) to grade."""
+    if (read := _json(content, "grade")) is not None:
+        return read
+    qrels: dict[str, dict[str, Any]] = {}
     beir = False
-    for place, fields in _lines(content):
+    for location, fields in _lines(content):
         if not qrels and not beir and fields == _BEIR_HEADER:
             beir = True
             continue
         if len(fields) != (3 if beir else 4):
             form = "BEIR qrels have three: query-id, corpus-id, score" if beir else _QRELS_FORM
-            raise DataError(f"{place}: {len(fields)} fields; {form}")
+            raise DataError(f"{location}: {len(fields)} fields; {form}")
         query, document = _text(fields[0]), _text(fields[-2])
         documents = qrels.setdefault(query, {})
-        if document in documents:
-            raise DataError(f"{place}: document {document!r} is judged twice for query {query!r}; remove one")
-        documents[document] = _grade(fields[-1], place)
+        key = document
+        if subtopics and not beir:
+            documents, key = documents.setdefault(document, {}), _text(fields[1])
+        if key in documents:
+            raise DataError(f"{location}: document {document!r} is judged twice for query {query!r}; remove one")
+        documents[key] = _grade(fields[-1], location)
     if not qrels:
         raise DataError(f"{content.name}: the file has a header but no judgments")
     return qrels
@@ -136,24 +170,48 @@ def _lines(content: FileContent) -> Iterator[tuple[str, list[bytes]]]:
         raise DataError(f"{content.name}: the file is empty")
 
 
-def _score(text: bytes, place: str) -> float:
+def _json(content: FileContent, what: str) -> dict[str, dict[str, Any]] | None:
+    """Return a JSON object of query to document to number; None if the content is no JSON object."""
+    if not content.inside[:64].tobytes().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return None
+    try:
+        read: dict[str, dict[str, Any]] = json.loads(content.inside.tobytes())
+    except ValueError as error:
+        raise DataError(f"{content.name}: it begins like JSON and is none: {error}") from None
+    for query, documents in read.items():
+        if not isinstance(documents, dict):
+            raise DataError(f"{content.name}: query {query!r} holds no object of document to {what}")
+    if not read:
+        raise DataError(f"{content.name}: the file is empty")
+    return read
+
+
+def _rank(text: bytes, location: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise DataError(
+            f"{location}: the rank {_text(text)!r} is not a whole number from 1; three fields are query, document, rank"
+        )
+    return int(text)
+
+
+def _score(text: bytes, location: str) -> float:
     try:
         score = float(text)
     except ValueError:
         score = math.nan
     if math.isnan(score) or b"_" in text:
-        raise DataError(f"{place}: the score {_text(text)!r} is not a number")
+        raise DataError(f"{location}: the score {_text(text)!r} is not a number")
     return score
 
 
-def _grade(text: bytes, place: str) -> int:
+def _grade(text: bytes, location: str) -> float:
     try:
         grade = float(text)
     except ValueError:
         grade = math.nan
-    if not (grade.is_integer() and abs(grade) <= LARGEST_GRADE) or b"_" in text:
-        raise DataError(f"{place}: the grade {_text(text)!r} is not a whole number")
-    return int(grade)
+    if not abs(grade) <= LARGEST_GRADE or b"_" in text:
+        raise DataError(f"{location}: the grade {_text(text)!r} is not a number")
+    return int(grade) if grade.is_integer() else grade
 
 
 def _text(field: bytes) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from claimeval.judging import replies
 from claimeval.judging.grounding import ground
-from claimeval.judging.prompts import Prompt, quoted
-from claimeval.judging.replies import ExtractedClaim, shown
-from claimeval.judging.requests import TEXT, build_request, list_schema, read_reply, schema_text
+from claimeval.judging.prompts import Prompt, Value, quoted
+from claimeval.judging.replies import UNCLEAR, ExtractedClaim, shown
+from claimeval.judging.requests import TEXT, build_request, list_schema, object_schema, read_reply, schema_text
+from claimeval.judging.windows import LINE, OVERLAP, SHORTEST, cuts
 from claimeval.lexical.citations import without
 from claimeval.lexical.sentences import sentences as split_sentences
 from claimeval.types.records import BETWEEN, Claim, Part
@@ -18,6 +21,48 @@ from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Re
 Claims = tuple[Claim, ...]
 _CLAIM = {"claim": TEXT, "sentences": {"type": "array", "items": {"type": "integer"}}, "quote": TEXT}
 _SCHEMA = schema_text(list_schema("claims", _CLAIM), sort_keys=True)
+_PHRASE = {"sentence": {"type": "integer"}, "phrase": TEXT}
+_WITH_UNCLEAR = schema_text(
+    object_schema(
+        {name: {"type": "array", "items": object_schema(of)} for name, of in (("claims", _CLAIM), (UNCLEAR, _PHRASE))}
+    ),
+    sort_keys=True,
+)
+
+
+class TextWindow(NamedTuple):
+    """Sentences of a text that are shown together."""
+
+    first: int
+    """The position of the first sentence, from 0."""
+    end: int
+    """The position behind the last one."""
+    piece: tuple[int, int] | None = None
+    """Where the piece of a single sentence that is shown begins and ends in the text; None if sentences are whole."""
+
+    def __str__(self) -> str:
+        """Return what a call says of it: `sentences 3-17`, or `sentence 3, characters 0-9000`."""
+        if self.piece:
+            return f"sentence {self.end}, characters {self.piece[0]}-{self.piece[1]}"
+        return f"sentences {self.first + 1}-{self.end}"
+
+    @classmethod
+    def read(cls, words: str) -> TextWindow | None:
+        """Return the window that a call names; None if it names none."""
+        if whole := re.fullmatch(r"sentences (\d+)-(\d+)", words):
+            return cls(int(whole[1]) - 1, int(whole[2]))
+        if one := re.fullmatch(r"sentence (\d+), characters (\d+)-(\d+)", words):
+            return cls(int(one[1]) - 1, int(one[1]), (int(one[2]), int(one[3])))
+        return None
+
+    def shown(self, sentences: Sequence[tuple[int, int]]) -> list[tuple[int, tuple[int, int]]]:
+        """Return the numbers of the sentences, and where each begins and ends."""
+        if self.piece:
+            return [(self.end, self.piece)]
+        return [(i + 1, sentences[i]) for i in range(self.first, self.end)]
+
+
+NOTHING = TextWindow(0, 0)
 
 
 def ask(
@@ -26,8 +71,9 @@ def ask(
     part: Part,
     text: str,
     question: str,
+    window: TextWindow | None = None,
 ) -> Request:
-    """Return the request for the claims of a text.
+    """Return the request for the claims of a text, or of some of its sentences.
 
     Args:
         prompt: The prompt.
@@ -35,22 +81,97 @@ def ask(
         part: The part of the sample that `text` is.
         text: The text.
         question: The question of the sample.
+        window: The sentences that are shown; they keep their numbers. None for all.
 
     Returns:
         The request.
     """
     spans = tuple((span.start, span.end) for span in split_sentences(text))
+    variables: dict[str, Value] | None = None
+    if not judge.is_engine:
+        variables = {
+            "question": quoted(question),
+            "part": part,
+            "sentences": [
+                {"id": str(i), "text": quoted(text[start:end])}
+                for i, (start, end) in (enumerate(spans, 1) if window is None else window.shown(spans))
+            ],
+        }
     return build_request(
         prompt,
         judge,
-        {
-            "question": quoted(question),
-            "part": part,
-            "sentences": [{"id": str(i), "text": quoted(text[start:end])} for i, (start, end) in enumerate(spans, 1)],
-        },
-        _SCHEMA,
+        variables,
+        _WITH_UNCLEAR if prompt.lists_unclear else _SCHEMA,
         task=ExtractTask(text=text, sentences=spans),
     )
+
+
+def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
+    """Return the sentences of a text in windows that each fit, every one after the first repeating the end of the last.
+
+    A sentence that is longer than a window is cut between words into windows of its own.
+
+    Args:
+        request: The request that shows all sentences.
+        empty: The same request without any.
+        room: The size that a request may have, in bytes.
+
+    Returns:
+        The windows; none where there is hardly room for any text.
+    """
+    task = request.task
+    assert isinstance(task, ExtractTask)
+    space = room - empty.size
+    sizes = [len(quoted(task.text[a:b]).encode("utf-8", "surrogatepass")) + LINE for a, b in task.sentences]
+    if space < SHORTEST or not sizes:
+        return []
+    found: list[TextWindow] = []
+    first = 0
+    while first < len(sizes):
+        if sizes[first] > space:
+            begin, end = task.sentences[first]
+            pieces = cuts(task.text[begin:end], space - LINE)
+            found += [TextWindow(first, first + 1, (begin + a, begin + b)) for a, b in pieces]
+            first += 1
+            continue
+        last, used = first, sizes[first]
+        while last + 1 < len(sizes) and used + sizes[last + 1] <= space:
+            last += 1
+            used += sizes[last]
+        found.append(TextWindow(first, last + 1))
+        if last + 1 == len(sizes):
+            break
+        following, repeated = last + 1, 0
+        while following - 1 > first and (repeated := repeated + sizes[following - 1]) <= space * OVERLAP:
+            following -= 1
+        if sum(sizes[following : last + 2]) > space:  # what comes next is so long that nothing can be repeated
+            following = last + 1
+        first = following
+    return found
+
+
+def joined(part: Part, shown: Sequence[TextWindow], extracted: Sequence[Claims]) -> Claims:
+    """Return the claims of the windows of one text.
+
+    A claim that a later window takes only from sentences which the window before showed as well is left out, and one in
+    the same words.
+    """
+    claims: list[Claim] = []
+    texts: set[str] = set()
+    before = range(0)
+    for window, of_window in zip(shown, extracted, strict=True):
+        for claim in of_window:
+            is_repeated = bool(claim.sentence_ids) and all(i - 1 in before for i in claim.sentence_ids)
+            if is_repeated or _folded(claim.text) in texts:
+                continue
+            texts.add(_folded(claim.text))
+            claims.append(claim.model_copy(update={"id": f"{part}-{len(claims) + 1}"}))
+        before = range(0) if window.piece else range(window.first, window.end)
+    return tuple(claims)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", without(text)).casefold().rstrip(" .")
 
 
 def read(completion: Completion, request: Request, part: Part, question: str) -> Claims | Failure:
@@ -73,29 +194,34 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
         as_json = request.reply_format == "json"
         return replies.claims_json(text, shown(request)) if as_json else replies.claims_bullets(text)
 
-    found = read_reply(completion, request, parse)
-    if isinstance(found, Failure):
-        return found
+    entries = read_reply(completion, request, parse)
+    if isinstance(entries, Failure):
+        return entries
     claims: dict[str, Claim] = {}
-    for said in found:
-        same = unicodedata.normalize("NFC", without(said.text)).casefold().rstrip(" .")
+    for entry in entries:
+        same = _folded(entry.text)
         if same in claims:
             claims[same] = claims[same].model_copy(update={"repeats": claims[same].repeats + 1})
             continue
-        where = ground(said.text, said.quote, said.sentences, task.text, task.sentences, question)
-        claims[same] = Claim(
-            id=f"{part}-{len(claims) + 1}",
-            text=said.text,
-            of=part,
-            sentence_ids=tuple([i for i in said.sentences if 1 <= i <= len(task.sentences)]),
-            span=where.span,
-            grounding=where.grounding,
-            missing_numbers=where.missing_numbers,
+        where = ground(entry.text, entry.quote, entry.sentences, task.text, task.sentences, question)
+        claims[same] = Claim.holding(
+            {
+                "id": f"{part}-{len(claims) + 1}",
+                "text": entry.text,
+                "of": part,
+                "sentence_ids": tuple([i for i in entry.sentences if 1 <= i <= len(task.sentences)]),
+                "span": where.span,
+                "grounding": where.grounding,
+                "extractor": None,
+                "alternative": None,
+                "repeats": 0,
+                "missing_numbers": where.missing_numbers,
+            }
         )
     return tuple(claims.values())
 
 
-def one_after_another(part: Part, found: Sequence[tuple[str, Claims | Failure]]) -> Claims | Failure:
+def one_after_another(part: Part, extracted: Sequence[tuple[str, Claims | Failure]]) -> Claims | Failure:
     """The claims of texts that are alternatives, each marked with its text; a failure if one failed, for the best of
     them is not known then.
 
@@ -103,10 +229,10 @@ def one_after_another(part: Part, found: Sequence[tuple[str, Claims | Failure]])
     """
     claims: list[Claim] = []
     start = sentences = 0
-    for number, (text, taken) in enumerate(found, 1):
-        if isinstance(taken, Failure):
-            return taken
-        for claim in taken:
+    for number, (text, new_claims) in enumerate(extracted, 1):
+        if isinstance(new_claims, Failure):
+            return new_claims
+        for claim in new_claims:
             update = {
                 "id": f"{part}-{len(claims) + 1}",
                 "alternative": number,
@@ -120,11 +246,11 @@ def one_after_another(part: Part, found: Sequence[tuple[str, Claims | Failure]])
 
 
 def side_by_side(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
-    """The claims of several judges, each marked with who took it; a failure only if all failed."""
-    taken = {name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)}
-    if not taken:
+    """Return the claims of several judges, each marked with who took it; a failure only if all failed."""
+    extracted = {name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)}
+    if not extracted:
         return next(failure for failure in by_judge.values() if isinstance(failure, Failure))
-    everyones = [(name, claim) for name, claims in taken.items() for claim in claims]
+    everyones = [(name, claim) for name, claims in extracted.items() for claim in claims]
     return tuple(
         claim.model_copy(update={"id": f"{part}-{number}", "extractor": name})
         for number, (name, claim) in enumerate(everyones, 1)

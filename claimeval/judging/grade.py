@@ -66,13 +66,13 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
     """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
 
-    def verdict(name: str, said: ParsedGrade) -> Verdict:
+    def verdict(name: str, parsed: ParsedGrade) -> Verdict:
         """Return the verdict on the document with this name."""
         return Verdict(
             judge=request.judge.name,
-            **scale.labeled(scale.of_step(said.grade)),
+            **scale.labeled(scale.of_step(parsed.grade)),
             replicate=request.replicate,
-            explanation=said.explanation,
+            explanation=parsed.explanation,
             prompt=request.prompt_id,
             call=request.key,
         )

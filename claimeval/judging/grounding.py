@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
-
 from claimeval.lexical.citations import bare, without
+from claimeval.lexical.words import with_plain_numbers
 from claimeval.types.records import Grounding
 
 FUZZY_QUOTE = 90.0
 """The least partial ratio by which a quote that is not verbatim is placed."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DIGIT = re.compile("[0-9]")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _TO_FOLD = re.compile(r"[^\S ]|  ")
 _MAX_FUZZY = 2_000_000
@@ -65,15 +65,17 @@ def _original(folded: _Folded, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def numbers(text: str) -> frozenset[str]:
-    """The numbers of a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`).
+    """Return the numbers of a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`).
 
-    Those of citations are left out.
+    Digits of all scripts are 0 to 9, and 一九〇四 is 1904. Those of citations are left out.
     """
-    found = set()
-    for number in _NUMBER.findall(unicodedata.normalize("NFKC", without(text))):
+    if text.isascii() and not _DIGIT.search(text):
+        return frozenset()
+    values = set()
+    for number in _NUMBER.findall(with_plain_numbers(unicodedata.normalize("NFKC", without(text)))):
         plain = _THOUSANDS.sub("", number) if "," in number else number
-        found.add(plain.rstrip("0").rstrip(".") if "." in plain else plain)
-    return frozenset(found)
+        values.add(plain.rstrip("0").rstrip(".") if "." in plain else plain)
+    return frozenset(values)
 
 
 def ground(
@@ -100,8 +102,8 @@ def ground(
     Returns:
         The match and its kind.
     """
-    said = numbers(claim)
-    missing = tuple(sorted(said - numbers(text) - numbers(question))) if said else ()
+    claim_numbers = numbers(claim)
+    missing = tuple(sorted(claim_numbers - numbers(text) - numbers(question))) if claim_numbers else ()
     grounding, span = _span(quote or claim, sentence_ids, text, sentences)
     return GroundingMatch("ungrounded" if missing else grounding, span, missing)
 
@@ -118,19 +120,21 @@ def verbatim(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _find(quote: str, text: str) -> tuple[int, int] | None:
-    folded, wanted = _fold(text), _fold(quote).text.strip()
-    start = folded.text.find(wanted) if wanted else -1
-    return _original(folded, start, start + len(wanted)) if start >= 0 else None
+    folded, folded_quote = _fold(text), _fold(quote).text.strip()
+    start = folded.text.find(folded_quote) if folded_quote else -1
+    return _original(folded, start, start + len(folded_quote)) if start >= 0 else None
 
 
 def _span(
-    wanted: str, sentence_ids: Sequence[int], text: str, sentences: Sequence[tuple[int, int]]
+    claim_quote: str, sentence_ids: Sequence[int], text: str, sentences: Sequence[tuple[int, int]]
 ) -> tuple[Grounding, tuple[int, int] | None]:
-    if span := verbatim(wanted, text):
+    if span := verbatim(claim_quote, text):
         return "exact", span
     bare_text = bare(text)
-    folded, quote = _fold(bare_text.text), _fold(without(wanted)).text.strip()
+    folded, quote = _fold(bare_text.text), _fold(without(claim_quote)).text.strip()
     if quote and len(quote) * len(folded.text) <= _MAX_FUZZY:
+        from rapidfuzz import fuzz
+
         near = fuzz.partial_ratio_alignment(quote, folded.text, score_cutoff=FUZZY_QUOTE)
         if near and len(quote) <= len(folded.text) and near.dest_end > near.dest_start:
             return "fuzzy", bare_text.original(*_original(folded, near.dest_start, near.dest_end))

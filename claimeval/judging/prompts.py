@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import yaml
 from pydantic import Field, computed_field, model_validator
 
-from claimeval.types.errors import PromptError, unknown_name
+from claimeval.judging.replies import UNCLEAR
+from claimeval.types.errors import PromptError, parse_yaml, unknown_name
 from claimeval.types.records import Record
 from claimeval.types.requests import Message, ReplyFormat
 from claimeval.types.scales import SCALES
@@ -69,7 +70,7 @@ def _escape(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
-    """The text as a one-line JSON string in which only visible characters, and no `<` or `>`, stand bare.
+    """Return the text as a one-line JSON string in which only visible characters, and no `<` or `>`, stand bare.
 
     Reversible with `json.loads`, for every string including lone surrogates. Letters of any language stay as they are.
     """
@@ -109,13 +110,24 @@ class Prompt:
         """Return the prompt of a run as it was then."""
         return cls(record.name.partition("[")[0], record.step, record.source, record.parameters)
 
-    def __init__(self, name: str, step: str, source: str, parameters: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        name: str,
+        step: str,
+        source: str,
+        parameters: Mapping[str, str] = MappingProxyType({}),
+        *,
+        shipped: bool = False,
+    ) -> None:
+        """A shipped prompt is compiled, and so checked, when it is first rendered; any other one now."""
         self.step = step
         self.source = source
         header = _header(name, source)
         self.purpose: str = header.purpose
         self.reply: ReplyFormat = header.reply
         self.scale = SCALES[header.scale] if header.scale else None
+        self.lists_unclear = header.adds == UNCLEAR
+        """Whether replies also list what the text refers to without saying what it is."""
         self.parameters = _chosen(name, header.parameters, parameters)
         self.digest = _digest(source, self.parameters)
         """SHA-256 of the file, followed by the values of its parameters where it has some."""
@@ -125,15 +137,27 @@ class Prompt:
             raise PromptError(
                 f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
             )
+        if header.adds not in ("", UNCLEAR) or (header.adds and (step, self.reply) != ("extract", "json")):
+            raise PromptError(f"prompt {name}: `adds: {UNCLEAR}` is for extract prompts with JSON replies, and alone")
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
-        self._template, self.reads = _compile(name, step, source, frozenset(self.parameters))
-        """`reads`: the variables of the step that it uses."""
         self._made_of = name, step, source, self.parameters
+        if not shipped:
+            _ = self._compiled
 
     def __reduce__(self) -> tuple[type[Prompt], tuple[object, ...]]:
         """The compiled template cannot be pickled, so a copy is loaded from the source."""
         return Prompt, self._made_of
+
+    @cached_property
+    def _compiled(self) -> tuple[jinja2.Template, frozenset[str]]:
+        name, step, source, parameters = self._made_of
+        return _compile(name, step, source, frozenset(parameters))
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables of the step that it uses."""
+        return self._compiled[1]
 
     @property
     def id(self) -> str:
@@ -148,14 +172,16 @@ class Prompt:
         )
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
-        """The messages for these variables, which must be the step's; an empty block gives no message."""
+        """Return the messages for these variables, which must be the step's; an empty block gives no message."""
         from jinja2 import TemplateError
 
-        context = self._template.new_context({**variables, **self.parameters}, shared=True)
+        template, _ = self._compiled
+        environment, known = template.environment, {**variables, **self.parameters}
+        context = environment.context_class(environment, known, template.name, template.blocks)
         messages = []
         for role in ("system", "user"):
             try:
-                text = "".join(self._template.blocks[role](context)).strip()
+                text = "".join(template.blocks[role](context)).strip()
             except (TemplateError, TypeError, ArithmeticError) as error:
                 raise PromptError(f"prompt {self.name}, block {role}, does not render: {error}") from error
             if text:
@@ -164,8 +190,8 @@ class Prompt:
 
 
 def _digest(source: str, parameters: Mapping[str, str]) -> str:
-    said = source + (f"\0{json.dumps(parameters, sort_keys=True)}" if parameters else "")
-    return hashlib.sha256(said.encode()).hexdigest()
+    content = source + (f"\0{json.dumps(parameters, sort_keys=True)}" if parameters else "")
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 class _Header(Record):
@@ -173,6 +199,8 @@ class _Header(Record):
     reply: ReplyFormat
     source: str = ""
     scale: str | None = None
+    adds: str = ""
+    """`unclear` if replies of an extraction also list references that could not be resolved."""
     variables: str = ""
     parameters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Variables of the prompt's own with their allowed values, the default first; an experiment can sweep them."""
@@ -184,7 +212,7 @@ def _header(name: str, source: str) -> _Header:
     if not match:
         raise PromptError(f"prompt {name} has no header comment {{# purpose: ... reply: ... #}} at its start")
     try:
-        fields = yaml.safe_load("\n".join(line.strip() for line in match.group(1).splitlines()))
+        fields = parse_yaml("\n".join(line.strip() for line in match.group(1).splitlines()))
     except yaml.YAMLError as error:
         raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(fields, dict) or not {"purpose", "reply"} <= set(fields):
@@ -205,14 +233,14 @@ def _header(name: str, source: str) -> _Header:
     return _Header.model_validate({**texts, "parameters": lists})
 
 
-def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], given: Mapping[str, str]) -> dict[str, str]:
-    """A value for every parameter of a prompt; PromptError for names and values it does not offer."""
-    for key, value in given.items():
+def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]) -> dict[str, str]:
+    """Return a value for every parameter of a prompt; PromptError for names and values it does not offer."""
+    for key, value in selected.items():
         if key not in offered:
             raise unknown_name(f"parameter of prompt {name}:", key, offered, PromptError)
         if value not in offered[key]:
             raise unknown_name(f"value of {key} in prompt {name}:", value, offered[key], PromptError)
-    return {key: given.get(key, values[0]) for key, values in offered.items()}
+    return {key: selected.get(key, values[0]) for key, values in offered.items()}
 
 
 _OF_LOOPS = frozenset({"first", "last", "index", "index0", "length"})
@@ -252,7 +280,7 @@ def _environment() -> jinja2.Environment:
 
 
 @lru_cache(maxsize=64)
-def _compile(name: str, step: str, source: str, own: frozenset[str]) -> tuple[jinja2.Template, frozenset[str]]:
+def _compile(name: str, step: str, source: str, declared: frozenset[str]) -> tuple[jinja2.Template, frozenset[str]]:
     from jinja2 import TemplateError, meta
 
     environment = _environment()
@@ -263,15 +291,15 @@ def _compile(name: str, step: str, source: str, own: frozenset[str]) -> tuple[ji
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error}") from error
-    if clash := own & VARIABLES[step]:
+    if clash := declared & VARIABLES[step]:
         raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
-    if extra := names - VARIABLES[step] - own:
-        raise unknown_name(f"variable in prompt {name}:", min(extra), VARIABLES[step] | own, PromptError)
+    if extra := names - VARIABLES[step] - declared:
+        raise unknown_name(f"variable in prompt {name}:", min(extra), VARIABLES[step] | declared, PromptError)
     for line, problem in _misread(tree, {}):
         raise PromptError(f"{name}, line {line}: {problem}")
     if missing := {"system", "user"} - set(template.blocks):
         raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
-    return template, names - own
+    return template, names - declared
 
 
 def _misread(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple[int, str]]:
@@ -312,9 +340,64 @@ def folder() -> Path:
     return inside if inside.is_dir() else Path(__file__).parents[2] / "prompts"
 
 
+TRANSLATED: dict[str, tuple[str, ...]] = {"extract": ("atomic",), "assess": ("three_way", "binary", "partial")}
+"""The shipped prompts that there are in other languages than English, by step."""
+
+
 def shipped(step: str) -> dict[str, Path]:
-    """The shipped prompts of a step by name (`assess/three_way`)."""
-    return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))}
+    """Return the shipped prompts of a step by name (`assess/three_way`, and in German `assess/three_way.de`)."""
+    return {f"{step}/{path.stem}": path for path in sorted((folder() / step).glob("*.j2"))} | {
+        f"{step}/{name}.{language}": path for name in TRANSLATED.get(step, ()) for language, path in languages().items()
+    }
+
+
+@lru_cache(maxsize=1)
+def languages() -> dict[str, Path]:
+    """Return the languages of the shipped prompts besides English, with the file of their texts."""
+    return {path.stem: path for path in sorted((folder() / "languages").glob("*.yaml"))}
+
+
+def named_in(step: str, spec: str, language: str | None) -> str:
+    """Return the name of a shipped prompt in a language; a path, or a name that says its language, stays as it is.
+
+    Raises:
+        UsageError: The language is unknown, or the prompt is not there in it.
+    """
+    if language in (None, "en"):
+        return spec
+    if language not in languages():
+        raise unknown_name("language", str(language), ("auto", "en", *languages()))
+    name = spec.removeprefix(f"{step}/")
+    if f"{step}/{name}" not in shipped(step) or name.rpartition(".")[2] in languages():
+        return spec
+    if name not in TRANSLATED.get(step, ()):
+        available = ", ".join(TRANSLATED.get(step, ()))
+        raise PromptError(
+            f"{step} prompt {name!r} is not there in {language!r}; in that language there are: {available}"
+        )
+    return f"{name}.{language}"
+
+
+@lru_cache(maxsize=64)
+def _translated(path: Path, step: str, prompt: str) -> str:
+    """The whole source of a shipped prompt in a language: the template of its step with the texts of the language."""
+    import jinja2
+
+    texts = parse_yaml(path.read_text(encoding="utf-8"))
+    slots = jinja2.Environment(
+        block_start_string="[%",
+        block_end_string="%]",
+        variable_start_string="[[",
+        variable_end_string="]]",
+        comment_start_string="[#",
+        comment_end_string="#]",
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # the source of a prompt, not HTML
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    template = (path.parent / f"{step}.j2").read_text(encoding="utf-8")
+    return slots.from_string(template).render(texts, prompt=prompt)
 
 
 def find(spec: str, step: str | None = None) -> Prompt:
@@ -354,13 +437,18 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
             error = unknown_name(f"{step} prompt", spec, names)
             raise PromptError(f"{error}; or give the path of a .j2 file")
     try:
-        source = path.read_text(encoding="utf-8")
+        if path.suffix == ".yaml" and name in names:
+            source = _translated(path, step, name.removeprefix(f"{step}/").removesuffix(f".{path.stem}"))
+        else:
+            source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
-    return Prompt(name, step, source, parameters) if parameters else _parsed(name, step, source)
+    if parameters:
+        return Prompt(name, step, source, parameters, shipped=name in names)
+    return _parsed(name, step, source, shipped=name in names)
 
 
 @lru_cache(maxsize=64)
-def _parsed(name: str, step: str, source: str) -> Prompt:
-    return Prompt(name, step, source)
+def _parsed(name: str, step: str, source: str, *, shipped: bool) -> Prompt:
+    return Prompt(name, step, source, shipped=shipped)

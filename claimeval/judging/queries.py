@@ -43,7 +43,7 @@ def ask_to_write(prompt: Prompt, judge: Judge, document: Document, number: int) 
 
 
 def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery, ...] | Failure:
-    """The questions in the reply; none is a valid reply."""
+    """Return the questions in the reply; none is a valid reply."""
     return read_reply(completion, request, lambda text: replies.queries_json(text, shown(request)))
 
 
@@ -65,5 +65,5 @@ def ask_to_check(prompt: Prompt, judge: Judge, question: str, answer: str, docum
 
 
 def read_checked(completion: Completion, request: Request) -> QueryCheck | Failure:
-    """The opinion in the reply; all of it or none."""
+    """Return the opinion in the reply; all of it or none."""
     return read_reply(completion, request, lambda text: replies.screening_json(text, shown(request)))

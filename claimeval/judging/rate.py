@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from claimeval.judging import replies
@@ -16,7 +17,7 @@ from claimeval.judging.requests import (
     read_reply,
     schema_text,
 )
-from claimeval.types.records import Sample, Verdict
+from claimeval.types.records import Document, Sample, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
 from claimeval.types.scales import FLAG, AnswerQuestion
 
@@ -28,7 +29,9 @@ def _schema(question: AnswerQuestion) -> str:
     return schema_text(object_schema({"reason": REASON, question.field: word, **flags}))
 
 
-def ask(prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample) -> Request:
+def ask(
+    prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample, documents: Sequence[Document]
+) -> Request:
     """Return the request for one word about a sample's answer.
 
     Args:
@@ -36,18 +39,22 @@ def ask(prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample) 
         judge: The judge that is asked.
         question: The question about the answer, with its words.
         sample: The sample.
+        documents: What the answer is held against, of the part that the question names.
 
     Returns:
         The request.
     """
+    parts = {part: sample.documents(part) or () for part in ("contexts", "reference")}
+    if question.against:
+        parts[question.against] = tuple(documents)
     return build_request(
         prompt,
         judge,
         {
             "question": quoted(sample.full_question),
             "answer": quoted(sample.answer or ""),
-            "contexts": numbered("d", sample.documents("contexts") or ()),
-            "references": numbered("r", sample.documents("reference") or ()),
+            "contexts": numbered("d", parts["contexts"]),
+            "references": numbered("r", parts["reference"]),
         },
         _schema(question),
     )
@@ -67,23 +74,23 @@ def read(
     Returns:
         The verdicts, or the reason why there are none.
     """
-    said = read_reply(
+    parsed = read_reply(
         completion,
         request,
         lambda text: replies.rating_json(text, question.field, question.scale.words, question.flags, shown(request)),
     )
-    if isinstance(said, Failure):
-        return Reading(failure=said)
-    flags = [FLAG.labeled("yes" if flag in said.flags else "no") for flag in question.flags]
+    if isinstance(parsed, Failure):
+        return Reading(failure=parsed)
+    flags = [FLAG.labeled("yes" if flag in parsed.flags else "no") for flag in question.flags]
     verdicts = [
         Verdict(
             judge=request.judge.name,
             **labeled,
             replicate=request.replicate,
-            explanation=said.explanation,
+            explanation=parsed.explanation,
             prompt=request.prompt_id,
             call=request.key,
         )
-        for labeled in (question.scale.labeled(said.word), *flags)
+        for labeled in (question.scale.labeled(parsed.word), *flags)
     ]
     return Reading({subject: tuple(verdicts)})

@@ -50,29 +50,29 @@ class Vocabulary:
     """Words and what they come to, on a scale of labels or of grades."""
 
     def __init__(
-        self, own: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Scale | None = None
+        self, meanings: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Scale | None = None
     ) -> None:
-        """`own` words come before the built-in ones; with `binary`, contradicted is simply not supported."""
+        """`meanings` come before the built-in ones; with `binary`, contradicted is simply not supported."""
         shipped = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
-        self._meanings = shipped | {fold(word): meaning for word, meaning in (own or {}).items()}
+        self._meanings = shipped | {fold(word): meaning for word, meaning in (meanings or {}).items()}
         self._binary = binary
         self.grades = grades
 
     def meaning(self, words: str) -> Meaning | None:
-        """What a word or phrase comes to; None for any other text."""
-        found = self._meanings.get(fold(words))
-        return "not_found" if self._binary and found == "contradicted" else found
+        """Return what a word or phrase comes to; None for any other text."""
+        meaning = self._meanings.get(fold(words))
+        return "not_found" if self._binary and meaning == "contradicted" else meaning
 
-    def sign(self, said: str, start: int = 0) -> Sign:
-        """The sign that a whole value is: a word, or a grade on the scale; Unparsable for anything else."""
+    def sign(self, words: str, start: int = 0) -> Sign:
+        """Return the sign that a whole value is: a word, or a grade on the scale; Unparsable for anything else."""
         if self.grades is None:
-            if meaning := self.meaning(said):
+            if meaning := self.meaning(words):
                 return Sign(meaning, start)
-            raise Unparsable(f"{said[:40]!r} is no verdict that is known")
+            raise Unparsable(f"{words[:40]!r} is no verdict that is known")
         try:
-            grade = int(said)
+            grade = int(words)
         except ValueError:
-            raise Unparsable(f"{said[:40]!r} is no grade") from None
+            raise Unparsable(f"{words[:40]!r} is no grade") from None
         if (word := self.grades.of_step(grade)) is None:
             raise Unparsable(f"grade {grade} is off the scale {self.grades.steps[0]} to {self.grades.steps[-1]}")
         return Sign("supported" if self.grades.positive(word) else "not_found", start, grade)
@@ -109,14 +109,14 @@ _SCORE = re.compile(r"##\s*final score\s*[:：]\s*(-?\d+)(?![\d.])", re.IGNORECA
 
 
 def _first_word(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """The first word, standing alone: "No evidence is given" does not say no."""
+    """Return the first word, standing alone: "No evidence is given" does not say no."""
     match = _FIRST.match(text)
     meaning = words.meaning(match.group(1)) if match else None
     return [Sign(meaning, match.start(1))] if match and meaning else []
 
 
 def _answer(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """A marked answer; a choice that is only offered (`Answer: Yes or No`) says nothing."""
+    """Return a marked answer; a choice that is only offered (`Answer: Yes or No`) says nothing."""
     signs = []
     for match in _ANSWER.finditer(text):
         group = 1 if match.group(1) else 2
@@ -130,12 +130,12 @@ def _answer(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _brackets(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    found = ((words.meaning(match.group(1)), match.start()) for match in _BRACKETS.finditer(text))
-    return [Sign(meaning, start) for meaning, start in found if meaning]
+    signs = ((words.meaning(match.group(1)), match.start()) for match in _BRACKETS.finditer(text))
+    return [Sign(meaning, start) for meaning, start in signs if meaning]
 
 
 def _tag(text: str, words: Vocabulary, name: str) -> list[Sign]:
-    """A tagged block; the text around it, and inside other tags, need not be escaped."""
+    """Return a tagged block; the text around it, and inside other tags, need not be escaped."""
     tag = re.escape(name)
     blocks = list(re.finditer(rf"<{tag}>\s*(.*?)\s*</{tag}>", text, re.DOTALL | re.IGNORECASE))
     if len({fold(block.group(1)) for block in blocks}) > 1:
@@ -156,14 +156,21 @@ def _score(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _word(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """The whole text."""
+    """Return the whole text."""
     meaning = words.meaning(text)
     return [Sign(meaning, 0)] if meaning else []
 
 
 def _number(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """The whole text."""
+    """Return the whole text."""
     return [words.sign(text.strip())] if re.fullmatch(r"\s*-?\d+\s*", text) else []
+
+
+def _probability(text: str, words: Vocabulary, option: str) -> list[Sign]:
+    """Return the whole text, from 0 to 1: supported from one half."""
+    if not re.fullmatch(r"\s*(?:0?\.\d+|[01](?:\.0*)?|\d(?:\.\d+)?e-\d+)\s*", text):
+        raise Unparsable(f"{text.strip()[:40]!r} is no probability")
+    return [Sign("supported" if float(text) >= 0.5 else "not_found", 0)]
 
 
 _GOOD = "correct|consistent|accurate|right|true|supported|entailed|faithful|attributable"
@@ -215,16 +222,16 @@ def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _plain(text: str, start: int) -> bool:
-    """Whether nothing before the statement in its clause makes it less than one."""
+    """Return whether nothing before the statement in its clause makes it less than one."""
     clause = _CLAUSE.split(text[max(0, start - _BEFORE) : start])[-1]
     return not _NOT_PLAIN.search(clause)
 
 
 def _judgment(match: re.Match[str]) -> Meaning | None:
     """Partly correct is not supported, nor is what is not wholly correct; not incorrect says nothing."""
-    said = set(match["adverbs"].casefold().split())
-    negated = bool(match["contracted"]) or "not" in said or "n't" in said
-    if said & set(_PARTLY) or (negated and said & set(_WHOLLY)):
+    adverbs = set(match["adverbs"].casefold().split())
+    negated = bool(match["contracted"]) or "not" in adverbs or "n't" in adverbs
+    if adverbs & set(_PARTLY) or (negated and adverbs & set(_WHOLLY)):
         return "not_found"
     if re.fullmatch(_BAD, match["adjective"], re.IGNORECASE):
         return None if negated else "not_found"
@@ -243,6 +250,7 @@ FORMS: dict[str, Form] = {
     "score": Form(_score, False, "M: 2 T: 1 ##final score: 2"),
     "word": Form(_word, False, "Entailment"),
     "number": Form(_number, False, "3"),
+    "probability": Form(_probability, False, "0.83"),
 }
 """By name. `tag` and `json` are written with what to look for: `tag:answer`, `json:verdict`."""
 
@@ -277,17 +285,17 @@ class Reader:
 
     def _agreed(self, text: str, spec: str, form: Form, signs: list[Sign]) -> RecordedVerdict:
         others = [sign for find in _FREE for sign in find(text, self._words, "")] if form.free else []
-        said = {(sign.meaning, sign.grade) for sign in (*signs, *others)}
-        if said == {("not_found", None), ("unsure", None)}:
-            said = {("not_found", None)}  # "No, it cannot be told from the document" gives the reason for its no
-        if len(said) > 1:
-            both = sorted(meaning if grade is None else str(grade) for meaning, grade in said)
+        meanings = {(sign.meaning, sign.grade) for sign in (*signs, *others)}
+        if meanings == {("not_found", None), ("unsure", None)}:
+            meanings = {("not_found", None)}  # "No, it cannot be told from the document" gives the reason for its no
+        if len(meanings) > 1:
+            both = sorted(meaning if grade is None else str(grade) for meaning, grade in meanings)
             raise Unparsable(f"the reply says both {' and '.join(both)}")
-        ((meaning, grade),) = said
+        ((meaning, grade),) = meanings
         return RecordedVerdict(meaning, grade, spec)
 
 
-def says_yes_or_no(forms: Iterable[str]) -> bool:
+def is_binary(forms: Iterable[str]) -> bool:
     """Whether replies in all of these forms are free text that says yes or no, so that the scale has two labels."""
     return all(_form(spec)[0].free for spec in forms)
 

@@ -18,8 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
-from rapidfuzz import fuzz
-
 from claimeval.judging.reply_values import (
     Readings,
     Unparsable,
@@ -28,6 +26,7 @@ from claimeval.judging.reply_values import (
     chosen,
     find,
     fold,
+    json_object,
     list_of,
     object_with,
     true_or_false,
@@ -43,6 +42,15 @@ class ExtractedClaim(NamedTuple):
     text: str
     sentences: tuple[int, ...]
     quote: str | None
+
+
+UNCLEAR = "unclear"
+"""What a reply may list beside claims: references to something that neither the text nor the question names."""
+
+
+class UnclearPhrase(NamedTuple):
+    sentence: int
+    phrase: str
 
 
 class ParsedVerdict(NamedTuple):
@@ -83,7 +91,7 @@ class Rating(NamedTuple):
 
 
 MAX_CLAIM_LENGTH = 2000
-MAX_CLAIMS = 500
+MAX_CLAIMS = 5_000
 
 _BULLET = re.compile(r"\s*(?:[-*•‣–]|\(?\d{1,3}[.)])\s+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -113,6 +121,18 @@ def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, .
             raise Unparsable("'claim' is not a text")
         claims.append(ExtractedClaim(_spaced(claim), tuple([n for n in numbers if n is not None]), quote))
     return _plausible(claims)
+
+
+def unclear_json(text: str) -> tuple[UnclearPhrase, ...]:
+    """`{"unclear": [{"sentence", "phrase"}]}`, beside the claims; entries of another form are left out."""
+    try:
+        value = json_object(after_reasoning(text))
+    except Unparsable:
+        return ()
+    listed = value.get(UNCLEAR)
+    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    phrases = [(whole_number(one.get("sentence")), one.get("phrase")) for one in entries]
+    return tuple([UnclearPhrase(n, phrase) for n, phrase in phrases if n is not None and isinstance(phrase, str)])
 
 
 def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
@@ -169,20 +189,23 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
     Raises:
         Unparsable: If the reply is not about these ids.
     """
-    entries, words = find(text, _VERDICTS, shown), (*scale.offered, ABSTAIN)
-    return by_id(entries, ids, "a verdict", lambda entry: _verdict(entry, words, scale))
+    labels: dict[str, str | None] = {ABSTAIN: None, **dict(zip(scale.offered, scale.words, strict=True))}
+    words = (*scale.offered, ABSTAIN)
 
+    def read(entry: Mapping[str, object]) -> tuple[str, ParsedVerdict]:
+        """Read the verdict on one claim."""
+        word = _word(entry, "label", words)
+        explanation, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
+        cited = evidence if isinstance(evidence, list) else [evidence]
+        return word, ParsedVerdict(
+            labels[word],
+            explanation if isinstance(explanation, str) else None,
+            tuple([document for document in cited if isinstance(document, str)]),
+            probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
+        )
 
-def _verdict(entry: Mapping[str, object], words: Sequence[str], scale: Scale) -> tuple[str, ParsedVerdict]:
-    word = _word(entry, "label", words)
-    explanation, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
-    cited = evidence if isinstance(evidence, list) else [evidence]
-    return word, ParsedVerdict(
-        label=scale.word(word),
-        explanation=explanation if isinstance(explanation, str) else None,
-        evidence=tuple([document for document in cited if isinstance(document, str)]),
-        probability=probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
-    )
+    entries = find(text, _VERDICTS, shown)
+    return by_id(entries, ids, "a verdict", read)
 
 
 def _word(entry: Mapping[str, object], field: str, words: Sequence[str]) -> str:
@@ -276,8 +299,8 @@ def _flags(reply: Mapping[str, object], names: Sequence[str]) -> dict[str, bool]
     flags = {name: flag for name in names if (flag := true_or_false(reply.get(name))) is not None}
     for name in names:
         if name not in flags:
-            said = f" but {_shortened(reply[name])}" if name in reply else ""
-            raise Unparsable(f"{name!r} is neither true nor false{said}")
+            instead = f" but {_shortened(reply[name])}" if name in reply else ""
+            raise Unparsable(f"{name!r} is neither true nor false{instead}")
     return flags
 
 
@@ -299,15 +322,15 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Reading
         tags = list(_TAG.finditer(line))
         if not tags:
             continue
-        said, mark = line[: tags[-1].start()].rstrip("*_`"), line[tags[-1].end() :].strip()
-        repeated = [_spaced(said), _spaced(_BULLET.sub("", said, count=1))]
+        quoted, mark = line[: tags[-1].start()].rstrip("*_`"), line[tags[-1].end() :].strip()
+        repeated = [_spaced(quoted), _spaced(_BULLET.sub("", quoted, count=1))]
         if subject := by_text.get(repeated[0]) or by_text.get(repeated[1]):
             marks.setdefault(subject, {})[mark] = None
         else:
             unmatched.append((repeated[1], mark))
     open_claims = {claim: subject for claim, subject in by_text.items() if subject not in marks}
-    for said, mark in unmatched:
-        if near := _one_near(said, open_claims):
+    for quoted, mark in unmatched:
+        if near := _one_near(quoted, open_claims):
             marks.setdefault(near, {})[mark] = None
     entries: list[dict[str, object]] = [
         {"id": subject, "mark": mark} for subject, several in marks.items() for mark in several
@@ -323,15 +346,17 @@ def _marked(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdi
     return word, ParsedVerdict(scale.word(word), None, (), None)
 
 
-def _one_near(said: str, claims: Mapping[str, str]) -> str | None:
-    said = without(said)
+def _one_near(quoted: str, claims: Mapping[str, str]) -> str | None:
+    from rapidfuzz import fuzz
+
+    quoted = without(quoted)
     near = [
         subject
         for claim, subject in ((without(claim), subject) for claim, subject in claims.items())
         if not _TAG.search(claim)
-        and fuzz.ratio(said, claim, score_cutoff=FUZZY_MATCH)
-        and _NUMBER.findall(said) == _NUMBER.findall(claim)
-        and len(_NEGATION.findall(said)) == len(_NEGATION.findall(claim))
+        and fuzz.ratio(quoted, claim, score_cutoff=FUZZY_MATCH)
+        and _NUMBER.findall(quoted) == _NUMBER.findall(claim)
+        and len(_NEGATION.findall(quoted)) == len(_NEGATION.findall(claim))
     ]
     return near[0] if len(near) == 1 else None
 
@@ -351,22 +376,22 @@ class Reading(NamedTuple, Generic[T]):
     @property
     def message(self) -> str | None:
         """What could not be read, in words."""
-        return "; ".join(f"{name}: {words}" for name, words in self.unread.items()) or None
+        return "; ".join([f"{name}: {words}" for name, words in self.unread.items()]) or None if self.unread else None
 
     def lack(self, subject: str) -> Failure:
-        """Why a subject has no value."""
+        """Return why a subject has no value."""
         if self.failure:
             return self.failure
         return Failure(reason="unparsable" if subject in self.unread else "incomplete", message="")
 
 
 def shown(request: Request) -> tuple[str, ...]:
-    """The texts that the judge saw, which its reply may quote."""
+    """Return the texts that the judge saw, which its reply may quote."""
     return tuple([message.content for message in request.messages])
 
 
 def reply_text(completion: Completion, request: Request) -> str | Failure:
-    """The judge's words after its reasoning; a cut, filtered, refused or empty reply is a failure."""
+    """Return the judge's words after its reasoning; a cut, filtered, refused or empty reply is a failure."""
     finish = completion.finish_reason
     if finish in ("length", "model_length"):
         return Failure(reason="truncated", message="the reply was cut at the token limit; raise max_tokens")

@@ -42,7 +42,7 @@ _ID_WORDS = {"c": ("", "claim", "claimc"), "d": ("", "doc", "document", "documen
 
 
 def fold(words: str) -> str:
-    """The words without case, without marks around them, and without space, hyphen and underscore between them.
+    """Return the words without case, without marks around them, and without space, hyphen and underscore between them.
 
     `Not Found`, `not-found` and `**NOT_FOUND**` are all `notfound`. A minus before a digit stays.
     """
@@ -50,7 +50,7 @@ def fold(words: str) -> str:
 
 
 def chosen(value: object, words: Sequence[str]) -> str | None:
-    """The one of a closed list of words that a value spells (see `fold`); None for any other value."""
+    """Return the one of a closed list of words that a value spells (see `fold`); None for any other value."""
     spelling = str(value) if type(value) is int else value
     if not isinstance(spelling, str):
         return None
@@ -61,7 +61,7 @@ def chosen(value: object, words: Sequence[str]) -> str | None:
 
 
 def whole_number(value: object) -> int | None:
-    """The whole number that a value is or spells: 3, 3.0, "3" or "3.0"; None for any other, also for true."""
+    """Return the whole number that a value is or spells: 3, 3.0, "3" or "3.0"; None for any other, also for true."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value.strip())
         return int(match[1]) if match else None
@@ -71,7 +71,7 @@ def whole_number(value: object) -> int | None:
 
 
 def true_or_false(value: object) -> bool | None:
-    """What a flag says as true, false, or as one of the words true, yes, false, no; None for any other value."""
+    """Return what a flag says as true, false, or as one of the words true, yes, false, no; None for any other value."""
     if isinstance(value, bool):
         return value
     word = chosen(value, ("true", "yes", "false", "no"))
@@ -79,7 +79,7 @@ def true_or_false(value: object) -> bool | None:
 
 
 def meant(value: object, ids: Sequence[str]) -> str | None:
-    """The one of `ids` (c1, c2, ... or d1, d2, ...) that a value names: c1 for "C1", "claim 1", "1" or 1."""
+    """Return the one of `ids` (c1, c2, ... or d1, d2, ...) that a value names: c1 for "C1", "claim 1", "1" or 1."""
     if isinstance(value, str) and value in ids:
         return value
     number = value if isinstance(value, str) else whole_number(value)
@@ -148,12 +148,12 @@ _REASONED_IN_DATA = re.compile(r"(?:u003c|&lt;)\s*/\s*think", re.IGNORECASE)
 
 
 def after_reasoning(text: str, shown: Iterable[str] = ()) -> str:
-    """The text after the last `</think>`.
+    """Return the text after the last `</think>`.
 
     All of it where there is none, where it is JSON as a whole, and where the data in `shown` hold such a mark. Raises
     Unparsable for reasoning that begins and does not end.
     """
-    ends = [match.end() for match in _REASONED.finditer(text)]
+    ends = [match.end() for match in _REASONED.finditer(text)] if "<" in text else []
     if not ends:
         if _REASONS.match(text):
             raise Unparsable("the reply is reasoning that does not end: no </think>")
@@ -198,7 +198,7 @@ def unfenced(text: str) -> str:
 
 
 def json_object(text: str) -> dict[str, object]:
-    """The one JSON object that the text is; duplicate keys, NaN and text around it are refused."""
+    """Return the one JSON object that the text is; duplicate keys, NaN and text around it are refused."""
     try:
         value = _DECODER.decode(unfenced(text))
     except RecursionError as error:
@@ -220,7 +220,7 @@ class Shape(NamedTuple, Generic[T]):
 
 
 def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
-    """The one value of the shape in the text: the whole text, or one that stands in other words."""
+    """Return the one value of the shape in the text: the whole text, or one that stands in other words."""
     body = unfenced(text)
     try:
         return shape.part(_DECODER.decode(body))
@@ -254,7 +254,7 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
 
 
 def _values(text: str) -> Iterator[tuple[object, int, int]]:
-    """The JSON objects and lists in a text, outermost and in order, with where they begin and end."""
+    """Yield the JSON objects and lists in a text, outermost and in order, with where they begin and end."""
     position = 0
     while opening := _OPENING.search(text, position):
         try:
@@ -269,7 +269,7 @@ def _values(text: str) -> Iterator[tuple[object, int, int]]:
 
 @lru_cache(maxsize=32)
 def _names_in_json(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A field of the shape as a key, in any kind of quotation marks, or behind a brace without them."""
+    """Return a field of the shape as a key, in any kind of quotation marks, or behind a brace without them."""
     return re.compile(rf"(?:{_QUOTE}|\{{[^{{}}]*?\b)(?:{'|'.join(names)})\s*{_QUOTE}*\s*:", re.IGNORECASE)
 
 
@@ -311,7 +311,7 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
 
 
 def _objects_of(entries: Mapping[str, object]) -> list[dict[str, object]]:
-    """The values of an object; an empty one in place of what is none."""
+    """Return the values of an object; an empty one in place of what is none."""
     return [value if isinstance(value, dict) else {} for value in entries.values()]
 
 

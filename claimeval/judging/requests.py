@@ -74,7 +74,7 @@ def numbered(letter: str, documents: Iterable[Document]) -> list[Value]:
 def build_request(
     prompt: Prompt,
     judge: Judge,
-    variables: Mapping[str, Value],
+    variables: Mapping[str, Value] | None,
     schema: str,
     task: ExtractTask | AssessTask | None = None,
 ) -> Request:
@@ -83,16 +83,19 @@ def build_request(
     Args:
         prompt: The prompt that is rendered.
         judge: The judge that is asked.
-        variables: Values of the variables of the prompt's step.
+        variables: Values of the variables of the prompt's step; None for an engine, which reads the task alone.
         schema: JSON schema of the reply, sent with prompts that ask for JSON.
-        task: The question in types, for judges that read no prompts; token probabilities go with assessments only.
+        task: The question in types; token probabilities go with assessments only.
     """
     return Request(
         judge=judge,
-        messages=prompt.render(variables),
+        messages=() if variables is None else prompt.render(variables),
         reply_format=prompt.reply,
         response_schema=schema if prompt.reply == "json" else None,
         max_tokens=judge.max_tokens,
+        replicate=0,
+        attempt=0,
+        again=None,
         top_logprobs=judge.top_logprobs if isinstance(task, AssessTask) else None,
         prompt=prompt.digest,
         task=task,
@@ -126,11 +129,8 @@ def read_entries(
         parse: Reads the entries of the reply by name; raises Unparsable.
         value: Makes the value of a subject of its name and entry.
     """
-    found = read_reply(completion, request, parse)
-    if isinstance(found, Failure):
-        return Reading(failure=found)
-    return Reading(
-        {ids[name]: value(name, entry) for name, entry in found.by_id.items()},
-        None,
-        {ids[name]: why for name, why in found.unread.items()},
-    )
+    entries = read_reply(completion, request, parse)
+    if isinstance(entries, Failure):
+        return Reading(failure=entries)
+    values = {ids[name]: value(name, entry) for name, entry in entries.by_id.items()}
+    return Reading(values, None, {ids[name]: why for name, why in entries.unread.items()} if entries.unread else {})

@@ -1,20 +1,34 @@
 """Lexical metrics: how the words of an answer compare with contexts and references, deterministic and without a judge.
 
 K-precision (faithfulness to the contexts), token recall, precision and F1, strict recall, exact match, answer
-containment and ROUGE-L (correctness against reference answers). `METRICS` is the table of them.
+containment and ROUGE-L (correctness against reference answers). `METRICS` is the table of them; `OVERLAP_METRICS` has
+ROUGE-1, ROUGE-2, ROUGE-Lsum, BLEU and chrF, which other libraries compute.
 
 >>> from claimeval import lexical
 >>> lexical.score_one("It is Paris.", references=["Paris"], metrics=["token_recall"])
 {'token_recall': 1.0, 'answer_length': 3.0}
 """
 
-from claimeval.lexical.metrics import METRICS, LexicalMetric
-from claimeval.lexical.scoring import LexicalMean, LexicalSample, LexicalScores, score, score_one, summarize
+from claimeval.lexical.metrics import (
+    ALL_METRICS,
+    METRICS,
+    OVERLAP_METRICS,
+    LexicalMean,
+    LexicalMetric,
+    LexicalSample,
+    LexicalScores,
+    score,
+    score_one,
+    summarize,
+    versions_of,
+)
 from claimeval.lexical.words import NORMALIZATIONS, is_unspaced_script, normalize
 
 __all__ = [
+    "ALL_METRICS",
     "METRICS",
     "NORMALIZATIONS",
+    "OVERLAP_METRICS",
     "LexicalMean",
     "LexicalMetric",
     "LexicalSample",
@@ -24,4 +38,5 @@ __all__ = [
     "score",
     "score_one",
     "summarize",
+    "versions_of",
 ]

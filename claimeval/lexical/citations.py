@@ -62,7 +62,7 @@ TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED})"
 """The pattern of a mark that can follow the full stop of its sentence; it has no groups."""
 
 _MARK = rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})"
-_OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<]")
+OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<]")
 """What a mark begins with, after white space."""
 _DIGIT = re.compile(r"\d")
 
@@ -112,14 +112,14 @@ class Bare(NamedTuple):
         return (self.offsets[start], self.offsets[end - 1] + 1) if self.offsets else (start, end)
 
 
-@lru_cache(maxsize=16)
-def places(text: str) -> tuple[tuple[int, int], ...]:
+@lru_cache(maxsize=256)
+def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of the citations of `text`, in order and without overlap.
 
     The white space before a mark belongs to it, and the comma that sets a phrase off.
     """
     spans: list[tuple[int, int]] = []
-    if _OPENS_MARK.search(text):
+    if OPENS_MARK.search(text):
         spans += [match.span() for match in _marks(text) if not _states_a_value(text, match)]
     elif not _DIGIT.search(text):
         return ()
@@ -145,7 +145,7 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
     """Find what `_MARK` finds; it is tried only where a mark may begin, since a search tries every character."""
     pattern = _pattern(_MARK)
     end = 0
-    for opening in _OPENS_MARK.finditer(text):
+    for opening in OPENS_MARK.finditer(text):
         start = at = opening.start()
         if at < end:
             continue
@@ -192,10 +192,10 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     return start, end
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def bare(text: str) -> Bare:
     """Return `text` without its citations and the positions of the rest; words that a citation separates stay apart."""
-    spans = places(text)
+    spans = citation_spans(text)
     if not spans:
         return Bare(text, ())
     parts: list[str] = []
@@ -204,8 +204,8 @@ def bare(text: str) -> Bare:
     for start, end in (*spans, (len(text), len(text))):
         parts.append(text[at:start])
         offsets += range(at, start)
-        taken = text[start:end]
-        if start and text[end : end + 1].isalnum() and (text[start - 1].isalnum() or taken != taken.strip()):
+        span_text = text[start:end]
+        if start and text[end : end + 1].isalnum() and (text[start - 1].isalnum() or span_text != span_text.strip()):
             parts.append(" ")
             offsets.append(start)
         at = end
@@ -221,7 +221,7 @@ def masked(text: str) -> str:
     """Return `text` with spaces in place of its citations, so that every other character keeps its position."""
     parts: list[str] = []
     at = 0
-    for start, end in places(text):
+    for start, end in citation_spans(text):
         parts += [text[at:start], " " * (end - start)]
         at = end
     return "".join([*parts, text[at:]])

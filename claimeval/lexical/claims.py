@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import masked, without
-from claimeval.lexical.sentences import Span, TextBlock, block_sentences, blocks, sentences
+from claimeval.lexical.clauses import WORD, clauses, facts, is_finite, is_verb
+from claimeval.lexical.sentences import Span, TextBlock, block_sentences, blocks, is_question, sentences
 
 _LONGEST_BOILERPLATE = 600
 """Characters: a longer sentence asserts something."""
@@ -72,176 +74,66 @@ _COURTESIES = (
     r"(?:https?://|www\.)\S+\s*$",
     r"[\w .,&-]{1,100}\.(?:pdf|docx?|html?|txt|xlsx?|pptx?)\W*$",
 )
-_EMPTY = re.compile(rf"[\W_]*{_LEAD_IN}(?:{'|'.join((*_REFUSALS, *_COURTESIES))})", re.IGNORECASE)
 
 
-def is_boilerplate(clause: str) -> bool:
-    """Return whether a clause refuses, greets, thanks, offers help, names sources, asks, or leads in to what follows.
+@cache
+def _empty() -> re.Pattern[str]:
+    """Return the pattern of what asserts nothing, compiled on first use."""
+    phrases = rf"(?:(?P<refusal>{'|'.join(_REFUSALS)})|(?:{'|'.join(_COURTESIES)}))"
+    return re.compile(rf"[\W_]*{_LEAD_IN}{phrases}", re.IGNORECASE)
+
+
+SentenceKind = Literal["statement", "refusal", "courtesy", "question", "lead_in", "heading", "code"]
+"""What a sentence is: only a statement, as a whole or in one of its clauses, asserts something."""
+
+
+def clause_kind(clause: str) -> SentenceKind:
+    """Return whether a clause refuses, asks, leads in to what follows, or greets, thanks, offers help, names sources.
 
     What comes after ", but" can still assert something: "I don't know the day, but it was in 1848."
     """
     bare = clause.rstrip("\"'”’)*_ ")
-    if bare.endswith(("?", ":", "？", "：")):
-        return True
-    if len(clause) > _LONGEST_BOILERPLATE or not _EMPTY.match(" ".join(clause.replace("’", "'").split())):
-        return False
+    if is_question(bare):
+        return "question"
+    if bare.endswith((":", "：")):
+        return "lead_in"
+    if len(clause) > _LONGEST_BOILERPLATE or not (empty := _empty().match(" ".join(clause.replace("’", "'").split()))):
+        return "statement"
     _, but, rest = clause.partition(", but ")
-    return not but or is_boilerplate(rest)
+    return clause_kind(rest) if but else "refusal" if empty["refusal"] else "courtesy"
 
 
-class Clause(NamedTuple):
-    """A part of a sentence that asserts something by itself."""
-
-    subject: str
-    """The subject that it shares with the clause before it; empty if it has one."""
-    span: Span
+__all__ = ["SentenceClaim", "SentenceKind", "Span", "sentence_kinds", "sentences", "split_claims"]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def sentence_kinds(text: str) -> list[tuple[Span, SentenceKind]]:
+    """Return the sentences of `text`, as `sentences` does, each with its kind."""
+    text_blocks = blocks(text)
+    bare = masked(text)
+    return [
+        (sentence, _sentence_kind(bare, block, following, sentence))
+        for block, following in zip_longest(text_blocks, text_blocks[1:])
+        for sentence in block_sentences(text, block)
+    ]
 
 
-_AUXILIARIES = _words(
-    "is are was were has had have will would can could may might must should does do did isn't aren't wasn't weren't"
-    " hasn't hadn't haven't won't wouldn't can't cannot couldn't doesn't don't didn't"
-)
-_PAST = _words(
-    "became began came fell grew rose drew drove flew gave knew sang took threw wore wrote chose broke went saw spoke"
-)
-"""Past forms that are not participles: nothing but a finite verb."""
-_PAST_OR_PARTICIPLE = _words(
-    "won made lost built bought brought held led left met moved found got kept paid put read said sold sent set spent"
-    " stood taught told thought felt ran shot hit cut"
-)
-_PRESENT = _words(
-    "includes provides offers operates owns contains remains becomes consists comprises allows requires helps features"
-)
-_PRONOUNS = _words("he she it they we this these there")
-_SUBORDINATORS = _words("who which that whose whom where when because until while after before how why what")
-_OPENERS = _words(
-    "in on at by for from with during after before since while when although though despite according as under to if"
-    " because among upon within following"
-)
-_REACHING = re.compile(
-    r"[\"“”«»]|\b(?:if|unless|whether|either|neither|both|between|said|says|say|claim(?:s|ed)?|stat(?:es|ed)|argu(?:es|ed)"
-    r"|report(?:s|ed)|believ(?:es?|ed)|suggest(?:s|ed)?|announced?|estimat(?:es|ed)|according|alleg(?:es|ed)|would|might)\b",
-    re.IGNORECASE,
-)
-_JOINT = re.compile(r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+|(?P<semicolon>;)\s+")
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_LIKE_BORN = _words("raised educated brought schooled baptized baptised christened buried")
-"""Participles that "was born and" goes on to; other forms in -ed are a simple past there."""
-_ADVERBS = _words("also later then soon often again still now")
-_AFTER_VERB = _words(
-    "the a an in on at as to for from with by his her its their into over under about against through until up out off"
-    " back down two three four five six seven eight nine ten many several more some all no one"
-)
-"""Words that follow a verb and not an adjective, to tell "and moved to Rome" from "and related services"."""
-_DETERMINERS = _words(
-    "the a an this these his her its their our some many most more all several no each every one two another both"
-)
-_LONGEST_SUBJECT = 6
-_LONGEST_LIST_MEMBER = 3
-"""Words."""
-_NEAR = 120
-"""Characters in which a subject and its verb are looked for."""
-_LONGEST_SENTENCE = 1000
-"""Characters: a longer sentence is left whole."""
-
-
-def is_verb(word: str) -> bool:
-    """Return whether a word can be a finite verb; most regular present forms are not recognized."""
-    low = word.lower().replace("’", "'")
-    return _is_finite(low) or low in _PAST_OR_PARTICIPLE or (len(low) > 4 and low.endswith("ed"))
-
-
-def _is_finite(word: str) -> bool:
-    return word in _AUXILIARIES or word in _PAST or word in _PRESENT
-
-
-def clauses(text: str, sentence: Span) -> list[Clause]:
-    """Split a sentence into clauses; the sentence itself if a cut could change its meaning.
-
-    A clause is cut off if it has a subject and a finite verb, or a finite verb to which the first subject belongs.
-    """
-    parts = [Clause("", sentence)]
-    if sentence.end - sentence.start > _LONGEST_SENTENCE or _REACHING.search(text, *sentence):
-        return parts
-    for joint in _JOINT.finditer(text, *sentence):
-        last = parts[-1]
-        before = f"{last.subject} {text[last.span.start : joint.start()]}".strip()
-        after = text[joint.end() : sentence.end]
-        if before.count("(") > before.count(")"):
-            continue
-        if _has_subject(before, after, separated=bool(joint["comma"] or joint["semicolon"])) and any(
-            map(is_verb, _WORD.findall(before))
-        ):
-            subject = ""
-        elif not (joint["and"] and (subject := _shared_subject(before, after))):
-            continue
-        parts[-1] = last._replace(span=Span(last.span.start, joint.start()))
-        parts.append(Clause(subject, Span(joint.end(), sentence.end)))
-    return parts
-
-
-def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
-    """Return whether a clause starts with a subject and finite verb; `separated` by a comma from the text before it.
-
-    A noun is taken for a subject only if it cannot be the last member of a list before it.
-    """
-    words = [word.lower() for word in _WORD.findall(clause[:_NEAR].split(",")[0])]
-    if len(words) > 2 and words[0] in _PRONOUNS and (is_verb(words[1]) or words[1].endswith("s")):
-        return True
-    verb = next((index for index, word in enumerate(words[: _LONGEST_SUBJECT + 1]) if _is_finite(word)), 0)
-    return (
-        separated
-        and 0 < verb < len(words) - (words[verb] in _AUXILIARIES)
-        and (words[0] in _DETERMINERS or words[0].endswith("s") or clause[0].isupper())
-        and _SUBORDINATORS.isdisjoint(words[:verb])
-        and len(_WORD.findall(before.rpartition(",")[2])) > _LONGEST_LIST_MEMBER
-    )
-
-
-def _shared_subject(before: str, after: str) -> str:
-    """Return the subject of `before` if `after` is another predicate of it, else an empty string.
-
-    An adverbial before the subject ("In 1931, he ...") is left out of the second clause.
-    """
-    words_before = list(_WORD.finditer(before))
-    verb = next((index for index, word in enumerate(words_before) if is_verb(word[0])), 0)
-    opener, comma, subject = before[: words_before[verb].start()].strip().rpartition(", ") if verb else ("", "", "")
-    words = [word.lower() for word in _WORD.findall(before[len(opener + comma) :])]
-    named = subject[:1].isupper() or (bool(words) and words[0] in _PRONOUNS)
-    verb = len(_WORD.findall(subject))
-    if (
-        not 0 < verb <= _LONGEST_SUBJECT
-        or len(words) < verb + 3
-        or not named
-        or "," in opener
-        or words[0] in _OPENERS
-        or not _SUBORDINATORS.isdisjoint(words)
-    ):
-        return ""
-    predicate = [word for word in _WORD.findall(after[:_NEAR]) if not (word.endswith("ly") or word in _ADVERBS)]
-    if len(predicate) < 2 or not is_verb(predicate[0]):
-        return ""
-    after_birth = words[verb + 1] == "born" and predicate[0] not in _LIKE_BORN
-    simple_past = after_birth or words[verb] not in _AUXILIARIES | _PRESENT
-    object_follows = predicate[1].lower() in _AFTER_VERB or not predicate[1][0].islower()
-    return subject[:1].upper() + subject[1:] if _is_finite(predicate[0]) or (simple_past and object_follows) else ""
-
-
-__all__ = ["SentenceClaim", "Span", "sentences", "split_claims"]
+def _sentence_kind(bare: str, block: TextBlock, following: TextBlock | None, sentence: Span) -> SentenceKind:
+    if _is_heading(bare, block, following):
+        return "heading"
+    if block.kind in ("code", "row"):
+        return "code" if block.kind == "code" else "statement"
+    kinds = [clause_kind(bare[start:end]) for _, (start, end), _ in clauses(bare, sentence)]
+    return "statement" if "statement" in kinds else kinds[0]
 
 
 class SentenceClaim(NamedTuple):
     """One claim of a text, with its position."""
 
     text: str
-    """The claim as a separate sentence: without citations and emphasis, a shared subject repeated, table cells named
-    by their columns."""
-    sentence_id: int
-    """The index of its sentence in `sentences` of the same text."""
+    """The claim as a separate sentence: without citations and emphasis, a shared subject and the lead-in of a list
+    repeated, table cells named by their columns."""
+    sentence_ids: tuple[int, ...]
+    """The indices of its sentences in `sentences` of the same text: its own, for a list item after its lead-in's."""
     start: int
     """`source[start:end]` is the verbatim quote that the claim was made from."""
     end: int
@@ -252,22 +144,60 @@ def split_claims(text: str) -> list[SentenceClaim]:
 
     A sentence is cut at a semicolon or conjunction if both sides have a finite verb and nothing in it (a condition,
     reported speech, a quotation) could reach across the cut. Questions, refusals, greetings, headings, lead-ins that
-    end in a colon, lists of sources, bare links and code assert nothing. A table row is one claim.
+    end in a colon, lists of sources, bare links and code assert nothing by themselves; what a lead-in says is repeated
+    with each item of its list that is no statement without it. A table row is one claim.
     """
     claims: list[SentenceClaim] = []
     sentence_id = 0
     text_blocks = blocks(text)
     bare = masked(text)
+    lead_in: _LeadIn | None = None
+    last = ""
     for block, following in zip_longest(text_blocks, text_blocks[1:]):
-        for sentence in block_sentences(text, block):
+        goes_on = block.kind == "item" or (block.kind == "prose" and last == "prose")
+        lead_in, last = lead_in if goes_on else None, block.kind
+        for first, sentence in enumerate(block_sentences(text, block)):
             if not _is_heading(bare, block, following):
+                inherited = lead_in if first == 0 and lead_in and _needs_lead_in(bare, sentence) else None
+                ids = (inherited.sentence_id, sentence_id) if inherited else (sentence_id,)
                 claims += [
-                    SentenceClaim(plain, sentence_id, *quote)
+                    SentenceClaim(plain, ids, *quote)
                     for words, quote in _asserted(text, bare, block, sentence)
-                    if _LETTER_OR_DIGIT.search(plain := _plain(words))
+                    if _LETTER_OR_DIGIT.search(plain := _plain(f"{inherited.words}: {words}" if inherited else words))
                 ]
+                if block.kind == "prose":
+                    lead_in = _lead_in(text, bare, sentence, sentence_id) or inherited
             sentence_id += 1
     return claims
+
+
+_SHORTEST_LEAD_IN = 4
+"""Words: "Sure:" and "For example:" say nothing of the items."""
+
+
+class _LeadIn(NamedTuple):
+    """What the items of a list complete, as "The symptoms are:"."""
+
+    words: str
+    sentence_id: int
+
+
+def _lead_in(text: str, bare: str, sentence: Span, sentence_id: int) -> _LeadIn | None:
+    """Return a sentence as the lead-in of a list, if it is one and says something of the items."""
+    words = text[sentence.start : sentence.end].rstrip("\"'”’)*_ ")
+    statement = bare[sentence.start : sentence.end].rstrip(" :：*_")
+    if not words.endswith((":", "：")) or clause_kind(statement) not in ("statement", "courtesy"):
+        return None
+    if len(WORD.findall(statement)) < _SHORTEST_LEAD_IN:
+        return None
+    return _LeadIn(" ".join(statement.split()), sentence_id)
+
+
+def _needs_lead_in(bare: str, item: Span) -> bool:
+    """Return whether a list item is no statement by itself."""
+    first, *words = [word.lower() for word in WORD.findall(bare[item.start : item.end])] or [""]
+    ended = bare[item.start : item.end].rstrip("\"'”’)*_ ").endswith((".", "!")) and not first.endswith("ing")
+    return not any(is_finite(word) or (ended and is_verb(word)) for word in words)
 
 
 def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
@@ -275,10 +205,10 @@ def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterato
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
-        for subject, quote in clauses(bare, sentence):
-            words = text[quote.start : quote.end]
-            if not is_boilerplate(without(words)):
-                yield f"{subject} {words}".lstrip(), quote
+        for clause in clauses(bare, sentence):
+            if clause_kind(without(text[clause.span.start : clause.span.end])) == "statement":
+                for before, quote, after in facts(bare, clause):
+                    yield f"{before} {text[quote.start : quote.end]}{after}".lstrip(), quote
 
 
 # --- Headings and tables ---
@@ -323,6 +253,7 @@ def _cells(row: str) -> list[str]:
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOISE = (
     re.compile(r"\s?\((?:sources?|see|refs?)\b[^()]{0,200}\)", re.IGNORECASE),
+    re.compile(r"\s?\(\s*\)"),  # what is left of a citation
     re.compile(r"</?[a-zA-Z][^<>]{0,60}>"),
     re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,!;])[*_](?!\w)"),  # emphasis
 )

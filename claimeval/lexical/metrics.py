@@ -1,4 +1,4 @@
-"""The lexical metrics: one function each, and the table of them.
+"""The lexical metrics: one function each, the table of them, and the scores of many samples with their means.
 
 A metric reads a `PreparedSample`, whose texts are split once and shared by all metrics. Counts are multiset counts.
 With several reference answers each metric takes its own maximum over them, so precision and F1 of one sample
@@ -9,16 +9,23 @@ Adlakha et al. 2023 (arXiv:2307.16877) and its program instruct-qa for the rest 
 SQuAD 1.1 and unitxt differ: they give 0 to every pair with an empty side.
 
 ROUGE-L: the longest common subsequence of two texts (Lin 2004, section 3).
+
+ROUGE-1, ROUGE-2 and ROUGE-Lsum (rouge-score), BLEU and chrF (sacrebleu) are not computed here. `OVERLAP_METRICS` is the
+table of them; they need `pip install 'claimeval[lexical]'`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Literal, NamedTuple
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Literal, NamedTuple
 
-from claimeval.lexical.words import Bag, Bags, Normalization
+from claimeval.lexical.words import Bag, Bags, Normalization, named
+from claimeval.types.errors import UsageError, unknown_name
 
 Need = Literal["question", "contexts", "references"]
 
@@ -43,9 +50,9 @@ class PreparedSample:
         normalization: Normalization,
         bags: Bags,
     ) -> None:
-        self._answer, self._question = answer, question
-        self._contexts, self._references = contexts, references
-        self._normalization, self._bags = normalization, bags
+        self.answer_text, self._question = answer, question
+        self._contexts, self.reference_texts = contexts, references
+        self.normalization, self._bags = normalization, bags
         self.answer = normalization.bag(answer)
 
     @cached_property
@@ -63,28 +70,30 @@ class PreparedSample:
     @cached_property
     def overlap(self) -> Overlap:
         """Return the overlap with the reference answers: of each number, the highest that any of them gives."""
-        overlaps = [overlap(self.answer, self._bags[text]) for text in self._references]
+        overlaps = [overlap(self.answer, self._bags[text]) for text in self.reference_texts]
         return overlaps[0] if len(overlaps) == 1 else Overlap(*map(max, zip(*overlaps, strict=True)))
 
     @cached_property
     def normalized(self) -> tuple[str, list[str]]:
         """Return the normalized answer and reference answers."""
-        answer, *references = (" ".join(self._normalization.words(text)) for text in (self._answer, *self._references))
+        answer, *references = (
+            " ".join(self.normalization.words(text)) for text in (self.answer_text, *self.reference_texts)
+        )
         return answer, references
 
     @cached_property
     def rouge_words(self) -> tuple[list[str], list[list[str]]]:
         """Return the words of the answer and of the reference answers, in order, as ROUGE-L compares them."""
-        split = self._normalization.rouge_words
-        return split(self._answer), [split(text) for text in self._references]
+        split = self.normalization.rouge_words
+        return split(self.answer_text), [split(text) for text in self.reference_texts]
 
 
 def overlap_size(first: Bag, second: Bag) -> int:
     """Count the words that two bags share: for each word, the smaller of its two counts."""
     shared = 0
     for word in first.counts.keys() & second.counts.keys():
-        one, other = first.counts[word], second.counts[word]
-        shared += one if one < other else other
+        in_first, in_second = first.counts[word], second.counts[word]
+        shared += in_first if in_first < in_second else in_second
     return shared
 
 
@@ -246,13 +255,13 @@ def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     Bit-parallel: one integer holds a whole row of the usual table, a 0 bit where the row steps up by one
     (Hyyrö 2004, "Bit-parallel LCS-length computation revisited").
     """
-    places: defaultdict[str, int] = defaultdict(int)
+    positions: defaultdict[str, int] = defaultdict(int)
     for index, word in enumerate(first):
-        places[word] |= 1 << index
+        positions[word] |= 1 << index
     every = (1 << len(first)) - 1
     row = every
     for word in second:
-        matches = row & places.get(word, 0)
+        matches = row & positions.get(word, 0)
         row = ((row + matches) | (row - matches)) & every
     return len(first) - row.bit_count()
 
@@ -267,3 +276,290 @@ def f_measure(answer: Sequence[str], reference: Sequence[str]) -> float:
         return 0.0
     precision, recall = common / len(answer), common / len(reference)
     return 2 * precision * recall / (precision + recall)
+
+
+def rouge_1(sample: PreparedSample) -> float:
+    """Return ROUGE-1 F: the harmonic mean of the shares of words that answer and reference have in common.
+
+    Words are stemmed (Porter). 0 if a side has no words. Lin 2004, `rouge1` of rouge-score.
+    """
+    return _rouge("rouge1", sample)
+
+
+def rouge_2(sample: PreparedSample) -> float:
+    """Return ROUGE-2 F: the same of pairs of neighboring words. 0 if a side has fewer than two words."""
+    return _rouge("rouge2", sample)
+
+
+def rouge_lsum(sample: PreparedSample) -> float:
+    """Return ROUGE-Lsum F: of the longest common subsequences of each line with all lines of the other text.
+
+    Words are stemmed. Lines are sentences to rouge-score; for texts of one line it is ROUGE-L with stemming. 0 if a
+    side has no words. `rougeLsum` of rouge-score.
+    """
+    return _rouge("rougeLsum", sample)
+
+
+def bleu(sample: PreparedSample) -> float:
+    """Return sentence BLEU, 0 to 1: the geometric mean of the precisions of 1 to 4 words, times a brevity penalty.
+
+    All references are used together. Zero counts are smoothed (`exp`) and no order above the answer's length counts, as
+    sacrebleu advises for single texts; a mean of it is not the BLEU of a corpus. 0 if the answer has no words. Papineni
+    et al. 2002; sacrebleu's `sentence_bleu`, divided by 100.
+    """
+    texts = [sample.answer_text, *sample.reference_texts]
+    if words := _words(sample):
+        texts = [" ".join(words(text)) for text in texts]
+    return _share(_sacrebleu("BLEU", effective_order=True, tokenize="none" if words else "13a"), texts)
+
+
+def chrf(sample: PreparedSample) -> float:
+    """Return chrF, 0 to 1: F with beta 2 over 1 to 6 characters in a row, whatever the language and normalization.
+
+    The best reference counts. 0 if a side is blank. Popović 2015; sacrebleu's `sentence_chrf`, divided by 100.
+    """
+    return _share(_sacrebleu("CHRF"), [sample.answer_text, *sample.reference_texts])
+
+
+class Library(NamedTuple):
+    """A package that computes metrics."""
+
+    package: str
+    module: str
+
+
+ROUGE, SACREBLEU = Library("rouge-score", "rouge_score.rouge_scorer"), Library("sacrebleu", "sacrebleu.metrics")
+OVERLAP_METRICS: dict[str, LexicalMetric] = {
+    "rouge_1": LexicalMetric(rouge_1, ("references",), "F of words, stemmed (rouge-score)"),
+    "rouge_2": LexicalMetric(rouge_2, ("references",), "F of pairs of words, stemmed (rouge-score)"),
+    "rouge_lsum": LexicalMetric(
+        rouge_lsum, ("references",), "F of common subsequences by lines, stemmed (rouge-score)"
+    ),
+    "bleu": LexicalMetric(bleu, ("references",), "BLEU of one answer, smoothed (sacrebleu)"),
+    "chrf": LexicalMetric(chrf, ("references",), "F of character sequences (sacrebleu)"),
+}
+_LIBRARY_OF = {name: ROUGE if name.startswith("rouge") else SACREBLEU for name in OVERLAP_METRICS}
+
+
+def versions_of(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of the libraries that these metrics need, by package; UsageError if one is not installed."""
+    versions: dict[str, str] = {}
+    for name in names:
+        if name in _LIBRARY_OF:
+            library = _LIBRARY_OF[name]
+            _load(library)
+            versions[library.package] = version(library.package)
+    return versions
+
+
+@cache
+def _load(library: Library) -> Any:
+    try:
+        return import_module(library.module)
+    except ImportError as error:
+        names = ", ".join(name for name, requires in _LIBRARY_OF.items() if requires == library)
+        raise UsageError(f"{names} need {library.package}: pip install 'claimeval[lexical]'") from error
+
+
+class _Tokenizer:
+    """Our words, as rouge-score asks for them."""
+
+    def __init__(self, words: Callable[[str], list[str]]) -> None:
+        self.tokenize = words
+
+
+def _rouge(kind: str, sample: PreparedSample) -> float:
+    scorer = _rouge_scorer(kind, _words(sample))
+    return float(scorer.score_multi(sample.reference_texts, sample.answer_text)[kind].fmeasure)
+
+
+@cache
+def _rouge_scorer(kind: str, words: Callable[[str], list[str]] | None) -> Any:
+    tokenizer = _Tokenizer(words) if words else None
+    return _load(ROUGE).RougeScorer([kind], use_stemmer=True, tokenizer=tokenizer)
+
+
+@cache
+def _sacrebleu(name: str, **settings: object) -> Any:
+    return getattr(_load(SACREBLEU), name)(**settings)
+
+
+def _share(metric: Any, texts: Sequence[str]) -> float:
+    return min(float(metric.sentence_score(texts[0], texts[1:]).score) / 100, 1.0)
+
+
+def _words(sample: PreparedSample) -> Callable[[str], list[str]] | None:
+    """Return how texts are split under a normalization whose words ROUGE-L takes too; None for the library's words."""
+    normalization = sample.normalization
+    return None if normalization.rouge_split else normalization.words
+
+
+Undefined = Literal["no answer", "no question", "no contexts", "no reference answers"]
+ALL_METRICS = METRICS | OVERLAP_METRICS
+_ABSENT: dict[Need, Undefined] = {
+    "question": "no question",
+    "contexts": "no contexts",
+    "references": "no reference answers",
+}
+
+
+class LexicalSample(NamedTuple):
+    """The texts of one sample."""
+
+    answer: str | None
+    """None if the system gave none; an empty text is an answer without words."""
+    question: str | None = None
+    contexts: Sequence[str] | None = None
+    """Empty if nothing was retrieved, which has no word of any answer; None if that is not known."""
+    references: Sequence[str] = ()
+    """Reference answers; an empty one means that nothing should have been answered."""
+    id: str = ""
+
+
+class LexicalScores(NamedTuple):
+    """The scores of one sample."""
+
+    id: str
+    scores: dict[str, float | None]
+    """By metric, in the order requested; None if undefined."""
+    undefined: dict[str, Undefined]
+    """Why, for each metric that is None."""
+
+
+class LexicalMean(NamedTuple):
+    """One metric over many samples."""
+
+    mean: float | None
+    """Over the samples where it is defined; None if there are none."""
+    n: int
+    """Samples where it is defined."""
+    missing: dict[Undefined, int]
+    """Samples where it is not, by reason."""
+    bounds: tuple[float, float] | None
+    """The mean if every missing value were 0, and if it were 1; None for `answer_length`, which knows no best."""
+
+
+def score(
+    samples: Iterable[LexicalSample], metrics: Iterable[str] = METRICS, *, normalization: str = "squad"
+) -> Iterator[LexicalScores]:
+    """Score every sample, in order, one at a time.
+
+    A text that occurs again (a context that several answers share) is not split again. Memory does not grow with the
+    number of samples. `answer_length` is always among the scores, last if not requested: recall says little without it.
+
+    >>> [row] = score([LexicalSample("It is Paris.", references=["Paris"])], ["token_recall", "token_precision"])
+    >>> row.scores
+    {'token_recall': 1.0, 'token_precision': 0.3333333333333333, 'answer_length': 3.0}
+
+    Args:
+        samples: The samples, read lazily.
+        metrics: Names of `METRICS` (all by default) or of `OVERLAP_METRICS`.
+        normalization: `squad` or `multilingual`; see `words`.
+
+    Raises:
+        UsageError: If a name is unknown or its library is not installed (at once), or a text is not a string (when its
+            sample is reached).
+    """
+    names = list(dict.fromkeys([*([metrics] if isinstance(metrics, str) else metrics), "answer_length"]))
+    for name in names:
+        if name not in ALL_METRICS:
+            raise unknown_name("lexical metric", name, ALL_METRICS)
+    versions_of(names)
+    return _rows(samples, {name: ALL_METRICS[name] for name in names}, named(normalization))
+
+
+def score_one(
+    answer: str | None,
+    *,
+    question: str | None = None,
+    contexts: Sequence[str] | None = None,
+    references: Sequence[str] = (),
+    metrics: Iterable[str] = METRICS,
+    normalization: str = "squad",
+) -> dict[str, float | None]:
+    """Score one sample: the value of each metric, None if the sample lacks what the metric needs.
+
+    >>> score_one("It is Paris.", references=["Paris", "City of Paris"], metrics=["strict_recall"])
+    {'strict_recall': 1.0, 'answer_length': 3.0}
+
+    Args:
+        answer: The answer; None if the system gave none. An empty text is an answer without words.
+        question: The question.
+        contexts: The retrieved texts; empty if nothing was retrieved, None if that is unknown.
+        references: Reference answers; the best one counts.
+        metrics: Names of `METRICS` (all by default) or of `OVERLAP_METRICS`.
+        normalization: `squad` or `multilingual`; see `words`.
+
+    Returns:
+        Metric to value, with `answer_length` last if not requested.
+
+    Raises:
+        UsageError: If a name is unknown, its library is not installed, or a text is not a string.
+    """
+    [row] = score([LexicalSample(answer, question, contexts, references)], metrics, normalization=normalization)
+    return row.scores
+
+
+def summarize(rows: Iterable[LexicalScores]) -> dict[str, LexicalMean]:
+    """Return the mean of every metric, with what is missing and the bounds it sets; no rows give no metrics."""
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    missing: defaultdict[str, Counter[Undefined]] = defaultdict(Counter)
+    for row in rows:
+        for name, value in row.scores.items():
+            if value is None:
+                missing[name][row.undefined[name]] += 1
+            else:
+                values[name].append(value)
+    names = [name for name in ALL_METRICS if name in values or name in missing]
+    return {name: _mean(name, values[name], missing[name]) for name in names}
+
+
+def _mean(name: str, values: list[float], missing: Counter[Undefined]) -> LexicalMean:
+    n, total, absent = len(values), math.fsum(values), missing.total()
+    return LexicalMean(
+        mean=total / n if n else None,
+        n=n,
+        missing=dict(missing),
+        bounds=(total / (n + absent), (total + absent) / (n + absent)) if ALL_METRICS[name].unit == "share" else None,
+    )
+
+
+def _rows(
+    samples: Iterable[LexicalSample], metrics: dict[str, LexicalMetric], normalization: Normalization
+) -> Iterator[LexicalScores]:
+    bags = Bags(normalization)
+    needs = [
+        (need, reason, [name for name in metrics if need in metrics[name].needs]) for need, reason in _ABSENT.items()
+    ]
+    for number, texts in enumerate(samples, start=1):
+        _check(texts, number)
+        if texts.answer is None:
+            yield LexicalScores(texts.id, dict.fromkeys(metrics), dict.fromkeys(metrics, "no answer"))
+            continue
+        absent = {
+            "question": not texts.question,
+            "contexts": texts.contexts is None,
+            "references": not texts.references,
+        }
+        undefined = {name: reason for need, reason, names in needs if absent[need] for name in names}
+        prepared = PreparedSample(
+            texts.answer, texts.question, texts.contexts or (), texts.references, normalization, bags
+        )
+        scores = {name: None if name in undefined else metric.measure(prepared) for name, metric in metrics.items()}
+        yield LexicalScores(texts.id, scores, undefined)
+
+
+def _check(texts: LexicalSample, number: int) -> None:
+    single: list[object] = [text for text in (texts.answer, texts.question) if text is not None]
+    for field, several in (("contexts", texts.contexts or ()), ("references", texts.references)):
+        if isinstance(several, str):
+            raise UsageError(
+                f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; a list of texts is needed"
+            )
+        single.extend(several)
+    for text in single:
+        if not isinstance(text, str):
+            raise UsageError(
+                f"sample {number} {texts.id!r}: {text!r} is a {type(text).__name__}, a text is needed"
+                " (None for an answer or question that is not there)"
+            )

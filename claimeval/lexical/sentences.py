@@ -1,4 +1,8 @@
-"""Blocks and sentences of a text, by rule; linear in the length of the text. The word lists are English."""
+"""Blocks and sentences of a text in any script, by rule; linear in the length of the text.
+
+Abbreviations are known in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Greek and Hindi. In a
+script without signs for the end of a sentence, as Thai, only ? and ! and line breaks end one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.citations import TRAILING_MARK
+from claimeval.lexical.citations import OPENS_MARK, TRAILING_MARK
+from claimeval.lexical.words import words_of
 
 Kind = Literal["prose", "item", "heading", "row", "code"]
 
@@ -97,7 +102,7 @@ def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
 
 def _continues(line: str, last: str, block: TextBlock) -> bool:
     """Return whether a line of prose continues the paragraph or list item before it."""
-    return block.start == block.end or line[0].islower() or (len(last) >= _SOFT_WRAP and last[-1] != ":")
+    return block.start == block.end or _is_small(line[0]) or (len(last) >= _SOFT_WRAP and last[-1] != ":")
 
 
 def _header_above(text: str, text_blocks: list[TextBlock]) -> Span | None:
@@ -108,83 +113,136 @@ def _header_above(text: str, text_blocks: list[TextBlock]) -> Span | None:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """Return the span without white space at its ends."""
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return Span(start, end)
+    part = text[start:end].lstrip()
+    return Span(end - len(part), end - len(part) + len(part.rstrip()))
 
 
 # --- Sentences ---
 
-_OPENING = re.compile(r"\s*+[\"'“‘«(\[*_]*+")
+_OPENING = re.compile(r"\s*+[\"'“„‘«(\[*_¿¡]*+")
 _LAST_WORD = 24
 """Characters before a full stop that are read to find the word it may abbreviate."""
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
-_DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]$|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
+_DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.-?)*[^\W\d_]$|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
+_STOPS = "。．！？｡؟۔।॥։።፧።။។៕᙮᠃꓿"
+"""Signs that end a sentence whatever follows, in scripts that have no full stop or write no spaces."""
+_QUESTIONS = ("?", "？", "؟", "፧", "՞", ";")
+_INDIC = re.compile(r"[\u0900-\u0dff]")
+_CAPITALS = re.compile(r"[\u0041-\u058f\u1e00-\u1fff]")
+"""The scripts that begin sentences with a capital letter: Latin, Greek, Cyrillic and Armenian."""
+_GOES_ON = re.compile(r"[とっをがはもにのでへ、，,]|[^，。！？\n]{0,8}[说說道问問喊叫答]")
+"""What follows a quotation in the middle of a sentence in Japanese and Chinese."""
 
 
 @cache
-def _end() -> re.Pattern[str]:
-    """Return the pattern of what ends a sentence, compiled on first use."""
+def _end(plain: bool, marked: bool) -> re.Pattern[str]:
+    """Return the pattern of what ends a sentence, compiled on first use.
+
+    Args:
+        plain: Whether the text is ASCII.
+        marked: Whether it may have marks of citations, which most of the pattern is about.
+    """
+    marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
+    full_stop = rf"(?<![.!?…])[.!?…]++(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
+    if plain:
+        return re.compile(full_stop)
     return re.compile(
-        rf"(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+(?:[ \t]?{TRAILING_MARK})*+(?=\s)"
-        r"|[。！？]++[」』”’]*+"
+        rf"{full_stop}|(?<=[\u0370-\u03ff])[;\u037e](?=\s)|(?<=[\u0561-\u0587]):(?=\s)"
+        rf"|(?:[{_STOPS}](?<!．(?=\d)))(?:[{_STOPS}!?…](?<!．(?=\d)))*+[」』”’»\")）]*+{marks}"
     )
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence without the signs that close it ends with the question mark of some script."""
+    return sentence.endswith(_QUESTIONS) and (sentence[-1] != ";" or "\u0370" <= sentence[-2:-1] <= "\u03ff")
 
 
-_NEVER_LAST = _words(
+_NEVER_LAST = words_of(
     "mr mrs ms messrs dr prof rev hon pres gov sen rep gen col maj capt cmdr lt sgt cpl adm fr mt ft e.g i.e eg ie vs v"
     " cf viz dept approx est resp incl excl"
+    " hr frl dipl ing med phil bzw vgl abb z.b d.h evtl ggf inkl zzgl rd bspw sog geb hrsg str fa mio mrd"
+    " mme mlle mgr env ed bd lic arq sr sra dra srta avda aprox ee profa sig sig.ra dott mevr dhr bijv d.w.z"
+    " ул рис стр гл пер им проф акад тыс млн δρ κα κος π.χ डॉ प्रो पं रु सौ ডা ড ts ths"
 )
-_BEFORE_NUMBERS = _words(
+_BEFORE_NUMBERS = words_of(
     "no nos vol vols p pp fig figs sec sect ch chap art arts eq eqs par para ca c r ver ed tel"
     " jan feb mar apr jun jul aug sep sept oct nov dec"
+    " nr bl blz s pág págs párr núm n º al ene abr ago dic lun mié jue vie sáb абз αρ σελ"
 )
-_LAST_BEFORE_STARTER = _words("etc inc corp ltd co llc plc jr sr st ave blvd rd al bros esq ph.d univ assn natl intl")
-_STARTERS = _words(
+_LAST_BEFORE_STARTER = words_of(
+    "etc inc corp ltd co llc plc jr sr st ave blvd rd al bros esq ph.d univ assn natl intl usw ecc enz av"
+)
+_STARTERS = words_of(
     "the this these those that there he she it they we i you his her its their our my in on at as an and but for from"
     " after before during since while when where although though however moreover furthermore additionally also thus"
     " therefore then if by with to under according some many most all both each one no not"
+    " er sie es wir heute dann danach dort dieser diese dieses il elle ils elles cette ces ella ele ela"
 )
 """Words that begin a sentence more often than they go on with a name, as after "Apple Inc." and "U.S."."""
 _ABBREVIATIONS = _NEVER_LAST | _BEFORE_NUMBERS | _LAST_BEFORE_STARTER
+_BEFORE_ORDINALS = words_of("vom zum beim im den dem der des das zur ab bis seit")
+_AFTER_ORDINALS = words_of(
+    "januar jänner februar märz april mai juni juli august september oktober november dezember jahrhundert jh"
+)
+"""German numbers are ordinals by their full stop: "im 19. Jahrhundert", "am 3. Mai"."""
 
 
 def block_sentences(text: str, block: TextBlock) -> list[Span]:
     """Split one block into sentences."""
     if block.kind not in ("prose", "item"):
         return [Span(block.start, block.end)]
-    ends = _end().finditer(text, block.start, block.end)
+    marked = OPENS_MARK.search(text, block.start, block.end) is not None
+    ends = _end(text.isascii(), marked).finditer(text, block.start, block.end)
     cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
     spans = (_trimmed(text, *between) for between in zip([block.start, *cuts], [*cuts, block.end], strict=True))
     return [span for span in spans if _LETTER_OR_DIGIT.search(text, *span)]
 
 
 def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
-    """Return whether the terminator at `end`, which white space follows, ends a sentence and not an abbreviation."""
+    """Return whether the terminator at `end` ends a sentence, and not an abbreviation or a quotation inside one."""
+    if text[end.start()] in _STOPS:
+        return not _inside_quotation(text, block_start, end)
     after = _OPENING.match(text, end.end())
     assert after is not None, "every part of the pattern is optional"
     follows = text[after.end() : after.end() + 2]
-    in_lower_case = follows[:1].islower() and not follows[1:].isupper()
+    in_lower_case = _is_small(follows[:1]) and not follows[1:].isupper()
     if text[end.start() : end.end()] != ".":
         return not in_lower_case
     before = text[max(block_start, end.start() - _LAST_WORD) : end.start()].split()
-    word = before[-1].lstrip("\"'“‘«([*_") if before else ""
+    word = before[-1].lstrip("\"'“„‘«([*_¿¡").rpartition("’")[2].rpartition("'")[2] if before else ""
     if in_lower_case:
         return len(word) > 3 and word.isalpha() and word.islower() and word not in _ABBREVIATIONS
     abbreviation = word.lower()
     if abbreviation in _NEVER_LAST or (abbreviation in _BEFORE_NUMBERS and follows[:1].isdigit()):
         return False
+    if _INDIC.match(word) and "।" in text:  # where the danda ends sentences, the full stop abbreviates
+        return False
+    following = _NEXT_WORD.match(text, after.end())
+    next_word = following[0].lower() if following else ""
     if abbreviation in _LAST_BEFORE_STARTER or _DOTTED.match(word):
-        following = _NEXT_WORD.match(text, after.end())
-        return following is not None and following[0].lower() in _STARTERS
-    return not (word.isdigit() and len(word) < 3 and _starts_item(before[:-1]))
+        return next_word in _STARTERS
+    if word.isdigit() and len(word) < 3:
+        ordinal = next_word in _AFTER_ORDINALS or (bool(before[:-1]) and before[-2].lower() in _BEFORE_ORDINALS)
+        return not (ordinal or _starts_item(before[:-1]))
+    return True
+
+
+def _is_small(letter: str) -> bool:
+    return letter.islower() and _CAPITALS.match(letter) is not None
+
+
+def _inside_quotation(text: str, block_start: int, end: re.Match[str]) -> bool:
+    """Return whether the sentence goes on behind a quotation that ends here, or the quotation itself goes on."""
+    if end[0].endswith(("」", "』", "”")):
+        return _GOES_ON.match(text, end.end()) is not None
+    opened = text.rfind("「", block_start, end.start())
+    return (
+        opened >= 0 and "」" not in text[opened : end.end()] and 0 <= text.find("」", end.end()) - opened < _SHORT_QUOTE
+    )
+
+
+_SHORT_QUOTE = 80
+"""Characters: a quotation of several sentences that is longer is cut."""
 
 
 def _starts_item(before: list[str]) -> bool:

@@ -27,9 +27,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from claimeval.types.errors import unknown_name
+
+
+@cache
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a list between spaces."""
+    return frozenset(text.split())
 
 
 class Bag(NamedTuple):
@@ -151,7 +158,7 @@ class _Signs(dict[int, int | str | None]):
 
 
 _SIGNS = _Signs()
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "["
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Burmese
@@ -165,7 +172,7 @@ _UNSPACED = re.compile(
 def _multilingual_fold(text: str) -> str:
     unified = unicodedata.normalize("NFKC", text.translate(_SIGNS)).casefold()
     folded = unicodedata.normalize("NFKC", unified).translate(_SIGNS)
-    return _UNSPACED.sub(r" \g<0> ", folded)
+    return UNSPACED.sub(r" \g<0> ", folded)
 
 
 _ROUGE_WORD = re.compile(r"[a-z0-9]+")
@@ -211,4 +218,60 @@ def normalize(text: str, normalization: str = "squad") -> str:
 
 def is_unspaced_script(text: str) -> bool:
     """Return whether `text` has a script written without spaces, whose words only ``multilingual`` can tell apart."""
-    return _UNSPACED.search(text) is not None
+    return UNSPACED.search(text) is not None
+
+
+_OTHER = re.compile(r"[\u0590-\u10ff\u1200-\u1dff\u2e80-\ud7ff\uf900-\ufdff\ufe70-\ufefe\uff10-\uffdc]")
+_ZEROS = (
+    0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50, 0xED0, 0xF20,
+    0x1040, 0x17E0, 0x1810, 0xFF10,
+)  # fmt: skip
+"""The zeros of scripts that have digits of their own; the other nine follow each."""
+_PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ",", 0xFF0E: "."}
+_HAN_DIGITS = {sign: value for value, signs in enumerate(("〇零", *"一二三四五六七八九")) for sign in signs} | {"两": 2}
+_SMALL, _LARGE = {"十": 10, "百": 100, "千": 1000}, {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
+_IN_DIGITS = re.compile(r"[〇零一二三四五六七八九]{3,}")
+"""A number that is written digit by digit, as years are."""
+_IN_UNITS = re.compile(
+    r"[一二两三四五六七八九][〇零一二两三四五六七八九]*[十百千万萬億亿兆][〇零一二两三四五六七八九十百千万萬億亿兆]*"
+)
+_TIMES = re.compile(r"(\d[\d,]*(?:\.\d+)?)([万萬億亿兆])")
+
+
+def is_other(text: str) -> bool:
+    """Return whether a text has letters or digits of another script than Latin, Greek and Cyrillic."""
+    return not text.isascii() and _OTHER.search(text) is not None
+
+
+def with_plain_numbers(text: str) -> str:
+    """Return a text with the digits 0 to 9 for those of other scripts, and for numbers in Chinese characters."""
+    if not is_other(text):
+        return text
+    text = _IN_UNITS.sub(lambda match: str(_value(match[0])), text.translate(_PLAIN))
+    text = _IN_DIGITS.sub(lambda match: "".join(str(_HAN_DIGITS[sign]) for sign in match[0]), text)
+    return _TIMES.sub(lambda match: scaled(match[1].replace(",", ""), len(str(_LARGE[match[2]])) - 1), text)
+
+
+def _value(signs: str) -> int:
+    """Return the value of a number in Chinese characters, as in 三百五十."""
+    whole = part = digit = 0
+    for sign in signs:
+        if sign in _HAN_DIGITS:
+            digit = 10 * digit + _HAN_DIGITS[sign]
+        elif sign in _SMALL:
+            part, digit = part + (digit or 1) * _SMALL[sign], 0
+        else:
+            whole, part, digit = whole + (part + digit or 1) * _LARGE[sign], 0, 0
+    return whole + part + digit
+
+
+def scaled(number: str, power: int) -> str:
+    """Return a number in plain decimal form times a power of ten, as text: 2.50 times 10**3 is 2500."""
+    whole, _, fraction = number.partition(".")
+    shifted = (whole + fraction[:power].ljust(power, "0")).lstrip("0") or "0"
+    return f"{shifted}.{fraction[power:]}" if fraction[power:] else shifted
+
+
+def words_apart(text: str) -> str:
+    """Return a text with plain numbers, and each character of scripts without spaces as a word of its own."""
+    return UNSPACED.sub(r" \g<0> ", with_plain_numbers(text))

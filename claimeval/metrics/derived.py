@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.metrics import formulas
-from claimeval.metrics.formulas import BoundedValue, Formula
-from claimeval.metrics.matrix import Matrix
+from claimeval.metrics.formulas import BoundedValue, Formula, Matrix
 from claimeval.metrics.rows import METRICS, Metric, canonical_name, rows
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Label, Part, Reason, SampleResult, Score
@@ -38,7 +37,7 @@ class DerivedMetric(NamedTuple):
     """The metric that makes it 0 alone, where another one that it needs has no claims."""
 
     def readable(self, *, per_document: bool, three_way: bool) -> bool:
-        """Whether it can be read off verdicts of judges who are asked so."""
+        """Return whether it can be read off verdicts of judges who are asked so."""
         return (per_document or not self.per_document) and (three_way or not self.three_way)
 
     @property
@@ -183,9 +182,9 @@ def derived(name: str) -> DerivedMetric:
     if not at and name in DERIVED:
         return DERIVED[name]
     if base in NUMBERED:
-        needs, formula, says = NUMBERED[base]
+        needs, formula, description = NUMBERED[base]
         if re.fullmatch(r"[1-9]\d{0,5}", number):
-            return DerivedMetric(name, needs, formula(float(number)), says.format(number))
+            return DerivedMetric(name, needs, formula(float(number)), description.format(number))
         raise UsageError(f"metric {name!r}: write a number of claims after @, as in {base}@64")
     raise unknown_name(
         "metric", name, [*METRICS, *DERIVED, "factscore@10", "long_form_f1@64", "long_form_f1_on_topic@64", *GROUPS]
@@ -193,7 +192,7 @@ def derived(name: str) -> DerivedMetric:
 
 
 def is_derived(name: str) -> bool:
-    """Whether a name belongs here."""
+    """Return whether a name belongs here."""
     return name in DERIVED or name.partition("@")[0] in NUMBERED
 
 
@@ -202,24 +201,24 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
 
     Raises UsageError if a name is unknown or if a custom metric has the name of a derived one.
     """
-    given = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
-    flat = [name for spec in given for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
-    asked = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
+    specs_read = [canonical_name(spec) if isinstance(spec, str) else spec for spec in specs]
+    flat = [name for spec in specs_read for name in (GROUPS.get(spec, (spec,)) if isinstance(spec, str) else (spec,))]
+    plain = [spec for spec in flat if not (isinstance(spec, str) and is_derived(spec))]
     names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
-    for spec in asked:
+    for spec in plain:
         if isinstance(spec, str) and "=" not in spec and spec not in METRICS:
             derived(spec)  # says what there is
-    said = rows(asked) if asked else ()
-    for row in said:
+    chosen = rows(plain) if plain else ()
+    for row in chosen:
         if is_derived(row.name) or row.name in GROUPS:
             raise UsageError(f"metric name {row.name!r} is taken by a built-in metric; choose another name")
-    have = {row.name for row in said}
-    needed = dict.fromkeys(need for name in names for need in derived(name).needs)
-    return MetricSelection((*said, *(METRICS[name] for name in needed if name not in have)) or rows(()), names)
+    have = {row.name for row in chosen}
+    required = dict.fromkeys(need for name in names for need in derived(name).needs)
+    return MetricSelection((*chosen, *(METRICS[name] for name in required if name not in have)) or rows(()), names)
 
 
 def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: bool) -> tuple[str, ...]:
-    """The derived rows of a run; UsageError for one asked for that cannot be read off what judges are asked.
+    """Return the derived rows of a run; UsageError for one asked for that cannot be read off what judges are asked.
 
     Where none is named they come with verdicts on single documents: all that the chosen rows feed.
     """
@@ -236,7 +235,7 @@ def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: b
 
 
 def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> dict[str, Score]:
-    """A score a row, by name. Undefined where what it counts is not there, with the reason.
+    """Return a score a row, by name. Undefined where what it counts is not there, with the reason.
 
     Of alternative gold answers `covered` is the one whose coverage counts.
     """
@@ -248,9 +247,9 @@ def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) ->
         return _score(row, matrix.of_alternative(covered)).model_copy(update={"alternative": covered})
     if not row.best or not matrix.alternatives:
         return _score(row, matrix)
-    found = {number: _score(row, matrix.of_alternative(number)) for number in matrix.alternatives}
-    number = max(found, key=lambda n: (-1.0 if (value := found[n].value) is None else value, -n))
-    return found[number].model_copy(update={"alternative": number})
+    scores = {number: _score(row, matrix.of_alternative(number)) for number in matrix.alternatives}
+    number = max(scores, key=lambda n: (-1.0 if (value := scores[n].value) is None else value, -n))
+    return scores[number].model_copy(update={"alternative": number})
 
 
 def unknown_because(name: str, score: Score, result: SampleResult) -> list[Reason]:
@@ -266,14 +265,14 @@ def _score(row: DerivedMetric, matrix: Matrix) -> Score:
         if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
             return Score.share(0.0, bounds=(0.0, 0.0))
         return Score.undefined(reason)
-    found = row.formula(matrix)
-    if isinstance(found, BoundedValue):
-        return Score.share(found.value, bounds=(found.low, found.high))
-    if found is None:
+    value = row.formula(matrix)
+    if isinstance(value, BoundedValue):
+        return Score.share(value.value, bounds=(value.low, value.high))
+    if value is None:
         return Score.undefined(matrix.why_unknown(row.pairs))
-    if not found:
+    if not value:
         return Score.undefined(row.of_nothing)
-    known = [truth for truth in found if truth is not None]
-    if not known:
-        return Score.undefined(matrix.why_unknown(row.pairs), total=len(found))
-    return Score.share(sum(known) / len(known), hits=sum(known), judged=len(known), total=len(found))
+    decided = [truth for truth in value if truth is not None]
+    if not decided:
+        return Score.undefined(matrix.why_unknown(row.pairs), total=len(value))
+    return Score.share(sum(decided) / len(decided), hits=sum(decided), judged=len(decided), total=len(value))

@@ -11,7 +11,7 @@ Claims that only one run has are not compared. A claim with a label in one run o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, SampleResult
@@ -47,12 +47,12 @@ class FlipCounts(NamedTuple):
     compared: int = 0
     flipped: int = 0
     relabeled: int = 0
-    """Claims with another label that counts the same."""
+    """Claims with a different label that counts the same."""
     labeled_once: int = 0
     """Claims with a label in one of the runs only."""
 
     def others(self) -> str:
-        """The changes that are no flips, in words; empty if there are none."""
+        """Return the changes that are no flips, in words; empty if there are none."""
         parts = (
             (self.labeled_once, "have a label in one run only"),
             (self.relabeled, "have another label that counts the same"),
@@ -68,7 +68,7 @@ class ClaimPair(NamedTuple):
     b: Assessment
 
     def change(self, *, graded: bool) -> Change | None:
-        """What changed; None if the label is the same or neither run has one."""
+        """Return what changed; None if the label is the same or neither run has one."""
         labels = self.a.label, self.b.label
         if None in labels:
             return "labeled_once" if labels[0] != labels[1] else None
@@ -78,7 +78,7 @@ class ClaimPair(NamedTuple):
 
 
 def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
-    """Whether two assessments count differently in a score; those without a label do not.
+    """Return whether two assessments count differently in a score; those without a label do not.
 
     `graded` says that both are on the same ordered scale, where each word counts.
     """
@@ -90,21 +90,21 @@ def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
 
 
 def words(label: Label, word: str | None) -> str:
-    """A label of a flip in words."""
+    """Return a label of a flip in words."""
     return label.replace("_", " ") + ("" if word is None else f" ({word.replace('_', ' ')})")
 
 
 def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
-    """The claims of a sample that both runs have and assessed, in the order of run a."""
+    """Yield the claims of a sample that both runs have and assessed, in the order of run a."""
     claims = {claim.id: claim for claim in a.claims}
-    theirs = _by_text(b)
-    for key, assessment in _by_text(a).items():
+    theirs = assessments_by_text(b)
+    for key, assessment in assessments_by_text(a).items():
         if other := theirs.get(key):
             yield ClaimPair(claims[assessment.subject], assessment, other)
 
 
-def _by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Assessment]:
-    """The assessments by the claim's source and text, its place among claims of that text, and the evidence."""
+def assessments_by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Assessment]:
+    """Return the assessments by the claim's source and text, its place among claims of that text, and the evidence."""
     seen: Counter[tuple[Part, str]] = Counter()
     places: dict[str, tuple[Part, str, int]] = {}
     for claim in result.claims:
@@ -123,18 +123,22 @@ class FlipTally:
         self._compared = 0
         self._changes: Counter[Change] = Counter()
 
-    def add(self, a: SampleResult, b: SampleResult) -> list[Flip]:
-        """Counts one sample in and returns its flips."""
+    def add(self, pairs: Iterable[ClaimPair]) -> list[ClaimPair]:
+        """Counts one sample in, by its claims in both runs, and returns those that flipped."""
         flips = []
-        for pair in claim_pairs(a, b):
+        for pair in pairs:
             if (pair.claim.of, pair.a.evidence.part) not in self._scored:
                 continue
             self._compared += 1
             if change := pair.change(graded=self._graded):
                 self._changes[change] += 1
                 if change == "flipped":
-                    flips.append(_flip(a, pair))
+                    flips.append(pair)
         return flips
+
+    def add_same(self, assessed: Iterable[tuple[Part, Part, int]]) -> None:
+        """Count in a sample that is the same in both runs, by how many claims of a part were held against another."""
+        self._compared += sum(n for of, against, n in assessed if (of, against) in self._scored)
 
     def counts(self) -> FlipCounts:
         """Return the counts so far."""
@@ -146,7 +150,8 @@ class FlipTally:
         )
 
 
-def _flip(result: SampleResult, pair: ClaimPair) -> Flip:
+def flip(result: SampleResult, pair: ClaimPair) -> Flip:
+    """Return a claim that flipped; `result` is that of run a."""
     a, b = pair.a.support, pair.b.support
     assert a is not None and b is not None, "a flip has two labels"  # noqa: PT018
     return Flip(

@@ -26,7 +26,7 @@ from claimeval.types.records import ASKED, CONTEXTS_AND_HISTORY, HISTORY, Part, 
 
 
 class Metric(Record):
-    """One row. A row of your own works wherever a name does, as in `score(..., metrics=[Metric(...)])`."""
+    """A claim metric. A custom metric works wherever a name does, as in `score(..., metrics=[Metric(...)])`."""
 
     name: str
     claims_of: Part
@@ -42,7 +42,7 @@ class Metric(Record):
         return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
 
     def missing_part(self, sample: Sample) -> Part | None:
-        """The part the sample does not have and this metric needs; None when it has both."""
+        """Return the part the sample does not have and this metric needs; None when it has both."""
         if not sample.has(self.claims_of):
             return self.claims_of
         return None if sample.has(self.against) else self.against
@@ -65,7 +65,7 @@ _AMBIGUOUS = re.compile(r"(.+)([.~])(\d+)", re.DOTALL)
 
 
 def ambiguous(name: str) -> str | None:
-    """Why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
+    """Return why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
     if not (match := _AMBIGUOUS.fullmatch(name)):
         return None
     base, mark, number = match.groups()
@@ -145,7 +145,7 @@ _ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.+-]*)")
 
 
 def metric(spec: str | Metric) -> Metric:
-    """A row by name, or from `name=claims_of:against` (`on_policy=answer:policy`), or as it is."""
+    """Return a row by name, or from `name=claims_of:against` (`on_policy=answer:policy`), or as it is."""
     if isinstance(spec, Metric):
         return _clear(spec)
     if "=" in spec:
@@ -192,11 +192,11 @@ def _clear(row: Metric) -> Metric:
 
 def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Several rows, as a list or as one text with commas; a name may stand once."""
-    found = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
-    names = [row.name for row in found]
+    chosen = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
+    names = [row.name for row in chosen]
     if not names:
         raise UsageError(f"no metric asked for. Known: {', '.join(METRICS)}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise UsageError(f"metric {twice!r} is asked for twice")
-    return found
+    return chosen

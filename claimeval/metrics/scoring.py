@@ -11,8 +11,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from claimeval.metrics.derived import scores as derived_scores
-from claimeval.metrics.matrix import Matrix
+from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
+from claimeval.metrics.tally import ExactSum, Tally
 from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import interval
 from claimeval.types.records import (
@@ -33,16 +34,16 @@ from claimeval.types.records import (
 
 
 def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessment]) -> Score:
-    """The share of the judged claims that are supported; the mean of the judges' shares where each took its own.
+    """Return the share of the judged claims that are supported; the mean of the judges' shares where each took its own.
 
     None when no claim could be judged: the most frequent reason, or `not_in_cache` where a run without calls has no
     verdicts on it.
     """
-    if not any(a.label is not None for a in assessments):
+    assessed = {a.subject: a.support for a in assessments}
+    if not any(assessed.values()):
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score.undefined(because, total=len(claims))
-    assessed = {a.subject: a.support for a in assessments}
     takers: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
@@ -53,11 +54,10 @@ def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessm
 
 
 def _share_of(labels: Sequence[Label | None]) -> Score:
-    """The share of the supported among the claims that have a label; without a value where none has."""
+    """Return the share of the supported among the claims that have a label; without a value where none has."""
     judged = [label for label in labels if label]
     hits = judged.count("supported")
-    value = hits / len(judged) if judged else None
-    return Score.share(value, hits=hits, judged=len(judged), total=len(labels))
+    return Score.counted(hits, len(judged), len(labels)) if judged else Score.share(None, total=len(labels))
 
 
 def best(scores: Mapping[int, Score]) -> Score:
@@ -68,12 +68,12 @@ def best(scores: Mapping[int, Score]) -> Score:
     """
     if 0 in scores:
         return scores[0]
-    known = {number: score for number, score in scores.items() if score.value is not None} or scores
-    number = min(known, key=lambda n: (-(known[n].value or 0.0), -(known[n].judged or 0), n))
+    defined = {number: score for number, score in scores.items() if score.value is not None} or scores
+    number = min(defined, key=lambda n: (-(defined[n].value or 0.0), -(defined[n].judged or 0), n))
     ends = [score.bounds for score in scores.values() if score.bounds]
-    found = known[number].model_copy(update={"alternative": number})
+    highest = defined[number].model_copy(update={"alternative": number})
     together = (max(low for low, _ in ends), max(high for _, high in ends)) if ends else None
-    return found if together == found.bounds else found.model_copy(update={"bounds": together})
+    return highest if together == highest.bounds else highest.model_copy(update={"bounds": together})
 
 
 def _mean(parts: Sequence[Score]) -> Score:
@@ -101,7 +101,7 @@ def unasked(
             Assessment(
                 subject=claim.id,
                 question=claims_question(metric.claims_of, metric.against),
-                evidence=Evidence(part=metric.against),
+                evidence=Evidence.of(metric.against),
                 verdicts=(),
                 label="not_found",
             )
@@ -150,14 +150,14 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
     judged in time must pass no gate. Counts and bounds stay. Abstentions are answers of a judge and lose nothing.
     """
     parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
-    lost = {
+    failed = {
         pair: [a.unassessed for a in assessments if a.unassessed and a.unassessed not in NOT_APPLICABLE | ABSTAINED]
         for pair, assessments in result.columns().items()
     }
     scored = dict(result.scores)
     for name, one in scored.items():
-        pairs = [parts[name]] if name in parts else [*lost]  # a derived metric is read off several
-        if one.value is not None and (reasons := Counter(reason for pair in pairs for reason in lost.get(pair, ()))):
+        pairs = [parts[name]] if name in parts else [*failed]  # a derived metric is read off several
+        if one.value is not None and (reasons := Counter(reason for pair in pairs for reason in failed.get(pair, ()))):
             scored[name] = one.model_copy(update={"value": None, "because": reasons.most_common(1)[0][0]})
     return result.model_copy(update={"scores": scored})
 
@@ -168,9 +168,9 @@ ABSTAINING = 0.1
 Shown = Literal["interval", "bounds"]
 
 
-def shown(abstained: int, asked: int, bounds: tuple[float, float] | None) -> Shown:
-    """What tables print beside a mean; `abstained` of the claims or samples `asked` about are unsure or tied."""
-    return "bounds" if bounds and abstained > ABSTAINING * asked else "interval"
+def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> Shown:
+    """Return what tables print beside a mean; `abstained` of the claims or samples (`total`) are unsure or tied."""
+    return "bounds" if bounds and abstained > ABSTAINING * total else "interval"
 
 
 class MetricSummary(Record):
@@ -239,22 +239,27 @@ class MetricSummary(Record):
 
 
 def ends_in_words(summary: MetricSummary, mark: str = " (bounds)") -> str:
-    """The interval beside a mean, or, marked, the bounds that stand in its place."""
+    """Return the interval beside a mean, or, marked, the bounds that stand in its place."""
     return interval(summary.ends) + (mark if summary.shown == "bounds" else "")
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:
-    """How many of these are honest abstentions."""
+    """Return how many of these are honest abstentions."""
     return sum(n for reason, n in reasons.items() if reason in ABSTAINED)
 
 
-class MetricTally:
+class MetricTally(Tally):
     """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
+
+    ADDED = (
+        "_unit", "_values", "_clusters", "_low", "_high", "_bounded", "_samples", "_missing", "_unassessed", "_counted",
+        "_hits", "_judged", "_total", "_ungrounded", "_unasked",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._unit = "share"
         self._values, self._clusters = array("d"), array("q")
-        self._low = self._high = 0.0
+        self._low, self._high = ExactSum(), ExactSum()
         self._bounded = 0
         self._samples = 0
         self._missing: Counter[Reason] = Counter()
@@ -282,7 +287,8 @@ class MetricTally:
         """
         self._samples += 1
         self._unit = score.unit
-        self._unassessed.update(unassessed)
+        for reason in unassessed:
+            self._unassessed[reason] += 1
         self._counted |= score.total is not None
         self._hits += score.hits or 0
         self._judged += score.judged or 0
@@ -296,18 +302,19 @@ class MetricTally:
             assert score.because is not None
             self._missing[score.because] += 1
         if score.because not in NOT_APPLICABLE and (ends := _ends(score)):
-            low, high = ends
-            self._low, self._high, self._bounded = self._low + low, self._high + high, self._bounded + 1
+            self._low.add(ends[0])
+            self._high.add(ends[1])
+            self._bounded += 1
 
     def summary(self) -> MetricSummary:
-        """What the samples added so far come to."""
+        """Return what the samples added so far come to."""
         support = (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
         estimate = mean_interval(self._values, clusters=self._clusters, support=support)
         low, high = estimate.low, estimate.high
         if low is None or high is None or math.isinf(high - low):
             low = high = None
         because = self._missing.most_common(1)[0][0] if not self._values and self._missing else estimate.because
-        bounds = (self._low / self._bounded, self._high / self._bounded) if self._bounded else None
+        bounds = (self._low.value / self._bounded, self._high.value / self._bounded) if self._bounded else None
         counts = self._total or self._unassessed
         abstained = abstentions(self._unassessed if counts else self._missing)
         return MetricSummary(
@@ -328,7 +335,7 @@ class MetricTally:
             unassessed=dict(sorted(self._unassessed.items())),
             ungrounded=self._ungrounded,
             unasked=self._unasked,
-            failure_rate=max(_share(self._missing, self._samples), _share(self._unassessed, self._total)),
+            failure_rate=failure_rate(self._missing, self._unassessed, self._samples, self._total),
         )
 
 
@@ -341,7 +348,19 @@ def _ends(score: Score) -> tuple[float, float] | None:
     return score.value, score.value
 
 
-def _share(reasons: Counter[Reason], total: int) -> float:
+def failure_rate(missing: Mapping[Reason, int], unassessed: Mapping[Reason, int], samples: int, total: int) -> float:
+    """Return the larger of the shares of samples and of claims that were lost to failures.
+
+    Args:
+        missing: Samples without a value, by reason.
+        unassessed: Claims without a label, by reason.
+        samples: Number of samples.
+        total: Number of claims.
+    """
+    return max(_share(missing, samples), _share(unassessed, total))
+
+
+def _share(reasons: Mapping[Reason, int], total: int) -> float:
     failed = sum(n for reason, n in reasons.items() if reason not in NOT_APPLICABLE | ABSTAINED)
     return failed / total if total else 0.0
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import CallError, Completion, Judge, Request
+from claimeval.types.requests import MAX_CLAIMS_PER_CALL, CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -30,6 +31,8 @@ __all__ = ["Backend", "CallError", "Completion", "Judge", "Keep", "Provider", "R
 
 Keep = Callable[[Completion], None]
 """Makes a reply durable."""
+MAX_REPLY_BYTES: ContextVar[int] = ContextVar("max_reply_bytes", default=16_000_000)
+"""Bytes of the longest body that clients opened in this context read, packed or unpacked."""
 
 
 class Backend(Protocol):
@@ -71,16 +74,22 @@ class Provider:
     """Further hosts of the provider, such as those of regions, which get its key."""
     refuses: frozenset[str] = frozenset()
     """Settings of a judge that its servers do not take; one that is set is refused before any call."""
-    reasons: Callable[[str], bool] | None = None
+    reasons: Callable[[str], bool] = lambda model: False
     """Whether a model of this name spends hidden tokens before it answers."""
+    cuts_at: int | None = None
+    """Tokens to which its servers cut a longer prompt by themselves, unless a judge's `context_tokens` says otherwise;
+    None if they refuse it."""
     schema_tokens: int = 0
     """More tokens than it adds to a prompt whose reply is held to a schema, beside the schema."""
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
-    note: Callable[[Judge], str] | None = None
+    computes: Callable[[Judge], Callable[[Request], Completion] | None] = lambda judge: None
+    """Return what answers the requests of a judge at once, sooner than a stored reply is found, so that none is stored;
+    None for judges that are opened."""
+    note: Callable[[Judge], str | None] = lambda judge: None
     """The remark to print with every number of a judge; None for language models."""
-    describe_device: Callable[[Judge], str | None] | None = None
-    """Where a judge computes on this machine, and in which precision; UsageError if it cannot compute there."""
+    describe_device: Callable[[Judge], str | None] = lambda judge: None
+    """Where a judge computes on this machine, and in which precision, None for others; UsageError if it cannot."""
 
     @property
     def default_endpoint(self) -> str | None:
@@ -111,17 +120,24 @@ PROVIDERS = {
     "openai": "claimeval.providers.openai",
     "anthropic": "claimeval.providers.anthropic",
     "mistral": "claimeval.providers.mistral",
-    "azure": "claimeval.providers.compatible:AZURE",
-    "gemini": "claimeval.providers.compatible:GEMINI",
-    "ollama": "claimeval.providers.compatible:OLLAMA",
-    "openrouter": "claimeval.providers.compatible:OPENROUTER",
-    "local": "claimeval.providers.local.backend",
+    "azure": "claimeval.providers.openai:AZURE",
+    "gemini": "claimeval.providers.openai:GEMINI",
+    "ollama": "claimeval.providers.openai:OLLAMA",
+    "openrouter": "claimeval.providers.openai:OPENROUTER",
+    "local": "claimeval.providers.local",
     "callable": "claimeval.providers.callables",
     "testing": "claimeval.testing",
 }
 """The row of each name: the `PROVIDER` of a module, or the name after its colon; loaded when a judge needs it."""
 ENTRY_POINTS = "claimeval.providers"
 """The group of entry points by which other packages name providers of theirs."""
+
+
+def _not_open(judge: Judge) -> AbstractAsyncContextManager[Backend]:
+    raise UsageError(f"the judge {judge.name!r} has no provider that could be asked")
+
+
+_NO_ROW = Provider(name="", open=_not_open)
 
 
 @cache
@@ -133,16 +149,16 @@ def _row(name: str) -> Provider | None:
         return row
     for entry in entry_points(group=ENTRY_POINTS, name=name):
         try:
-            given = entry.load()
+            loaded = entry.load()
         except (ImportError, AttributeError) as error:
             raise UsageError(
                 f"the provider {name!r} of the entry point {entry.value!r} cannot be loaded: {error}"
             ) from error
-        if not isinstance(given, Provider) or given.name != name:
+        if not isinstance(loaded, Provider) or loaded.name != name:
             raise UsageError(
                 f"the entry point {entry.value!r} gives no claimeval.providers.Provider of the name {name!r}"
             )
-        return given
+        return loaded
     return None
 
 
@@ -162,9 +178,8 @@ def provider(model: str) -> Provider:
     if not colon or not rest:
         raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
     if (row := _row(name)) is None:
-        others = entry_points(group=ENTRY_POINTS).names
-        known = {*(row.name for row in rows() if row.example), *others}
-        raise UsageError(f"{unknown_name('provider', name, known)}. Examples: {examples()}")
+        names = {row.name for row in rows() if row.example} | entry_points(group=ENTRY_POINTS).names
+        raise UsageError(f"{unknown_name('provider', name, names)}. Examples: {examples()}")
     return row
 
 
@@ -183,22 +198,24 @@ def settle(judge: Judge) -> Judge:
     return judge.model_copy(update=settled)
 
 
+def claims_per_call(judge: Judge) -> int:
+    """Return how many claims are in one question to a judge; engines assess each claim by itself, however many."""
+    return judge.claims_per_call if reads_prompts(judge) else MAX_CLAIMS_PER_CALL
+
+
+def row_of(judge: Judge) -> Provider:
+    """Return the provider of a judge; for judges without one, such as recorded ones, a row that states nothing."""
+    return _row(judge.provider) or _NO_ROW
+
+
 def reads_prompts(judge: Judge) -> bool:
     """Return whether a judge is a language model, as all are whose provider has no row, such as recorded ones."""
-    row = _row(judge.provider)
-    return row is None or row.reads_prompts
+    return row_of(judge).reads_prompts
 
 
 def reasons(judge: Judge) -> bool:
     """Return whether a judge's model spends hidden tokens whatever its settings are."""
-    row = _row(judge.provider)
-    return row is not None and row.reasons is not None and row.reasons(judge.model.partition(":")[2])
-
-
-def schema_tokens(judge: Judge) -> int:
-    """Return more tokens than a judge's provider adds to a prompt whose reply is held to a schema."""
-    row = _row(judge.provider)
-    return row.schema_tokens if row else 0
+    return row_of(judge).reasons(judge.model.partition(":")[2])
 
 
 def check_settings(judge: Judge) -> None:
@@ -208,15 +225,13 @@ def check_settings(judge: Judge) -> None:
 
     if reason := refused_in_extra(judge.extra):
         raise UsageError(f"judge {judge.name!r}, extra: {reason}")
-    row = _row(judge.provider)
-    for name in sorted(row.refuses if row else ()):
+    for name in sorted(row_of(judge).refuses):
         if getattr(judge, name) is not None:
             raise UsageError(
                 f"judge {judge.name!r}: {judge.provider} does not take {name}; leave it out of its settings"
             )
-    check_secrets("headers", judge.headers, judge.name)
-    check_secrets("query", judge.query, judge.name)
-    check_secrets("extra", judge.extra, judge.name)
+    for setting in ("headers", "query", "extra"):
+        check_secrets(setting, getattr(judge, setting), judge.name)
 
 
 def check_key(judge: Judge) -> None:
@@ -224,18 +239,3 @@ def check_key(judge: Judge) -> None:
     row = provider(judge.model)
     if row.key_variable:
         row.api_key(judge)
-
-
-def note(judge: Judge) -> str | None:
-    """Return the remark to print with every number of this judge; None for language models."""
-    row = _row(judge.provider)
-    return row.note(judge) if row and row.note else None
-
-
-def describe_device(judge: Judge) -> str | None:
-    """Describe where a judge on this machine computes, and in which precision; None for others.
-
-    Raises UsageError if it cannot compute there.
-    """
-    describe = provider(judge.model).describe_device
-    return describe(judge) if describe else None

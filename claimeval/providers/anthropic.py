@@ -9,7 +9,6 @@ Anthropic's prompt cache.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,7 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from claimeval.providers import Keep, Provider, check_settings
-from claimeval.providers.batches import CHUNK, MAX_LINE_BYTES, Batches, BatchStatus, FileLimits, Phase, read_record
+from claimeval.providers.batches import (
+    CHUNK,
+    MAX_LINE_BYTES,
+    Batches,
+    BatchStatus,
+    FileLimits,
+    Phase,
+    download,
+    read_record,
+)
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets
 from claimeval.types.errors import UsageError
@@ -129,7 +137,7 @@ def as_chat(content: bytes) -> bytes:
     blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
     calls = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    text = _said(calls[0]) if calls else "".join(texts) if texts else None
+    text = _json_text(calls[0]) if calls else "".join(texts) if texts else None
     reason = message.get("stop_reason")
     choice = {
         "index": 0,
@@ -139,21 +147,21 @@ def as_chat(content: bytes) -> bytes:
     return json.dumps({**message, "choices": [choice], "usage": _usage(message.get("usage"))}).encode()
 
 
-def _said(given: Any) -> str:
+def _json_text(raw: Any) -> str:
     """Return the input of the tool as JSON; models sometimes write the one field of it as JSON within a string."""
-    if isinstance(given, dict) and len(given) == 1:
-        (name, value), *_ = given.items()
+    if isinstance(raw, dict) and len(raw) == 1:
+        (name, value), *_ = raw.items()
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
             return f"{{{json.dumps(name)}: {value}}}"
-    return json.dumps(given, ensure_ascii=False)
+    return json.dumps(raw, ensure_ascii=False)
 
 
 def _refusal(message: Mapping[str, Any]) -> str | None:
     if message.get("stop_reason") != "refusal":
         return None
     details = message.get("stop_details")
-    said = (details.get("explanation") or details.get("category")) if isinstance(details, dict) else None
-    return str(said or "the model refused to reply")
+    explanation = (details.get("explanation") or details.get("category")) if isinstance(details, dict) else None
+    return str(explanation or "the model refused to reply")
 
 
 def _usage(usage: Any) -> dict[str, Any]:
@@ -284,16 +292,16 @@ class AnthropicBatches:
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
         """List the batches that were made after the file was "uploaded" and have as many requests."""
         noted = json.loads(file_id)
-        found: list[BatchStatus] = []
+        matching: list[BatchStatus] = []
         query = ""
         while True:
             page = await self._record(f"{BATCHES}?limit={PAGE}{query}")
             batches = [_status(batch) for batch in page.get("data") or []]
             ids = [batch.id for batch in batches]
             newer = batches[: ids.index(noted["after"])] if noted["after"] in ids else batches
-            found += [batch for batch in newer if batch.total == noted["requests"]]
+            matching += [batch for batch in newer if batch.total == noted["requests"]]
             if len(newer) < len(batches) or not page.get("has_more") or not ids:
-                return found
+                return matching
             query = f"&after_id={ids[-1]}"
 
     async def status(self, batch_id: str) -> BatchStatus:
@@ -305,23 +313,17 @@ class AnthropicBatches:
         import httpx2
         from anthropic import AsyncStream
 
-        part, ours = (into.with_name(into.name + end) for end in (".raw", ".part"))
-        with explained(self._sdk, self.key), part.open("wb") as target:
+        raw = into.with_name(into.name + ".raw")
+        with explained(self._sdk, self.key):
             path, cls = f"{BATCHES}/{file_id}/results", AsyncStream[Any]
             streamed = await self._sdk.get(path, cast_to=httpx2.Response, stream=True, stream_cls=cls)
             reply = cast(httpx2.Response, streamed)  # as the SDK gives what is to be cast to a response
             try:
-                async for chunk in reply.aiter_bytes(CHUNK):
-                    target.write(chunk)
+                await download(reply.aiter_bytes(CHUNK), raw)
             finally:
                 await reply.aclose()
-        with part.open("rb") as results, ours.open("wb") as lines:
-            for raw in iter(partial(results.readline, MAX_LINE_BYTES), b""):
-                lines.write(as_result(raw))
-            lines.flush()
-            os.fsync(lines.fileno())
-        part.unlink()
-        ours.replace(into)
+        await download(_results(raw), into)
+        raw.unlink()
 
     async def cancel(self, batch_id: str) -> None:
         """Cancel a batch."""
@@ -348,25 +350,31 @@ class AnthropicBatches:
         return read_record(reply.content)
 
 
+async def _results(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as lines:
+        for line in iter(partial(lines.readline, MAX_LINE_BYTES), b""):
+            yield as_result(line)
+
+
 def as_result(raw: bytes) -> bytes:
     """Return a line of results in the form of OpenAI's; what is none is returned as it is."""
     try:
-        one = json.loads(raw)
-        key, result = one["custom_id"], one["result"]
+        record = json.loads(raw)
+        key, result = record["custom_id"], record["result"]
         kind = result["type"]
     except (ValueError, LookupError, TypeError, RecursionError):
         return raw
-    found: dict[str, Any] = {"custom_id": key}
+    row: dict[str, Any] = {"custom_id": key}
     if kind == "succeeded":
-        found["response"] = {"status_code": 200, "body": as_chat(json.dumps(result.get("message")).encode()).decode()}
+        row["response"] = {"status_code": 200, "body": as_chat(json.dumps(result.get("message")).encode()).decode()}
     elif kind == "errored":
         record = result.get("error")
         inner = record.get("error", record) if isinstance(record, dict) else None
         status = STATUS_OF.get(inner.get("type", ""), 500) if isinstance(inner, dict) else 500
-        found["response"] = {"status_code": status, "body": record}
+        row["response"] = {"status_code": status, "body": record}
     else:
-        found["error"] = {"code": {"canceled": "batch_cancelled", "expired": "batch_expired"}.get(kind, kind)}
-    return json.dumps(found, separators=(",", ":")).encode() + b"\n"
+        row["error"] = {"code": {"canceled": "batch_cancelled", "expired": "batch_expired"}.get(kind, kind)}
+    return json.dumps(row, separators=(",", ":")).encode() + b"\n"
 
 
 def _status(batch: Mapping[str, Any]) -> BatchStatus:

@@ -6,7 +6,8 @@ The providers' names for statuses and fields are in their files; here are the wo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import AsyncIterable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,27 +120,24 @@ def read_record(content: bytes) -> dict[str, Any]:
     return record
 
 
+async def download(chunks: AsyncIterable[bytes], into: Path) -> None:
+    """Write a file of results as it arrives; `into` holds the whole file or nothing."""
+    part = into.with_name(into.name + ".part")
+    with part.open("wb") as target:
+        async for chunk in chunks:
+            target.write(chunk)
+        target.flush()
+        os.fsync(target.fileno())
+    part.replace(into)
+
+
 def supports_batches(model: str) -> bool:
     """Return whether the provider of a model given as `provider:name` has batches."""
     return provider(model).batches is not None
 
 
-def open_batches(judge: Judge) -> AbstractAsyncContextManager[BatchBackend]:
-    """Open the batches of a resolved judge's model, to be entered inside the run that uses them."""
-    return _batches(judge).open(judge)
-
-
-def line(request: Request) -> bytes:
-    """Write the line of a request file, in the form of its provider: the very body that is sent online."""
-    return _batches(request.judge).line(request)
-
-
-def file_limits(judge: Judge) -> FileLimits:
-    """Return the size limits of a request file for this judge's provider."""
-    return _batches(judge).limits
-
-
-def _batches(judge: Judge) -> Batches:
+def batches_of(judge: Judge) -> Batches:
+    """Return the batch interface of a judge's provider; UsageError if it has none."""
     batches = provider(judge.model).batches
     if batches is None:
         able = ", ".join(row.name for row in rows() if row.batches)

@@ -20,10 +20,11 @@ from contextvars import ContextVar
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from pydantic import SecretStr
 
-from claimeval.providers import Keep
+from claimeval.providers import MAX_REPLY_BYTES, Keep
 from claimeval.providers.keys import Secrets, masked, scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
@@ -53,15 +54,24 @@ _FATAL_WORDS = (
 )
 """What a gateway says with status 400 or 422 and no code of its own."""
 _TOO_LONG = re.compile(
-    r"maximum context length|context[ _](?:length|window|limit|size)|ContextWindowExceeded|prompt is too long|"
-    r"too many tokens|input token count",
+    r"maximum (?:context|prompt|model) length|context[ _](?:length|window|limit|size)|ContextWindowExceeded|"
+    r"(?:prompt|input|context|request) is too long|too long to fit|request too long|too many tokens|input token count|"
+    r"model token limit|inputs` tokens \+",
     re.I,
 )
-_WINDOW = re.compile(
-    r"(?:(?:maximum context length|context (?:window|size|length))(?: is| of|:| \()? *\(?"
-    r"|(?:prompt is too long|context limit)[^>]{0,40}> *)(\d{3,8})",
-    re.I,
+"""How servers say that a prompt is longer than the model reads: OpenAI, Anthropic, Mistral, Gemini, vLLM, llama.cpp,
+Ollama, LM Studio, TGI, Bedrock, xAI, Moonshot, and gateways."""
+_TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error"}
+_WINDOWS = (
+    re.compile(r"> *(\d{3,8})\b"),
+    re.compile(r'"n_ctx": *(\d{3,8})\b'),
+    re.compile(
+        r"(?:context|model|prompt)[ _](?:length|window|size|limit)(?: is| of(?: only)?|:)? *\(?(\d{3,8})\b", re.I
+    ),
+    re.compile(r"(\d{3,8}) maximum context length", re.I),
+    re.compile(r"(?:tokens allowed|limit of|token limit:?|must be <=) *\(?(\d{3,8})\b", re.I),
 )
+"""Where a refusal states the window: "210000 tokens > 200000 maximum", llama.cpp's field, and in words."""
 _FILTERED = re.compile(
     r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged", re.I
 )
@@ -111,6 +121,8 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     message = f"status {status}: {reason}"
     if request_id := headers.get("request-id"):
         message += f" (request {scrub(request_id, key)[:80]})"
+    if {code, kind} & _TOO_LONG_CODES or (status in (400, 413, 422) and _TOO_LONG.search(words)):
+        return CallError("too_long", message, status=status, retryable=False, context_tokens=stated_window(body))
     if 300 <= status < 400:
         return CallError(
             "judge_stopped",
@@ -129,7 +141,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if status == 429 and limits and limits.requests == 0:
         return _fatal(status, message, _FATAL_CODES["insufficient_quota"])
     if status == 413 or reason.lower().startswith("request too large"):
-        return CallError("provider_error", f"{message} (the prompt is too long)", status=status, retryable=False)
+        return CallError("too_long", message, status=status, retryable=False)
     if status in _RETRYABLE_STATUS or status >= 500:
         capacity = "capacity" in reason.lower()
         wait = retry_after(headers)
@@ -147,22 +159,18 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     return CallError("provider_error", message, status=status, retryable=False)
 
 
+def stated_window(words: str) -> int | None:
+    """Return the context window, in tokens, that a refusal of a long prompt states; None if it states none."""
+    stated = next((match for pattern in _WINDOWS if (match := pattern.search(words))), None)
+    return int(stated[1]) if stated else None
+
+
 def _fatal(status: int, message: str, advice: str) -> CallError:
     return CallError("judge_stopped", f"{message.rstrip('.')}. {advice}", status=status, fatal=True)
 
 
 def _refusal(status: int, message: str, code: str, kind: str, words: str, parameter: str) -> CallError | None:
     """Return what a 400 or 422 means by its code or its words; None for one that is not known."""
-    if code == "context_length_exceeded" or _TOO_LONG.search(words):
-        window = _WINDOW.search(words)
-        return CallError(
-            "provider_error",
-            f"{message} (the prompt is too long)",
-            status=status,
-            retryable=False,
-            prompt_too_long=True,
-            context_tokens=int(window[1]) if window else None,
-        )
     if _LIMIT_TOO_HIGH.search(words):
         return _fatal(status, message, "set a lower max_tokens in a judge file")
     by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
@@ -172,9 +180,9 @@ def _refusal(status: int, message: str, code: str, kind: str, words: str, parame
         )
     if by_code or _UNKNOWN_FIELD.search(words):
         return _fatal(status, message, _BAD_SETTING)
-    for pattern, known in _FATAL_WORDS:
+    for pattern, reason in _FATAL_WORDS:
         if pattern.search(words):
-            return _fatal(status, message, _FATAL_CODES[known])
+            return _fatal(status, message, _FATAL_CODES[reason])
     return None
 
 
@@ -223,7 +231,7 @@ def rate_limits(headers: Mapping[str, str]) -> RateLimitStatus | None:
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:
-    values = (_number(headers.get(name)) for name in names)
+    values = (_number(headers[name]) for name in names if name in headers)
     return next((int(value) for value in values if value is not None), None)
 
 
@@ -254,8 +262,6 @@ def _until(text: str, now: float) -> float | None:
 
 
 CONNECT_TIMEOUT = 10.0
-MAX_REPLY_BYTES: ContextVar[int] = ContextVar("max_reply_bytes", default=16_000_000)
-"""Bytes of the longest body that clients opened in this context read, packed or unpacked."""
 READ_TIMEOUT = 600.0
 """Seconds between two bytes. The deadline for a whole attempt is the executor's, by the wall clock."""
 
@@ -334,10 +340,24 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
         follow_redirects=False,
         trust_env=secure,
         verify=secure,  # loading the trusted certificates takes 30 ms
+        transport=_transport(secure),
     )
     with scrubbed_logs(key):
         async with whole_responses as http_client:
             yield http_client
+
+
+def _transport(secure: bool) -> httpx2.AsyncBaseTransport | None:
+    """Return aiohttp's transport where aiohttp is installed; None, for httpx2's own, where not, and behind a proxy."""
+    import httpx2
+
+    if secure and getproxies().keys() - {"no"}:
+        return None
+    try:
+        from claimeval.providers.aiohttp_transport import AiohttpTransport
+    except ImportError:
+        return None
+    return AiohttpTransport(httpx2.create_ssl_context() if secure else None)
 
 
 async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
@@ -345,10 +365,11 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
     import httpx2
 
     body, headers = bytearray(), response.headers
+    encoding = headers.get("content-encoding")
     try:
         async for part in cast(httpx2.AsyncByteStream, response.stream):
             _extend(body, part, longest)
-        if encoding := headers.get("content-encoding"):
+        if encoding:
             if "," in encoding:  # what is unpacked in between has no limit
                 message = f"the reply is packed several times: {encoding[:60]}"
                 raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
@@ -360,8 +381,10 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
         if response.status_code == 200:
             raise
         body = bytearray(error.message.encode())
-    sent = [(name, value) for name, value in headers.multi_items() if name != "content-encoding"]
-    return httpx2.Response(response.status_code, headers=sent, content=bytes(body), request=response.request)
+    if encoding:
+        headers = headers.copy()
+        del headers["content-encoding"]
+    return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 
 def _extend(body: bytearray, part: bytes, longest: int) -> None:
@@ -486,7 +509,7 @@ class ResponseRecorder:
 
     def receive(self, response: httpx2.Response) -> None:
         """Keep the reply, or the server's error instead of one."""
-        headers = response.headers
+        headers = dict(response.headers.items())  # whose own look-up goes through all of them
         if response.status_code != 200:
             self._error = error_for(response.status_code, headers, response.text, self._key)
             return

@@ -154,11 +154,11 @@ def _unescaping(form: str) -> re.Pattern[str]:
     """Return the pattern of a text whose characters may be JSON escapes, in JSON or in JSON within it."""
     backslash = r"(?:\\(?:u005[cC])?)+"
 
-    def either(one: str) -> str:
-        written = [re.escape(one), rf"{backslash}u(?i:{ord(one):04x})"]
-        return "|".join(written if one.isalnum() else [*written, backslash + re.escape(one)])
+    def either(sign: str) -> str:
+        written = [re.escape(sign), rf"{backslash}u(?i:{ord(sign):04x})"]
+        return "|".join(written if sign.isalnum() else [*written, backslash + re.escape(sign)])
 
-    return re.compile("".join(f"(?:{either(one)})" for one in form))
+    return re.compile("".join(f"(?:{either(sign)})" for sign in form))
 
 
 class _Scrubbing(logging.Filter):

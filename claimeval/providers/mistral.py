@@ -1,22 +1,19 @@
-"""Mistral through the mistralai SDK.
+"""Mistral: chat through the openai SDK, whose protocol it has, and batches through the mistralai SDK.
 
-The SDK gives no access to the body of a reply and loses parts of it in its own model, so what it makes of a reply is
-not used: the body is taken from the HTTP client underneath.
+The mistralai SDK gives no access to the body of a reply and loses parts of it in its own model. It validates every call
+and every reply, in threads, and takes five times the CPU.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-import os
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers import Keep, Provider, check_settings
+from claimeval.providers import Provider, openai, settle
 from claimeval.providers.batches import (
     CHAT,
     CHUNK,
@@ -26,13 +23,15 @@ from claimeval.providers.batches import (
     BatchStatus,
     FileLimits,
     Phase,
+    download,
     read_record,
 )
-from claimeval.providers.http import ResponseRecorder, check_endpoint, client, connection_error, error_for
+from claimeval.providers.http import client, connection_error, error_for
 from claimeval.providers.keys import Secrets, scrub
+from claimeval.providers.openai import OpenAIBackend
 from claimeval.types.chat_format import request_body
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.requests import Judge, Request
 
 if TYPE_CHECKING:
     from mistralai.client import Mistral
@@ -44,46 +43,21 @@ READ_TIMEOUT_MS = 600_000
 
 def resolve(judge: Judge) -> Judge:
     """Return the judge with endpoint and temperature filled in; UsageError before any call can be made."""
-    endpoint = check_endpoint(judge.endpoint or OFFICIAL, judge.name).removesuffix("/v1")
-    check_settings(judge)
     if judge.token_limit == "max_completion_tokens":
         raise UsageError(f"judge {judge.name!r}: Mistral limits replies by max_tokens; leave token_limit out")
-    settled: dict[str, Any] = {"endpoint": endpoint, "token_limit": None}
-    if "temperature" not in judge.model_fields_set:
-        settled["temperature"] = 0.0
+    settled = settle(judge)
     if judge.extra:
         _check_fields(judge)
-    return judge.model_copy(update=settled)
+    return settled.model_copy(update={"endpoint": str(settled.endpoint).removesuffix("/v1"), "token_limit": None})
 
 
 def _check_fields(judge: Judge) -> None:
-    """UsageError for a field that the SDK cannot send."""
-    from mistralai.client.chat import Chat
+    """UsageError for a field that Mistral's SDK does not know."""
+    from mistralai.client.models import ChatCompletionRequest
 
-    known = inspect.signature(Chat.complete_async).parameters
-    for field in judge.extra:
-        if field not in known:
-            raise unknown_name(f"field in `extra` of judge {judge.name!r}:", field, set(known) - {"self"})
-
-
-@cache
-def _keep_models() -> None:
-    """Let the SDK keep the ten pydantic models that it would build for each call, in more than half of its time."""
-    from mistralai.client.utils import serializers
-
-    module: Any = serializers
-    build = module.create_model
-    models: dict[Any, Any] = {}
-
-    def create_model(name: str, *, body: tuple[Any, ...], **config: Any) -> Any:
-        try:
-            if (name, body[0]) not in models:
-                models[name, body[0]] = build(name, body=body, **config)
-            return models[name, body[0]]
-        except TypeError:  # the type has no hash
-            return build(name, body=body, **config)
-
-    module.create_model = create_model
+    allowed = set(ChatCompletionRequest.model_fields)
+    if unknown := [field for field in judge.extra if field not in allowed]:
+        raise unknown_name(f"field in `extra` of judge {judge.name!r}:", unknown[0], allowed)
 
 
 @asynccontextmanager
@@ -92,7 +66,6 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
     import httpx2
     from mistralai.client import Mistral
 
-    _keep_models()
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
     async with client(judge.endpoint, key) as http:
@@ -110,39 +83,16 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
             yield sdk, key
 
 
-@asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
-    """Open a backend whose connections live as long as the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield MistralBackend(sdk, key)
-
-
 def body(request: Request) -> dict[str, Any]:
     """Return the body of a chat request, under Mistral's names."""
     return request_body(request, seed="random_seed")
 
 
-class MistralBackend:
-    """Sends requests through one Mistral client."""
-
-    def __init__(self, sdk: Mistral, key: SecretStr) -> None:
-        self._sdk = sdk
-        self._key = key
-
-    async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply as the server sent it, whatever the SDK makes of it."""
-        import httpx2
-        from mistralai.client.errors import MistralError, NoResponseError
-
-        recorder = ResponseRecorder(self._key, keep)
-        with recorder.open():
-            try:
-                await self._sdk.chat.complete_async(**body(request))
-            except httpx2.RequestError as error:
-                recorder.abort(error)
-            except (MistralError, NoResponseError):
-                pass  # the recorder holds the server's response
-        return recorder.completion()
+@asynccontextmanager
+async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
+    """Open a backend whose connections live as long as the block."""
+    async with openai.open_backend(judge, CHAT.lstrip("/"), body) as backend:
+        yield backend
 
 
 LIMITS = FileLimits(50_000, 200_000_000)
@@ -228,23 +178,18 @@ class MistralBatches:
         """Download a file of results; `into` holds the whole file or nothing."""
         from mistralai.client.errors import SDKError
 
-        part = into.with_name(into.name + ".part")
-        with self._explained(), part.open("wb") as target:
+        with self._explained():
             try:
                 reply = await self._sdk.files.download_async(file_id=file_id)
             except SDKError as error:
                 if error.status_code != 200:  # else only of another content type than the SDK expects
                     raise
-                target.write(error.body.encode())
-            else:
-                try:
-                    async for chunk in reply.aiter_bytes(CHUNK):
-                        target.write(chunk)
-                finally:
-                    await reply.aclose()
-            target.flush()
-            os.fsync(target.fileno())
-        part.replace(into)
+                await download(_whole(error.body.encode()), into)
+                return
+            try:
+                await download(reply.aiter_bytes(CHUNK), into)
+            finally:
+                await reply.aclose()
 
     async def cancel(self, batch_id: str) -> None:
         """Cancel a job."""
@@ -293,6 +238,10 @@ class MistralBatches:
             problem=scrub(problem, self.key),
             queue_full=any(words in problem.lower() for words in QUEUE_FULL),
         )
+
+
+async def _whole(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 PROVIDER = Provider(

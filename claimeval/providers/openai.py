@@ -1,21 +1,33 @@
 """OpenAI, and any server that speaks its chat-completions protocol, through the openai SDK.
 
 `openai:MODEL` goes to OPENAI_BASE_URL where that is set, else to api.openai.com; `openai:MODEL@URL` to that server.
+Servers with a name of their own are rows at the end: an address, a key, what they refuse.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from pydantic_core import to_json
+
 from claimeval.providers import Keep, Provider, check_settings, provider
-from claimeval.providers.batches import CHAT, CHUNK, NAME, Batches, BatchStatus, FileLimits, Phase, read_record
+from claimeval.providers.batches import (
+    CHAT,
+    CHUNK,
+    NAME,
+    Batches,
+    BatchStatus,
+    FileLimits,
+    Phase,
+    download,
+    read_record,
+)
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets, scrub
 from claimeval.types.chat_format import request_body
@@ -37,6 +49,8 @@ _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
 """The variable in which Azure's documentation keeps the key; it goes to Azure's hosts alone."""
 AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
+
+Body = Callable[[Request], Mapping[str, Any]]
 
 
 def reasons(model: str) -> bool:
@@ -68,7 +82,7 @@ def resolve(judge: Judge) -> Judge:
             raise UsageError(
                 f"judge {judge.name!r}: this model gives no log-probabilities; leave top_logprobs out of its settings"
             )
-    if row.reasons and row.reasons(model) and "max_tokens" not in judge.model_fields_set:
+    if row.reasons(model) and "max_tokens" not in judge.model_fields_set:
         settled["max_tokens"] = REASONING_MAX_TOKENS
     if not reasons(model) and "temperature" not in judge.model_fields_set:
         settled["temperature"] = 0.0
@@ -91,9 +105,9 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
 
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(provider(judge.model).api_key(judge), judge.headers, judge.query)
-    own = judge.provider == PROVIDER.name and PROVIDER.owns(judge.endpoint)
+    is_provider_endpoint = judge.provider == PROVIDER.name and PROVIDER.owns(judge.endpoint)
     named = ["OpenAI-Organization", "OpenAI-Project", *header_names("OPENAI_CUSTOM_HEADERS")]
-    headers: dict[str, Any] = {} if own else dict.fromkeys(named, Omit())
+    headers: dict[str, Any] = {} if is_provider_endpoint else dict.fromkeys(named, Omit())
     headers |= {name: f"Bearer {key.get_secret_value()}" for name in headers if name.lower() == "authorization"}
     headers |= key.headers
     if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
@@ -103,18 +117,28 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
 
 
 @asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
-    """Open a backend whose connections live as long as the block."""
+async def open_backend(
+    judge: Judge, path: str = "chat/completions", body: Body = request_body
+) -> AsyncIterator[OpenAIBackend]:
+    """Open a backend whose connections live as long as the block.
+
+    Args:
+        judge: The judge, resolved.
+        path: Where its endpoint takes chat requests.
+        body: Writes the body of a request.
+    """
     async with _open_sdk(judge) as (sdk, key):
-        yield OpenAIBackend(sdk, key)
+        yield OpenAIBackend(sdk, key, path, body)
 
 
 class OpenAIBackend:
     """Sends requests through one AsyncOpenAI client."""
 
-    def __init__(self, sdk: AsyncOpenAI, key: SecretStr) -> None:
+    def __init__(self, sdk: AsyncOpenAI, key: SecretStr, path: str, body: Body) -> None:
         self._sdk = sdk
         self._key = key
+        self._address = str(sdk.base_url.join(path))  # which the SDK would else compose for each call
+        self._body = body
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the reply as the server sent it; the SDK's own model of it is never built."""
@@ -123,7 +147,7 @@ class OpenAIBackend:
         recorder = ResponseRecorder(self._key, keep)
         with recorder.open_for(self._sdk):
             # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-            await self._sdk.post("/chat/completions", cast_to=httpx2.Response, body=request_body(request))
+            await self._sdk.post(self._address, cast_to=httpx2.Response, content=to_json(self._body(request)))
         return recorder.completion()
 
 
@@ -197,14 +221,9 @@ class OpenAIBatches:
 
     async def fetch(self, file_id: str, into: Path) -> None:
         """Download a file of results; `into` holds the whole file or nothing."""
-        part = into.with_name(into.name + ".part")
-        with explained(self._sdk, self.key), part.open("wb") as target:
+        with explained(self._sdk, self.key):
             async with self._sdk.files.with_streaming_response.content(file_id) as reply:
-                async for chunk in reply.iter_bytes(CHUNK):
-                    target.write(chunk)
-            target.flush()
-            os.fsync(target.fileno())
-        part.replace(into)
+                await download(reply.iter_bytes(CHUNK), into)
 
     async def cancel(self, batch_id: str) -> None:
         """Cancel a batch."""
@@ -247,4 +266,61 @@ PROVIDER = Provider(
     reasons=reasons,
     own_host=_OPENAI_HOST,
     batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
+)
+
+_DATED = re.compile(r"(?:^|&)api-version=\d{4}-\d\d-\d\d")
+_THINKING_GEMINI = re.compile(r"gemini-(?:2\.5|[3-9]|flash-latest|pro-latest)(?!.*lite)")
+
+
+def _azure(judge: Judge) -> Judge:
+    """Resolve a deployment at a resource that is given by its host alone, as Azure's documentation has it.
+
+    A dated API version, in the address or under `query`, takes the path of a deployment; without, the path is that of
+    the version-less API.
+    """
+    address, mark, query = (judge.endpoint or AZURE.default_endpoint or "").partition("?")
+    if address and not urlsplit(address).path.strip("/"):
+        dated = _DATED.search(query or f"api-version={judge.query.get('api-version', '')}")
+        path = f"deployments/{judge.model.partition(':')[2]}" if dated else "v1"
+        judge = judge.model_copy(update={"endpoint": f"{address.rstrip('/')}/openai/{path}{mark}{query}"})
+    return resolve(judge)
+
+
+AZURE = Provider(
+    name="azure",
+    open=open_backend,
+    resolve=_azure,
+    example="azure:DEPLOYMENT@https://NAME.openai.azure.com",
+    endpoint_variable="AZURE_OPENAI_ENDPOINT",
+    key_variable=AZURE_KEY,
+    own_host=AZURE_HOST,
+    reasons=reasons,
+)
+GEMINI = Provider(
+    name="gemini",
+    open=open_backend,
+    resolve=resolve,
+    example="gemini:gemini-2.5-flash",
+    endpoint="https://generativelanguage.googleapis.com/v1beta/openai",
+    key_variable="GEMINI_API_KEY",
+    refuses=frozenset({"seed"}),  # "Unknown name "seed": Cannot find field", as users report
+    reasons=lambda model: _THINKING_GEMINI.search(model) is not None,
+)
+OLLAMA = Provider(
+    name="ollama",
+    open=open_backend,
+    resolve=resolve,
+    example="ollama:qwen3:8b",
+    endpoint="http://127.0.0.1:11434/v1",
+    cuts_at=4096,  # the default context on machines with little memory; it takes no other over this protocol
+    reasons=reasons,
+)
+OPENROUTER = Provider(
+    name="openrouter",
+    open=open_backend,
+    resolve=resolve,
+    example="openrouter:openai/gpt-5-mini",
+    endpoint="https://openrouter.ai/api/v1",
+    key_variable="OPENROUTER_API_KEY",
+    reasons=reasons,
 )

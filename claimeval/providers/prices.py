@@ -5,7 +5,6 @@ A price is stated or it is unknown; nothing is guessed from a similar name.
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import date
 from functools import lru_cache
@@ -15,7 +14,7 @@ from typing import NamedTuple
 from pydantic import Field, ValidationError
 
 from claimeval import providers
-from claimeval.types.errors import UsageError, read_yaml
+from claimeval.types.errors import UsageError, first_problem, read_yaml
 from claimeval.types.records import Call, Record
 from claimeval.types.requests import Judge, Request, Usage
 
@@ -109,8 +108,8 @@ def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Pr
 
 def _batch_share(model: str, endpoint: str) -> float:
     provider = providers.provider(model)
-    own = provider.batches is not None and _place(endpoint) == _place(provider.endpoint or "")
-    return provider.batches.share if own and provider.batches else 1.0
+    has_share = provider.batches is not None and _location(endpoint) == _location(provider.endpoint or "")
+    return provider.batches.share if has_share and provider.batches else 1.0
 
 
 def price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
@@ -126,7 +125,7 @@ def batch_price_of(judge: Judge, file: str | Path | None = None) -> Price | None
 
 
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:
-    location = _place(endpoint) if endpoint else None
+    location = _location(endpoint) if endpoint else None
     for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
         row = rows.get((model, location)) or rows.get((model, None))
         if row is None and location is None:
@@ -136,30 +135,22 @@ def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow
     return None
 
 
-def prompt_bytes(request: Request) -> int:
-    """Return the UTF-8 length of all that the model may read: the messages, the schema if one is sent, and `extra`."""
-    texts = [message.content for message in request.messages]
-    texts += [schema] if (schema := request.schema_sent) else []
-    texts += [json.dumps(request.judge.extra)] if request.judge.extra else []
-    return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
-
-
 def cost_bound(request: Request, price: Price) -> float:
     """Return the most that one call can cost in US dollars: a token for each byte of its prompt, and the longest reply.
 
     Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
     """
-    tokens = prompt_bytes(request) + overhead(request.judge, len(request.messages))
+    tokens = request.size + overhead(request.judge, len(request.messages))
     return price.at_most(tokens, request.max_tokens)
 
 
 def overhead(judge: Judge, messages: int) -> int:
     """Return more tokens than a provider adds to so many messages, and for a schema where it has one enforced."""
-    enforced = providers.schema_tokens(judge) if judge.structured else 0
+    enforced = providers.row_of(judge).schema_tokens if judge.structured else 0
     return MESSAGE_TOKENS * (messages + 1) + enforced
 
 
-def _place(endpoint: str) -> str:
+def _location(endpoint: str) -> str:
     """Return the endpoint as rows name it, without a closing `/v1`."""
     return endpoint.rstrip("/").removesuffix("/v1")
 
@@ -171,7 +162,6 @@ def _files(file: str | Path | None) -> list[Path]:
 
 @lru_cache(maxsize=16)
 def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
-    """Read the rows of a file by model and endpoint."""
     content = read_yaml(path, "file of prices")
     if not isinstance(content, dict):
         raise UsageError(f"the file of prices {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
@@ -181,9 +171,8 @@ def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
         if not all(model.partition(":")):
             raise UsageError(f"the file of prices {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]")
         try:
-            rows[model, _place(endpoint) or None] = _PriceRow.model_validate(fields)
+            rows[model, _location(endpoint) or None] = _PriceRow.model_validate(fields)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"])) or "the row"
-            raise UsageError(f"the file of prices {str(path)!r}, {key}, {field}: {first['msg']}") from error
+            field, problem, _ = first_problem(error)
+            raise UsageError(f"the file of prices {str(path)!r}, {key}, {field or 'the row'}: {problem}") from error
     return rows

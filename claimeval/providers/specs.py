@@ -18,11 +18,13 @@ from pydantic import JsonValue, ValidationError
 from claimeval import providers
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel
+from claimeval.metrics.extraction import CLAIMS_BY_RULE
 from claimeval.providers.keys import masked
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
 from claimeval.types.requests import Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
+_YAML = (".yaml", ".yml")
 NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 
 
@@ -33,7 +35,7 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
     or a wrong setting. Keys are checked when a run that needs them starts.
     """
     if isinstance(spec, str):
-        spec = _from_file(Path(spec)) if spec.endswith((".yaml", ".yml")) else _from_text(spec)
+        spec = _from_file(Path(spec)) if spec.endswith(_YAML) else _from_text(spec)
     if settings:
         spec = _valid(
             {**spec.model_dump(exclude_unset=True, exclude={"learned"}), **settings},
@@ -81,9 +83,9 @@ def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
 
 
 def _valid(settings: Mapping[str, Any], location: str) -> Judge:
-    known = set(Judge.model_fields) - {"learned"}
-    if extra := set(settings) - known:
-        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), known)
+    allowed = set(Judge.model_fields) - {"learned"}
+    if extra := set(settings) - allowed:
+        raise unknown_name(f"setting in {location}:", str(min(extra, key=str)), allowed)
     try:
         return Judge.model_validate(settings)
     except ValidationError as error:
@@ -107,18 +109,14 @@ def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue]
 
 def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
     """Return the remarks to print with the numbers: of all judges, or of some by name; and of claims taken by rule."""
-    note_by_judge = {judge.name: _note(judge) for judge in judges}
+    note_by_judge = {judge.name: providers.row_of(judge).note(judge) for judge in judges}
     if len(set(note_by_judge.values())) == 1:
         remarks = [note for note in set(note_by_judge.values()) if note]
     else:
         remarks = [f"{name} gives a {note}" for name, note in note_by_judge.items() if note]
-    if not remarks and _note(extractor):
-        remarks = [f"claims taken by {extractor.name}, by rule and not by a language model"]
-    return tuple(remarks)
-
-
-def _note(judge: Judge) -> str | None:
-    return providers.note(judge)
+    if not remarks and providers.row_of(extractor).note(extractor):
+        remarks = [f"claims extracted by {extractor.name}, by rules and not by a language model"]
+    return (*remarks, CLAIMS_BY_RULE) if extractor.model.startswith("local:") else tuple(remarks)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
@@ -133,14 +131,12 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """Return the name without provider and address, without address, and whole."""
     without_address = name.partition("@")[0]
     return without_address.partition(":")[2] or without_address, without_address, name
 
 
 SETTINGS = frozenset(Panel.model_fields) - {"scale"}
 """The settings of a panel that users may give."""
-_YAML = (".yaml", ".yml")
 
 
 class PanelSpec(NamedTuple):
@@ -151,16 +147,33 @@ class PanelSpec(NamedTuple):
     settings: dict[str, Any]
     """Settings of the panel that the file gives, unchecked."""
 
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """Everyone who is named: the judges, and the extractor if it is none of them."""
+        if self.extractor is None:
+            return self.judges
+        extractor = parse_judge(self.extractor)
+        return self.judges if extractor in self.judges else (*self.judges, extractor)
 
-def parse_panel(specs: Sequence[str | Judge]) -> PanelSpec:
-    """Parse specs, of which one may be a panel file; its judges come first. A single text is one spec."""
+
+def asking(claims_per_call: int | None) -> Mapping[str, JsonValue]:
+    """Return the settings of judges that take precedence over their own; None for theirs."""
+    return NO_SETTINGS if claims_per_call is None else {"claims_per_call": claims_per_call}
+
+
+def parse_panel(specs: Sequence[str | Judge], claims_per_call: int | None = None) -> PanelSpec:
+    """Parse specs, of which one may be a panel file; its judges come first. A single text is one spec.
+
+    `claims_per_call` takes precedence over the setting of each judge.
+    """
+    settings = asking(claims_per_call)
     specs = [specs] if isinstance(specs, str) else specs
     files = [spec for spec in specs if isinstance(spec, str) and spec.endswith(_YAML)]
     panels = {spec: fields for spec in files if "judges" in (fields := read_file(Path(spec)))}
     if len(panels) > 1:
         raise UsageError(f"two panel files: {', '.join(panels)}; name one, and further judges by themselves")
     if not panels:
-        return PanelSpec(parse_judges(specs), None, {})
+        return PanelSpec(parse_judges(specs, settings), None, {})
     (path, fields), *_ = panels.items()
     location = f"the panel file {path!r}"
     if extra := set(fields) - SETTINGS - {"judges", "extractor"}:
@@ -171,7 +184,7 @@ def parse_panel(specs: Sequence[str | Judge]) -> PanelSpec:
     panel_judges = [_member(member, Path(path), f"judge {number}") for number, member in enumerate(entries, 1)]
     extractor = fields.get("extractor")
     return PanelSpec(
-        parse_judges([*panel_judges, *(spec for spec in specs if spec != path)]),
+        parse_judges([*panel_judges, *(spec for spec in specs if spec != path)], settings),
         None if extractor is None else _member(extractor, Path(path), "extractor"),
         {name: value for name, value in fields.items() if name in SETTINGS},
     )

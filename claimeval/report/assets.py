@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -17,41 +18,19 @@ STYLES = {
         "overview.css",
         "listing.css",
         "sample.css",
+        "sides.css",
         "dialog.css",
         "print.css",
     ),
     "experiment": ("colours.css", "base.css", "overview.css", "listing.css"),
-    "viewer": ("colours.css", "base.css", "viewer.css"),
+    "viewer": ("colours.css", "base.css", "pictures.css", "viewer.css"),
+    "series": ("colours.css", "base.css", "pictures.css", "series.css"),
 }
-SCRIPTS = {
-    "report": (
-        "elements.js",
-        "text.js",
-        "words.js",
-        "labels.js",
-        "unpacking.js",
-        "data.js",
-        "route.js",
-        "plots.js",
-        "metrics.js",
-        "overview.js",
-        "panel.js",
-        "comparison.js",
-        "settings.js",
-        "listing.js",
-        "filters.js",
-        "search.js",
-        "claims.js",
-        "evidence.js",
-        "matrix.js",
-        "exchange.js",
-        "sample.js",
-        "main.js",
-    ),
-    "experiment": ("elements.js", "text.js", "labels.js", "unpacking.js", "plots.js", "experiment.js"),
-    "viewer": ("elements.js", "text.js", "unpacking.js", "viewer.js"),
-}
-"""Files of each page, in the order in which they are joined."""
+"""Files of each page, in the order in which they are joined. Its script, if any, is NAME.js with all it imports."""
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_COMMENT = re.compile(r"^[ ]*(?://.*|/\*\*[^*]*\*+(?:[^/*][^*]*\*+)*/)\n", re.MULTILINE)
 
 
 class Page(NamedTuple):
@@ -67,7 +46,7 @@ class Page(NamedTuple):
 def page(name: str) -> Page:
     """Return a page with its style and script."""
     style = "".join((FOLDER / file).read_text(encoding="utf-8") for file in STYLES[name])
-    script = '"use strict";\n' + "".join((FOLDER / file).read_text(encoding="utf-8") for file in SCRIPTS[name])
+    script = bundle(name) if (FOLDER / f"{name}.js").is_file() else ""
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -76,6 +55,37 @@ def page(name: str) -> Page:
     for mark, text in (("policy", policy), ("style", style), ("script", script)):
         html = html.replace(f"<!--{mark}-->", text)
     return Page(html, policy)
+
+
+def bundle(name: str) -> str:
+    """Return a module and all that it imports as one script.
+
+    Each module becomes a function that is called once, after those it imports, and returns what it exports. Names are
+    private to their module, as in the browser's own modules, which one file under a policy of hashes cannot hold.
+
+    Raises ValueError if modules import each other in a circle, or write imports and exports in another way than
+    `import { a, b as c } from "./module.js";` and `export` before a function, class or const.
+    """
+    modules: dict[str, str] = {}
+    _add(name, modules, ())
+    return '"use strict";\n' + "".join(modules.values())
+
+
+def _add(name: str, modules: dict[str, str], importing: tuple[str, ...]) -> None:
+    """Add a module after those that it imports."""
+    if name in importing:
+        raise ValueError(f"modules import each other: {' > '.join((*importing, name))}")
+    if name in modules:
+        return
+    source = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+    for _, imported in _IMPORT.findall(source):
+        _add(imported, modules, (*importing, name))
+    code = _IMPORT.sub(lambda match: f"const {match[1].replace(' as ', ': ')} = $_{match[2]};\n", source)
+    exported = ", ".join(name for _, name in _EXPORT.findall(code))
+    code = _COMMENT.sub("", _EXPORT.sub(r"\1", code))
+    if other := re.search(r"^(?:import|export)\b.*", code, re.MULTILINE):
+        raise ValueError(f"{name}.js: this import or export cannot be bundled: {other[0]}")
+    modules[name] = f"const $_{name} = (() => {{\n{code}return {{ {exported} }};\n}})();\n"
 
 
 def _hash(text: str) -> str:

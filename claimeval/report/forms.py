@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import IO, TYPE_CHECKING, Literal
 
-from claimeval.report import markdown, page, tables
-from claimeval.runs.compare import compare
-from claimeval.runs.directory import no_follow
+from claimeval.report import page
+from claimeval.runs import pictures
+from claimeval.runs.directory import no_follow, write_text
 from claimeval.runs.overview import Overview, gather
+from claimeval.statistics.pictures import Picture, file_part
 from claimeval.types.errors import UsageError
 
+if TYPE_CHECKING:
+    from claimeval.report.tables import Rows
+    from claimeval.runs.series import Series
+
 Form = Literal["html", "md", "csv", "json"]
-Rows = tables.Rows
+MARK = "\ufeff"
+"""Begins a CSV file: without it a spreadsheet takes its UTF-8 for something else."""
 
 
 def write(
     run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: Rows = "samples"
 ) -> Path:
     """Write a report and return its path. An older file is replaced when the new one is complete.
+
+    Beside a Markdown file go the pictures that it shows, as `NAME-metrics.svg` or `NAME-differences.svg`.
 
     Args:
         run: Directory of a run or of an experiment.
@@ -38,25 +47,71 @@ def write(
     """
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
-    part = out.with_name(out.name + ".part")
-    content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=no_follow) as file:
-            if form != "html":
-                file.write(content)
-            elif page.is_experiment(run):
-                page.render_experiment(file, run)
-            else:
-                page.render(file, run, compared)
-        part.replace(out)
-    except OSError as error:
-        raise UsageError(f"Cannot write the report {str(out)!r}: {error.strerror or error}") from error
+    drawn: dict[str, Picture] = {}
+    if form == "md":
+        content, drawn = _markdown(run, compared, out.stem)
+    else:
+        content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
+
+    def render(file: IO[str]) -> None:
+        """Write the report."""
+        if form != "html":
+            file.write(MARK + content if form == "csv" else content)
+        elif page.is_experiment(run):
+            page.render_experiment(file, run)
+        else:
+            page.render(file, run, compared)
+
+    _put(out, render, drawn)
     return out
 
 
+def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Picture]) -> None:
+    """Put a report in its place, and its pictures beside it."""
+    part = out.with_name(out.name + ".part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for file_name, picture in drawn.items():
+            write_text(out.with_name(file_name), picture.file)
+        with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=no_follow) as file:
+            render(file)
+        part.replace(out)
+    except OSError as error:
+        raise UsageError(f"Cannot write the report {str(out)!r}: {error.strerror or error}") from error
+
+
+def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
+    """Return the report of three or more runs as text, and write it to a file.
+
+    Args:
+        runs: The runs.
+        form: Format of the report.
+        out: The file; None to write none. Beside Markdown go its pictures, as `NAME-METRIC.svg`.
+
+    Raises:
+        UsageError: For a CSV, or if the file cannot be written.
+    """
+    from claimeval.report import markdown, series
+
+    drawn: dict[str, Picture] = {}
+    if form == "csv":
+        raise UsageError("A CSV has one run. For more, use `--format md` or `--format json`")
+    if form == "md":
+        if out:
+            files = [f"{out.stem}-{file_part(one.metric)}.svg" for one in runs.tracks]
+            drawn = dict(zip(files, pictures.of_series(runs), strict=True))
+        content = markdown.series(runs, _titled(drawn))
+    elif form == "html":
+        content = series.render(runs, f"{len(runs.runs)} runs over the same samples")
+    else:
+        content = json.dumps(runs.model_dump(mode="json"), indent=1) + "\n"
+    if out:
+        _put(out, lambda file: file.write(content), drawn)
+    return content
+
+
 def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "samples") -> str:
-    """Return a report as text. The report of an experiment is the file that the experiment wrote.
+    """Return a report as text. That of an experiment is what the experiment wrote, in Markdown without pictures.
 
     Args:
         run: Directory of a run or of an experiment.
@@ -71,20 +126,50 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
         DataError: If a directory has no finished run.
         UsageError: If two runs share no metric or no sample, or for a CSV of two runs.
     """
+    if form == "md":
+        return _markdown(run, compared)[0]
     if page.is_experiment(run):
         return (run / f"experiment.{form}").read_text(encoding="utf-8")
     if form == "csv":
         if compared:
             raise UsageError("A CSV has one run. For a comparison, use `--format md` or `--format json`")
+        from claimeval.report import tables
+
         file = io.StringIO()
         tables.write(file, run, rows)
         return file.getvalue().encode("utf-8", "backslashreplace").decode()
     if compared:
-        a, b, comparison = compare(run, compared)
+        from claimeval.runs.compare import compare
+
+        a, b, comparison = compare(run, compared, sliced=True)
         content: object = {"comparison": comparison.model_dump(mode="json"), "a": _plain(a), "b": _plain(b)}
-        return markdown.compared(comparison, a) if form == "md" else json.dumps(content, indent=1) + "\n"
+        return json.dumps(content, indent=1) + "\n"
+    return json.dumps(_plain(gather(run, sliced=True)), indent=1) + "\n"
+
+
+def _markdown(run: Path, compared: Path | None, stem: str | None = None) -> tuple[str, dict[str, Picture]]:
+    """Return the Markdown of a run or of two, and its pictures by the names of their files; none without a stem."""
+    from claimeval.report import markdown
+    from claimeval.runs.compare import compare
+    from claimeval.runs.experiments import printing
+
+    if page.is_experiment(run):
+        table = page.experiment_table(run)
+        of_arms = printing.drawings(table, stem) if stem else {}
+        names = {metric: name for metric, (name, _) in of_arms.items()}
+        return printing.to_markdown(table, names), dict(of_arms.values())
+    if compared:
+        a, _, comparison = compare(run, compared)
+        drawn = {f"{stem}-differences.svg": pictures.of_comparison(comparison)} if stem else {}
+        return markdown.compared(comparison, a, _titled(drawn)), drawn
     overview = gather(run)
-    return markdown.summary(overview) if form == "md" else json.dumps(_plain(overview), indent=1) + "\n"
+    means = pictures.of_metrics(overview.summary.metrics, f"Means of {overview.name}") if stem else None
+    drawn = {f"{stem}-metrics.svg": means} if means else {}
+    return markdown.summary(overview, _titled(drawn)), drawn
+
+
+def _titled(drawn: Mapping[str, Picture]) -> list[tuple[str, str]]:
+    return [(picture.title, file) for file, picture in drawn.items()]
 
 
 def _plain(overview: Overview) -> dict[str, object]:

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from urllib.parse import quote
 
 from claimeval.evaluation.summary.cost import RunCost
 from claimeval.evaluation.summary.orders import OrderEffects
+from claimeval.evaluation.summary.panel import PanelSummary
 from claimeval.judging.prompts import PromptRecord
+from claimeval.metrics.extraction import ExtractionSummary
 from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
+from claimeval.report.series import HEAD as SERIES
+from claimeval.report.series import rows
 from claimeval.runs.overview import Overview, PairedRuns
+from claimeval.runs.series import Series
 from claimeval.statistics.formatting import decimal, dollars, interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
@@ -25,30 +32,38 @@ MAX_WIDTH = 160
 """Characters of a claim."""
 
 
-def summary(overview: Overview) -> str:
-    """Return the means, the cautions and the worst claims of a run."""
+def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the means, the cautions and the worst claims of a run, and images by title and file."""
     short_names = {judge.name: judge.short for judge in overview.judges}
     judges = ", ".join(code(short_names[judge.name]) for judge in overview.manifest.judges)
+    panel = overview.summary.panel
+    alone = {name: f"{code(short)} alone" for name, short in short_names.items()}
+    if panel and panel.measured_on:
+        alone |= {name: f"{alone[name]} (disputed claims)" for name in panel.judges if name not in panel.measured_on}
     return _page(
         f"### claimeval: {code(overview.manifest.data.path or overview.name)}",
         f"{_samples(overview)}, judged by {judges}.",
         _table(
             ("metric", "mean", "95 % interval", "n", "without a score", "counted", "bounds"),
-            (_row(name, metric) for name, metric in overview.summary.metrics.items()),
+            (row for name, metric in overview.summary.metrics.items() for row in _rows(name, metric, alone)),
         ),
+        _panel(panel, short_names) if panel and panel.measured_on else "",
+        _images(images),
         _table(
             ("other scores", "of", "mean", "95 % interval", "n", "without a score", "bounds"),
             (_side(side.kind, name, metric) for side in overview.sides for name, metric in side.metrics.items()),
         )
         if overview.sides
         else "",
+        f"Retrieval or generation: {overview.diagnosis.words}." if overview.diagnosis else "",
         _orders(overview.summary.order_effects) if overview.summary.order_effects else "",
+        _claims(overview.extraction) if overview.extraction else "",
         _costs(overview.summary.cost, short_names) if overview.summary.cost else "",
         _list((code(caution.text, 1000) for caution in overview.cautions), "Before you believe these numbers:"),
         _list(
             (
                 f"{code(claim.sample_id)}: {code(claim.claim, MAX_WIDTH)} {claim.label.replace('_', ' ')} "
-                f"in {code(str(claim.evidence))}"
+                f"in {code(str(claim.evidence))} ({claim.standing})"
                 for claim in overview.worst[:MAX_WORST]
             ),
             "Worst claims:",
@@ -57,8 +72,8 @@ def summary(overview: Overview) -> str:
     )
 
 
-def compared(comparison: PairedRuns, overview: Overview) -> str:
-    """Return the differences of two runs. `overview` is the overview of the first."""
+def compared(comparison: PairedRuns, overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the differences of two runs. `overview` is the overview of the first, `images` have a title and a file."""
     only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
     return _page(
         f"### claimeval: a = {code(comparison.a)}, b = {code(comparison.b)}",
@@ -69,6 +84,8 @@ def compared(comparison: PairedRuns, overview: Overview) -> str:
             ("metric", "a", "b", "b - a", "95 % interval", "p (Holm)", "higher, lower in b", "n"),
             ((code(metric.metric), *metric.cells) for metric in comparison.metrics),
         ),
+        _images(images),
+        _causes(comparison),
         _list(
             (
                 f"{code(flip.sample_id)}: {code(flip.claim, MAX_WIDTH)} {words(flip.a, flip.a_word)} → "
@@ -79,6 +96,37 @@ def compared(comparison: PairedRuns, overview: Overview) -> str:
         ),
         f"Not counted as flips: {other}." if (other := comparison.other_changes) else "",
         _footer(overview),
+    )
+
+
+def _causes(comparison: PairedRuns) -> str:
+    """Return what the difference of each metric consists of; nothing if no value differs."""
+    rows = [(code(metric) if metric else "", *row) for metric, *row in comparison.cause_cells]
+    return f"Why it changed:\n\n{_table(('metric', 'because of', 'b - a', 'claims', 'samples'), rows)}" if rows else ""
+
+
+def series(runs: Series, images: Iterable[tuple[str, str]] = ()) -> str:
+    """Return three or more runs: of each metric a table, the last against the baseline, and the trend."""
+    pictures = iter(images)
+    return _page(
+        f"### claimeval: {len(runs.runs)} runs, baseline {code(runs.runs[runs.baseline])}",
+        *(
+            _page(
+                f"#### {code(metric.metric)}",
+                _images(islice(pictures, 1)),
+                f"{code(runs.against_in_words(metric), 1000)}<br>{code(metric.trend.in_words, 1000)}",
+                _table(SERIES, ((code(row[0]), *row[1:]) for row in rows(runs, metric))),
+            ).rstrip()
+            for metric in runs.tracks
+        ),
+        _list(
+            (
+                code(f"{before} to {after}: {setting}", 1000)
+                for before, after, settings in zip(runs.runs, runs.runs[1:], runs.settings, strict=False)
+                for setting in settings
+            ),
+            "What was changed:",
+        ),
     )
 
 
@@ -94,6 +142,16 @@ def code(text: str, width: int | None = None) -> str:
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
     return f"{fence}{padded}{fence}" if line else "(empty)"
+
+
+def _images(images: Iterable[tuple[str, str]]) -> str:
+    """Return pictures in files beside this one, with their titles for those who do not see them."""
+    return "\n\n".join(f"![{_plain(title)}]({quote(file)})" for title, file in images)
+
+
+def _plain(text: str) -> str:
+    """Return a text with nothing in it that Markdown takes for more than text."""
+    return re.sub(r"([\\`*_\[\]<>&])", r"\\\1", visible(text))
 
 
 def _page(*parts: str) -> str:
@@ -117,9 +175,27 @@ def _list(entries: Iterable[str], heading: str) -> str:
     return "\n".join([heading, "", *lines]) if lines else ""
 
 
+def _panel(panel: PanelSummary, names: Mapping[str, str]) -> str:
+    """Return how far the judges agree: those who saw all claims."""
+    labelled = panel.unanimous + panel.split
+    some = len(panel.measured_on) < len(panel.judges)
+    whose = f" of {' and '.join(code(names[judge]) for judge in panel.measured_on)}, who saw all claims" if some else ""
+    return (
+        f"Judges: {panel.unanimous} of {labelled} claims with equal labels{whose}; {panel.ties} ties; "
+        f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}."
+    )
+
+
+def _rows(name: str, metric: MetricSummary, alone: Mapping[str, str]) -> Iterator[Sequence[str]]:
+    """Yield the row of a metric, and one of what each judge alone makes of it."""
+    yield _row(code(name), metric)
+    for judge, its in metric.by_judge.items():
+        yield _row(alone[judge], its)
+
+
 def _row(name: str, metric: MetricSummary) -> Sequence[str]:
     return (
-        code(name),
+        name,
         decimal(metric.mean),
         ends_in_words(metric),
         str(metric.n),
@@ -168,6 +244,24 @@ def _costs(cost: RunCost, names: Mapping[str, str]) -> str:
             for one in cost.by
         ),
     )
+
+
+def _claims(summary: ExtractionSummary) -> str:
+    """Return how good the claims are, with what must be read with it."""
+    of = (
+        f"{summary.texts} of {summary.all_texts} texts"
+        if summary.texts < summary.all_texts
+        else f"{summary.texts} texts"
+    )
+    heading = (
+        f"The claims of the {summary.part} ({summary.claims} of {summary.sentences} sentences, {of}), by their words:"
+    )
+    measures = summary.measures.items()
+    table = _table(
+        ("claims", "value", "counts"),
+        ((name.replace("_", " "), ratio.in_words, f"{ratio.hits} of {ratio.total}") for name, ratio in measures),
+    )
+    return _page(heading, table, _list(map(code, summary.remarks), "")).rstrip()
 
 
 def _orders(effects: OrderEffects) -> str:

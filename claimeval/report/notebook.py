@@ -9,10 +9,14 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import Flip, words
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.report.series import parts
+from claimeval.runs import pictures
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmResult, ExperimentResult
 from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims, cautions
+from claimeval.runs.series import Series
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
+from claimeval.statistics.pictures import Picture
 from claimeval.types.clusters import sample_count
 from claimeval.types.html import Html, element, joined, labeled, listed, shown, table
 from claimeval.types.records import Document, Sample, SampleResult
@@ -47,6 +51,7 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], at
     return shown(
         element("p", element("b", manifest.job.replace("_", " ")), SPACE, ", ".join(facts)),
         element("div", *(_card(name, metric) for name, metric in metrics.items()), class_="cards"),
+        _drawn(pictures.of_metrics(metrics, "Means")),
         *(element("p", caution.text, class_="caution") for caution in cautions(record, names)),
         _worst(manifest, results),
     )
@@ -63,7 +68,6 @@ def _card(name: str, metric: MetricSummary) -> Html:
         "div",
         element("div", name),
         element("div", decimal(metric.mean), SPACE, element("small", unit), class_="value"),
-        _picture(metric),
         element("div", f"{ends}{interval(metric.ends)} {because}"),
         element("div", element("small", f"n {metric.n}" + (f", missing: {missing}" if missing else ""))),
         element("div", element("small", counted + (f", {unassessed} unassessed" if unassessed else ""))),
@@ -71,31 +75,23 @@ def _card(name: str, metric: MetricSummary) -> Html:
     )
 
 
-def _picture(metric: MetricSummary) -> Html:
-    """The mean and what stands beside it on a line from 0 to 1; nothing for other units."""
-    if metric.unit != "share" or metric.mean is None:
-        return Html()
-    marks = [element("line", x1=0, x2=100, y1=5, y2=5, stroke="currentColor", stroke_opacity=0.3)]
-    if metric.ends:
-        low, high = (decimal(100 * end, 1) for end in metric.ends)
-        marks.append(element("line", x1=low, x2=high, y1=5, y2=5, stroke="currentColor", stroke_width=3))
-    at = decimal(100 * metric.mean - 1, 1)
-    marks.append(element("rect", x=at, y=0, width=2, height=10, fill="currentColor"))
-    return element("svg", *marks, viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true")
+def _drawn(picture: Picture | None) -> Html:
+    """Return a picture as a part of what is shown; nothing for none."""
+    return Html(picture.svg) if picture else Html()
 
 
 def _worst(manifest: Manifest, results: Sequence[SampleResult]) -> Html:
     if not manifest.rows:
         return Html()
-    found, samples = WorstClaims(tuple(m.against for m in manifest.rows if not m.prompt), WORST), dict[str, Sample]()
+    worst, samples = WorstClaims(manifest.rows, WORST), dict[str, Sample]()
     for result in islice(results, LOOKED_AT):
-        found.add(result)
+        worst.add(result)
         samples[result.sample.id] = result.sample
     among = f" among the first {LOOKED_AT:,} samples" if len(results) > LOOKED_AT else ""
-    return listed(f"Worst claims{among}", (_trouble(one, samples[one.sample_id]) for one in found.troubles()), "ol")
+    return listed(f"Worst claims{among}", (_worst_claim(one, samples[one.sample_id]) for one in worst.troubles()), "ol")
 
 
-def _trouble(worst: WorstClaim, sample: Sample) -> Html:
+def _worst_claim(worst: WorstClaim, sample: Sample) -> Html:
     documents = sample.documents(worst.evidence) or ()
     excerpt = worst.excerpt or ""
     more = "" if any(excerpt.endswith(document.text) for document in documents) else "…"
@@ -103,6 +99,7 @@ def _trouble(worst: WorstClaim, sample: Sample) -> Html:
         (
             labeled(worst.label, worst.label, worst.claim[:EXCERPT]),
             _line(f"{worst.sample_id}: {worst.question}"),
+            _line(worst.standing),
             *([element("blockquote", excerpt + more)] if excerpt else ()),
             *([_line(f"Judge: {worst.explanation}")] if worst.explanation else ()),
             element(
@@ -128,31 +125,19 @@ def _excerpt(document: Document) -> Html:
     return element("blockquote", element("b", document.id), SPACE, text)
 
 
-def comparison(pairs: Mapping[str, PairedRuns], baseline: str) -> str:
-    """Return the differences of runs to a baseline, and the claims that flipped in the last one.
+def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
+    """Return the differences of a run to a baseline, and the claims that flipped.
 
     Args:
-        pairs: By name of the run, it beside the baseline.
-        baseline: The name of the baseline.
+        pair: The baseline and the run, of more than two the last one.
+        trend: More than two runs, whose means, steps and trend are shown in the place of the differences.
     """
-    last = list(pairs)[-1]
-    pair = pairs[last]
-    several = len(pairs) > 1
-    head = (
-        "metric",
-        "baseline" if several else "a",
-        "mean" if several else "b",
-        "difference",
-        "95 %",
-        "p (Holm)",
-        "higher, lower",
-        "n",
-    )
-    rows = (
-        (*([name] if several else ()), metric.metric, *metric.cells)
-        for name, one in pairs.items()
-        for metric in one.metrics
-    )
+    last, baseline = pair.b, pair.a
+    head = ("metric", "a", "b", "difference", "95 %", "p (Holm)", "higher, lower", "n")
+    rows = ((metric.metric, *metric.cells) for metric in pair.metrics)
+    because = ("metric", "because of", "b - a", "claims", "samples")
+    why = [table(because, pair.cause_cells)] if pair.cause_cells else []
+    differences = (_drawn(pictures.of_comparison(pair)), table(head, rows), *why)
     return shown(
         element(
             "p", element("b", "comparison"), SPACE, f"of a = {baseline} (baseline) with b = {last}, over", SPACE,
@@ -160,7 +145,7 @@ def comparison(pairs: Mapping[str, PairedRuns], baseline: str) -> str:
         ),
         listed("Asked differently", pair.settings),
         *(element("p", text, class_="caution") for text in pair.abstained),
-        table((*(["run"] if several else ()), *head), rows),
+        *(parts(trend) if trend else differences),
         _flips(f"{pair.flipped} of {pair.compared} claims flipped in {last}", pair.flips),
     )  # fmt: skip
 
@@ -179,37 +164,37 @@ def _flip(flip: Flip) -> Html:
     )
 
 
-def experiment(found: ExperimentResult, flips: Sequence[Flip]) -> str:
+def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:
     """Return a table a metric with a row an arm, what the arms cost, and the last arm's flipped claims."""
     return shown(
         element(
-            "p", element("b", "experiment"), SPACE, f"{len(found.arms)} arms over", SPACE,
-            sample_count(found.samples, found.clusters, found.cluster),
+            "p", element("b", "experiment"), SPACE, f"{len(result.arms)} arms over", SPACE,
+            sample_count(result.samples, result.clusters, result.cluster),
         ),
-        *(element("p", line, class_="caution") for line in printing.failures(found)),
-        *([element("p", printing.chosen(found.selection))] if found.selection else ()),
-        *_by_metric(found),
-        _flips(f"Claims that flipped in {found.arms[-1].name}", flips),
+        *(element("p", line, class_="caution") for line in printing.failures(result)),
+        *([element("p", printing.chosen(result.selection))] if result.selection else ()),
+        *_by_metric(result),
+        _flips(f"Claims that flipped in {result.arms[-1].name}", flips),
     )  # fmt: skip
 
 
-def _by_metric(found: ExperimentResult) -> Iterator[Html]:
-    head = ("arm", "mean", "95 %", "n", f"difference to {found.baseline}", "95 %", "p (Holm)", "flips", "USD")
-    for metric in found.arms[0].metrics:
+def _by_metric(result: ExperimentResult) -> Iterator[Html]:
+    head = ("arm", "mean", "95 %", "n", f"difference to {result.baseline}", "95 %", "p (Holm)", "flips", "USD")
+    for metric in result.arms[0].metrics:
         yield element("h4", metric)
-        yield table(head, (_arm(arm, metric) for arm in found.arms))
+        yield table(head, (_arm(arm, metric) for arm in result.arms))
 
 
 def _arm(arm: ArmResult, metric: str) -> tuple[str, ...]:
     cell = arm.metrics[metric]
     change = cell.difference
     ends = interval(cell.ends) + (" (bounds)" if cell.shown == "bounds" else "")
-    mine = (arm.name, decimal(cell.mean), ends, str(cell.n))
+    cells = (arm.name, decimal(cell.mean), ends, str(cell.n))
     cost = dollars(arm.cost.dollars)
     if change is None:
-        return (*mine, "", "", "", "", cost)
+        return (*cells, "", "", "", "", cost)
     return (
-        *mine,
+        *cells,
         signed(change.value),
         signed_interval(change.interval),
         p_value(cell.p_adjusted),

@@ -1,6 +1,10 @@
 """Data in a page: compressed, and encoded so that it cannot contain markup.
 
 The index has one short row per sample, which the page's list shows, sorts and filters without opening the sample.
+
+Results contain replies, but no requests. A request is rebuilt from prompt, sample and claims, and compared with the
+call's key. In a page, a request is a list of pieces: parts of the prompt and references to texts of the sample. So each
+request takes only a few bytes.
 """
 
 from __future__ import annotations
@@ -8,12 +12,179 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Sequence
-from typing import IO, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, NamedTuple
 
+from claimeval.evaluation.manifest import Manifest
+from claimeval.judging import assess, extract
+from claimeval.judging.prompts import Prompt, quoted
+from claimeval.lexical.sentences import sentences
 from claimeval.metrics.rows import Metric
-from claimeval.report.requests import Literals, RequestPieces
-from claimeval.types.records import Assessment, SampleResult
+from claimeval.runs.slices import Cell, cell_of
+from claimeval.statistics.pictures import Picture
+from claimeval.types.errors import PromptError
+from claimeval.types.records import Assessment, Call, Evidence, Reason, Sample, SampleResult, Score
+from claimeval.types.requests import ExtractTask, Judge, Request
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
+
+
+MIN_LENGTH = 12
+"""Characters of the shortest text that is referred to."""
+
+Piece = int | str
+"""Number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second document of the evidence,
+`c3` third claim of the call, `s10-25` characters 10 to 25 of the text that claims are extracted from."""
+
+
+class MessagePieces(NamedTuple):
+    """A message in pieces."""
+
+    role: str
+    pieces: tuple[Piece, ...]
+
+
+class RequestPieces(NamedTuple):
+    """A request in pieces."""
+
+    messages: tuple[MessagePieces, ...]
+    schema: int | None
+    """Number of the literal with the JSON schema of the reply."""
+
+
+class _TextSlot(NamedTuple):
+    text: str
+    """Text of the sample, as quoted in the messages."""
+    reference: str
+
+
+class Literals:
+    """Distinct parts of prompts, by number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the number of a literal, which is added if it is new."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def texts(self) -> list[str]:
+        """Return the literals in the order of their numbers."""
+        return list(self._numbers)
+
+
+class Rebuilder:
+    """Rebuilder of the requests of a run."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._judges = {judge.name: judge.forms for judge in reversed(manifest.asked)}
+        self._records = {record.id: record for record in manifest.prompts}
+        self._prompts: dict[str | None, Prompt | None] = {}
+        self._sample: SampleResult | None = None
+        self._asked: dict[tuple[object, ...], Request] = {}
+        """Questions about claims of the latest sample, which the judges of a panel share."""
+
+    def rebuild(self, result: SampleResult, call: Call) -> Request | None:
+        """Return the request of a call, or None if the rebuilt request has another key, or an engine read no prompt."""
+        requests = (self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ())))
+        return next((request for request in requests if request is not None and request.key == call.key), None)
+
+    def _ask(self, result: SampleResult, call: Call, judge: Judge) -> Request | None:
+        if judge.is_engine:
+            return None
+        question = result.sample.full_question
+        prompt = self._prompt(call.prompt)
+        if prompt is None:
+            return None
+        if call.step == "extract":
+            texts = result.sample.texts(call.part) or ()
+            window = extract.TextWindow.read(call.subjects[0]) if call.subjects else None
+            fitting = [text for text in texts if window is None or window.end <= len(sentences(text))]
+            requests = [
+                self._sent(extract.ask(prompt, judge, call.part, text, question, window), call) for text in fitting
+            ]
+            return next((request for request in requests if request.key == call.key), None)
+        if self._sample is not result:
+            self._sample, self._asked = result, {}
+        about = call.prompt, call.evidence, call.subjects
+        if asked := self._asked.get(about):
+            return self._sent(asked.put_to(judge), call)
+        claims = {claim.id: claim for claim in result.claims}
+        documents = result.sample.documents(call.evidence) if call.evidence else None
+        if not documents or not claims.keys() >= set(call.subjects):
+            return None
+        alternatives = call.evidence is not None and result.sample.alternatives(call.evidence.part)
+        assessed = [claims[i] for i in call.subjects]
+        shown = assess.ShownDocuments(documents, alternatives)
+        self._asked[about] = assess.ask(prompt, judge, assessed, shown, question)
+        return self._sent(self._asked[about], call)
+
+    def _prompt(self, number: str | None) -> Prompt | None:
+        """Return the prompt of a call; None if it is of another version of claimeval."""
+        if number not in self._prompts:
+            record = self._records.get(number or "")
+            self._prompts[number] = None
+            if record:
+                with suppress(PromptError):
+                    self._prompts[number] = Prompt(record.name, record.step, record.source, record.parameters)
+        return self._prompts[number]
+
+    def _sent(self, request: Request, call: Call) -> Request:
+        return request.repeated(call.attempt, call.replicate).to(request.judge)
+
+
+def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: Literals) -> RequestPieces:
+    """Return a request in pieces. Documents are numbered by their rank in the evidence.
+
+    Args:
+        request: The request.
+        sample: Its sample.
+        evidence: The evidence of an assessment, None for an extraction.
+        literals: The literals of the page, to which new ones are added.
+    """
+    slots = sorted(_slots(request, sample, evidence), key=lambda slot: -len(slot.text))
+    return RequestPieces(
+        tuple(MessagePieces(m.role, tuple(_cut(m.content, slots, literals))) for m in request.messages),
+        None if request.response_schema is None else literals.number(request.response_schema),
+    )
+
+
+def _slots(request: Request, sample: Sample, evidence: Evidence | None) -> list[_TextSlot]:
+    """Return the texts of the sample that a request can contain, with their references."""
+    task = request.task
+    assert task is not None, "every request has a task"
+    texts: list[tuple[str, str]] = [(sample.question, "q")]
+    if isinstance(task, ExtractTask):
+        texts += [(task.text[start:end], f"s{start}-{end}") for start, end in task.sentences]
+    else:
+        assert evidence, "an assessment has evidence"
+        for i, document in zip(sample.ranks(evidence), task.documents, strict=True):
+            texts += [(document.text, f"d{i}"), (document.title or "", f"t{i}")]
+        texts += [(claim.text, f"c{i}") for i, claim in enumerate(task.claims, 1)]
+    return [_TextSlot(quoted(text)[1:-1], name) for text, name in texts if len(text) >= MIN_LENGTH]
+
+
+def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:
+    """Split a message at the texts of the sample, longest first. The other parts are literals."""
+    places: list[tuple[int, _TextSlot]] = []
+    rest_of_text = text
+    for slot in slots:
+        start = rest_of_text.find(slot.text)
+        while start >= 0:
+            places.append((start, slot))
+            start = rest_of_text.find(slot.text, start + len(slot.text))
+        rest_of_text = rest_of_text.replace(slot.text, "\0" * len(slot.text))  # which no quoted text has
+    end = 0
+    for start, slot in sorted(places, key=lambda place: place[0]):
+        if start > end:
+            yield literals.number(text[end:start])
+        yield slot.reference
+        end = start + len(slot.text)
+    if end < len(text):
+        yield literals.number(text[end:])
+
 
 CHUNK = 256 * 1024
 """Bytes of JSON after which a chunk of details ends. The page unpacks one chunk to show one sample."""
@@ -30,6 +201,22 @@ def as_json(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def tree(picture: Picture) -> list[object]:
+    """Return a picture as nested lists of tag, attributes and children, from which a page builds its elements."""
+    from xml.etree import ElementTree
+
+    return _node(ElementTree.fromstring(picture.svg))
+
+
+def _node(element: ElementTree.Element) -> list[object]:
+    children: list[object] = [element.text] if element.text else []
+    for child in element:
+        children.append(_node(child))
+        if child.tail:
+            children.append(child.tail)
+    return [element.tag.rpartition("}")[2], dict(element.attrib), *children]
 
 
 class Index:
@@ -61,11 +248,16 @@ class Index:
         self._file.write(base64.b64encode(compressed[:complete]).decode())
 
 
+def line(result: SampleResult) -> bytes:
+    """Return the result of a sample as the page reads it: all its fields, those with their default left out."""
+    return result.model_dump_json(exclude_defaults=True).encode()
+
+
 class Details:
     """Writer of the full results of a run, in chunks named `chunk-0`, `chunk-1` and so on.
 
     A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null per call of a], ...],
-    "literals": [...]}`.
+    "diagnosis": [[sentence of a, of b?], ...], "literals": [...]}`.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -79,15 +271,19 @@ class Details:
         self.literals = Literals()
         self._lines: list[bytes] = []
         self._requests: list[object] = []
+        self._summaries: list[Sequence[str]] = []
         self._bytes = 0
 
-    def add(self, lines: Iterable[bytes], requests: Sequence[Sequence[RequestPieces | None]]) -> None:
-        """Add a sample: its line and the requests of its calls, in each run."""
+    def add(
+        self, lines: Iterable[bytes], requests: Sequence[Sequence[RequestPieces | None]], summaries: Sequence[str]
+    ) -> None:
+        """Add a sample: its line, the requests of its calls, and what is to blame for its score, in each run."""
         if not self._lines:
             self.starts.append(self._samples)
         self._samples += 1
-        self._lines.append(b"[" + b",".join(line.strip() for line in lines) + b"]")
+        self._lines.append(b"[" + b",".join(lines) + b"]")
         self._requests.append(requests)
+        self._summaries.append(summaries)
         self._bytes += len(self._lines[-1])
         if self._bytes >= CHUNK:
             self.close()
@@ -97,7 +293,9 @@ class Details:
         if not self._lines:
             return
         lines = b",".join(self._lines)
-        requests = as_json({"requests": self._requests, "literals": self.literals.texts()})
+        requests = as_json(
+            {"requests": self._requests, "diagnosis": self._summaries, "literals": self.literals.texts()}
+        )
         self._file.write(block(f"chunk-{len(self.starts) - 1}", b'{"results":[' + lines + b"]," + requests[1:]))
         self._start_chunk()
 
@@ -115,6 +313,38 @@ class ScoreCell(NamedTuple):
     """A letter per claim (`LETTERS`), in the order of the claims. Upper case if the judges disagree."""
     because: str | None
     """Reason why there is no value."""
+    hits: int | None = None
+    judged: int | None = None
+    """The share as it was counted: `hits` of `judged`; None where the value is no share."""
+    reasons: tuple[Reason, ...] = ()
+    """Why claims have no label, each reason once."""
+    dissenters: tuple[int, ...] = ()
+    """Places of the judges who label a claim otherwise than the panel."""
+    entropy: float = 0.0
+    """The largest entropy of the votes on a claim, in bits."""
+
+    @classmethod
+    def of(
+        cls, score: Score, strip: str = "", assessed: Sequence[Assessment] = (), judges: Sequence[str] = ()
+    ) -> ScoreCell:
+        """Return the cell of a score.
+
+        Args:
+            score: The score.
+            strip: The labels of its claims, a letter each.
+            assessed: The assessments of its claims.
+            judges: The names of the judges, in the order of the page.
+        """
+        reasons = dict.fromkeys(one.unassessed for one in assessed if one.unassessed)
+        dissenters = {
+            judges.index(verdict.judge)
+            for one in assessed
+            for verdict in one.verdicts
+            if verdict.support and one.support and verdict.support != one.support and verdict.judge in judges
+        }
+        entropy = max((one.entropy or 0.0 for one in assessed), default=0.0)
+        counts = score.because, score.hits, score.judged
+        return cls(_rounded(score.value), strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3))
 
 
 class SampleRow(NamedTuple):
@@ -128,10 +358,21 @@ class SampleRow(NamedTuple):
     """Number of failed calls."""
     cells: tuple[ScoreCell, ...]
     """Scores in the order of the run's metrics."""
+    blame: Cell | None
+    """Whether retrieval or generation is to blame; None where that is not known."""
 
 
-def row(result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] = ()) -> SampleRow:
-    """Return the row of a sample, with a cell for each metric of claims, then for each other metric."""
+def row(
+    result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] = (), judges: Sequence[str] = ()
+) -> SampleRow:
+    """Return the row of a sample, with a cell for each metric of claims, then for each other metric.
+
+    Args:
+        result: The result of the sample.
+        metrics: The metrics of claims.
+        others: The names of the other metrics.
+        judges: The names of the judges, in the order of the page.
+    """
     assessments = {(a.evidence.part, a.subject): a for a in result.assessments}
     scores = result.scores
 
@@ -149,15 +390,39 @@ def row(result: SampleResult, metrics: Sequence[Metric], others: Iterable[str] =
         ungrounded=sum(claim.grounding == "ungrounded" for claim in result.claims),
         failed=sum(call.failed is not None for call in result.calls),
         cells=tuple(
-            ScoreCell(
-                _rounded(scores[metric.name].value),
+            ScoreCell.of(
+                scores[metric.name],
                 "".join(letter(metric.against, claim.id) for claim in result.claims_of(metric.claims_of)),
-                scores[metric.name].because,
+                [
+                    assessments[metric.against, claim.id]
+                    for claim in result.claims_of(metric.claims_of)
+                    if (metric.against, claim.id) in assessments
+                ],
+                judges,
             )
             for metric in metrics
         )
-        + tuple(ScoreCell(_rounded(scores[name].value), "", scores[name].because) for name in others),
+        + tuple(ScoreCell.of(scores[name]) for name in others),
+        blame=cell_of(result),
     )
+
+
+def changed_parts(a: Sample, b: Sample) -> str:
+    """Return what differs between a sample in two runs: `a` answer, `c` contexts, `r` reference, `q` question."""
+    return "".join(
+        letter
+        for letter, differs in (
+            ("a", a.answer != b.answer),
+            ("c", _documents(a) != _documents(b)),
+            ("r", a.reference_answers != b.reference_answers),
+            ("q", (a.question, a.history) != (b.question, b.history)),
+        )
+        if differs
+    )
+
+
+def _documents(sample: Sample) -> list[tuple[str, str]]:
+    return [(document.id, document.text) for document in sample.contexts or ()]
 
 
 def _disagree(assessment: Assessment) -> bool:

@@ -7,42 +7,89 @@ import itertools
 import json
 import shutil
 import tempfile
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
 
-from pydantic import ValidationError
-
-from claimeval.metrics.flips import Flip
+from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page
-from claimeval.report.packing import Details, Index, as_json, block, row
-from claimeval.report.requests import Literals, Rebuilder, RequestPieces, pack
-from claimeval.runs.compare import SamplePair, compare, shared_metrics, shared_others
-from claimeval.runs.directory import load_manifest, to_line
-from claimeval.runs.experiments import printing
-from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
-from claimeval.runs.overview import Overview, PairedRuns, gather
+from claimeval.report.packing import (
+    Details,
+    Index,
+    Literals,
+    Rebuilder,
+    RequestPieces,
+    as_json,
+    block,
+    changed_parts,
+    line,
+    pack,
+    row,
+    tree,
+)
+from claimeval.report.selection import SHOWN, WHOLE, Selection
+from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
+from claimeval.runs.directory import LABELS, RunResults, load_manifest
+from claimeval.runs.overview import Caution, Overview, PairedRuns, bar, gather
+from claimeval.runs.pictures import (
+    of_arms,
+    of_calibration,
+    of_changes,
+    of_comparison,
+    of_confusion,
+    of_cost,
+    of_diagnosis,
+    of_panel,
+    of_ranks,
+    of_slices,
+)
+from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.statistics.formatting import decimal
+from claimeval.statistics.pictures import Picture
 from claimeval.types.errors import DataError, visible
 from claimeval.types.records import REASONS, SampleResult
-from claimeval.types.requests import Message
+
+if TYPE_CHECKING:
+    from claimeval.runs.agreement import Agreement
+    from claimeval.runs.compare import PairChanges, SamplePair
+    from claimeval.runs.experiments.results import ExperimentResult
 
 TABLE, FLIPS = "experiment.json", "flips.jsonl"
 MAX_FLIPS = 5000
 """Flipped claims in the page of an experiment. The file has all."""
 
 
-def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
+MAX_BYTES = 20_000_000
+"""Bytes of the samples in the page of a large run. It shows fewer samples where they are long."""
+
+
+def render(file: IO[str], folder: Path, compared: Path | None = None, *, first: int | None = None) -> None:
     """Write the page of a run, or of two runs that are compared, to an open file, sample by sample.
 
-    Raises DataError if a directory has no finished run, and UsageError if two runs share no metric or no sample.
+    Above 20,000 samples the page shows a selection of them, and says so; all numbers are over all samples.
+
+    Args:
+        file: Where the page is written.
+        folder: The run.
+        compared: The run that it is compared with.
+        first: The number of a sample, from 1: show it and those after it, up to 20,000, in the place of a selection.
+
+    Raises:
+        DataError: If a directory has no finished run.
+        UsageError: If two runs share no metric or no sample.
     """
     with _scratch() as rows, _scratch() as chunks:
-        index, details = Index(rows), Details(chunks)
-        content = _one(folder, index, details) if compared is None else _two(folder, compared, index, details)
-        details.close()
-        index.close(details.starts)
+        samples = _Samples(rows, chunks)
+        run = _OneRun(folder) if compared is None else _TwoRuns(folder, compared)
+        if first is None and len(RunResults.of(folder)) <= WHOLE:
+            content = run.all(samples)
+        else:
+            content = run.some(samples, first)
         overview = content.overview
         filled = page("report").html
         for name, text in (
@@ -57,6 +104,41 @@ def render(file: IO[str], folder: Path, compared: Path | None = None) -> None:
         file.write(between)
         _copy(chunks, file)
         file.write(after)
+
+
+class _Samples:
+    """The samples of a page, in two files: the rows of the list, and all details."""
+
+    def __init__(self, rows: IO[str], chunks: IO[str]) -> None:
+        self._files = rows, chunks
+        self._begin()
+
+    def _begin(self) -> None:
+        self.index, self.details = Index(self._files[0]), Details(self._files[1])
+        self.facets = SliceTally((), None)
+
+    def close(self) -> int:
+        """End both, and return their size."""
+        self.details.close()
+        self.index.close(self.details.starts)
+        return sum(file.tell() for file in self._files)
+
+    def restart(self) -> None:
+        """Forget all samples."""
+        for file in self._files:
+            file.seek(0)
+            file.truncate()
+        self._begin()
+
+    def add_fitting(self, places: Sequence[int], add: Callable[[int], None]) -> int:
+        """Add the samples at these places, the most important first, or as many as fit, and close; return how many."""
+        while True:
+            for place in sorted(places):
+                add(place)
+            if (size := self.close()) <= MAX_BYTES or len(places) <= 1:
+                return len(places)
+            places = places[: int(0.95 * len(places) * MAX_BYTES / size) or 1]
+            self.restart()
 
 
 def _scratch() -> IO[str]:
@@ -74,6 +156,9 @@ class _Content(NamedTuple):
     overview: Overview
     other: Overview | None
     comparison: PairedRuns | None
+    facets: list[Facet]
+    agreement: Agreement | None = None
+    """Judges against the labels that came with the run."""
 
     def element(self) -> dict[str, object]:
         """Return the content of the element `overview`."""
@@ -81,35 +166,250 @@ class _Content(NamedTuple):
         return {
             "runs": runs,
             "comparison": self.comparison.model_dump(mode="json") if self.comparison else None,
+            "facets": [facet._asdict() for facet in self.facets],
+            "pictures": {name: tree(picture) for name, picture in self.pictures()},
+            "causes": CAUSES,
+            "cells": CELLS,
+            "agreement": self.agreement.model_dump(mode="json") if self.agreement else None,
             "reasons": REASONS,
             "version": version("claimeval"),
         }
 
+    def pictures(self) -> Iterator[tuple[str, Picture]]:
+        """Yield the pictures of the page, each with its name."""
+        runs = [overview for overview in (self.overview, self.other) if overview]
+        if self.comparison:
+            yield "differences", of_comparison(self.comparison, width=NARROW)
+        for number, overview in enumerate(runs):
+            names = {judge.name: judge.short for judge in overview.judges}
+            of_run = {"run": number} if number else {}
 
-def _one(folder: Path, index: Index, details: Details) -> _Content:
-    manifest = load_manifest(folder)
-    rebuilder = Rebuilder(manifest)
+            def _listed(metric: str, value: str | None, field: str = "", of_run: Mapping[str, object] = of_run) -> str:
+                """Return the address of the samples of a slice."""
+                return _list_address({"metric": metric, **of_run, "is": f"{field}={value or ''}"})
 
-    def add(result: SampleResult) -> None:
+            for slices in overview.slices:
+                metrics = dict.fromkeys(row.metric for row in slices if row.contribution is not None)
+                drawn = of_slices(slices, partial(_listed, field=slices.field), width=NARROW)
+                yield from ((f"slices/{number}/{slices.field}/{m}", one) for m, one in zip(metrics, drawn, strict=True))
+            if counts := overview.diagnosis:
+                link = partial(_blamed, of_run)
+                yield f"diagnosis/{number}", of_diagnosis(counts, link)
+            if overview.ranks:
+                yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
+            if (panel := overview.summary.panel) and panel.measured_on:
+                yield f"kappa/{number}", of_panel(panel, {**names, "panel": "panel"})
+            judges = self.agreement.judges if self.agreement and not number else overview.judge_numbers
+            if costs := of_cost(judges, names):
+                yield f"cost/{number}", costs
+            for one in judges:
+                if drawn_one := of_confusion(one, names.get(one.judge, one.judge)):
+                    yield f"confusion/{number}/{one.judge}", drawn_one
+        for rater in self.agreement.raters if self.agreement else ():
+            if rater.calibration and rater.calibration.n:
+                names = {judge.name: judge.short for judge in self.overview.judges}
+                name = names.get(rater.rater, rater.rater)
+                yield f"calibration/0/{rater.rater}", of_calibration(rater.calibration, name)
+        for changes in self.comparison.slices if self.comparison else ():
+
+            def changed(metric: str, value: str | None, field: str = changes.field) -> str:
+                """Return the address of the samples of a slice, the largest change first."""
+                return _list_address({"metric": metric, "is": f"{field}={value or ''}"})
+
+            metrics = dict.fromkeys(row.metric for row in changes.rows)
+            drawn = of_changes(changes, changed, width=NARROW)
+            yield from ((f"changes/{changes.field}/{m}", one) for m, one in zip(metrics, drawn, strict=True))
+
+
+NARROW = 460.0
+"""Points that pictures of rows are wide in a page."""
+
+
+def _list_address(query: Mapping[str, object]) -> str:
+    return f"#/samples?{urlencode(query, errors='replace')}"
+
+
+def _blamed(of_run: Mapping[str, object], cell: str) -> str:
+    return _list_address({**of_run, "blame": cell})
+
+
+class _OneRun:
+    """The samples of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._manifest = load_manifest(folder)
+        self._rebuilder = Rebuilder(self._manifest)
+
+    def all(self, samples: _Samples) -> _Content:
+        """Add all samples."""
+        overview = gather(self._folder, partial(self._add, samples), sliced=True)
+        samples.close()
+        return _Content(overview, None, None, samples.facets.facets(), self._agreement())
+
+    def some(self, samples: _Samples, first: int | None) -> _Content:
+        """Add a selection of the samples, or those from one on."""
+        names = self._manifest.names
+        selection = Selection(len(names))
+
+        def note(result: SampleResult) -> None:
+            """Take note of a sample."""
+            values = [score.value if (score := result.scores.get(name)) else None for name in names]
+            selection.add(result.sample.id, values, _kind(result, names[:1]))
+
+        overview = gather(self._folder, note, sliced=True)
+        results = RunResults.of(self._folder)
+        sample_ids = _named_in(overview)
+        places = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(results))
+        shown = samples.add_fitting(places, lambda place: self._add(samples, results[place]))
+        kinds = f"the ones with the lowest scores, and some with every value of {names[0]}" if names else "some of them"
+        noted = _with_note(overview, _shown(shown, len(results), first, kinds))
+        return _Content(noted, None, None, samples.facets.facets(), self._agreement())
+
+    def _agreement(self) -> Agreement | None:
+        """Return how the judges agree with the labels that came with the run."""
+        labelled = self._manifest.of_claims and (self._folder / LABELS).exists()
+        if not labelled:
+            return None
+        from claimeval.runs.agreement import measure_run
+
+        return measure_run(self._folder)
+
+    def _add(self, samples: _Samples, result: SampleResult) -> None:
         """Add a sample to the index and its details."""
-        index.add((row(result, manifest.rows, manifest.others),))
-        details.add([to_line(result)], [_requests(result, rebuilder, details.literals)])
+        others = (*self._manifest.derived, *self._manifest.others)
+        judges = [judge.name for judge in self._manifest.judges]
+        samples.index.add((row(result, self._manifest.rows, others, judges),))
+        samples.facets.add(result.sample, {})
+        details = samples.details
+        requests = [_requests(result, self._rebuilder, details.literals)]
+        details.add([line(result)], requests, _summaries(self._manifest, result))
 
-    return _Content(gather(folder, add), None, None)
 
+class _TwoRuns:
+    """The samples that two runs share."""
 
-def _two(folder: Path, compared: Path, index: Index, details: Details) -> _Content:
-    manifests = load_manifest(folder), load_manifest(compared)
-    metrics, others = shared_metrics(*manifests), shared_others(*manifests)
-    rebuilders = [Rebuilder(manifest) for manifest in manifests]
+    def __init__(self, folder: Path, compared: Path) -> None:
+        from claimeval.runs.compare import shared_derived, shared_metrics, shared_others
 
-    def add(pair: SamplePair, flips: list[Flip]) -> None:
+        self._folders = folder, compared
+        manifests = load_manifest(folder), load_manifest(compared)
+        self._metrics = shared_metrics(*manifests)
+        self._others = (*shared_derived(*manifests), *shared_others(*manifests))
+        self._rebuilders = [Rebuilder(manifest) for manifest in manifests]
+        self._manifests = manifests
+
+    def all(self, samples: _Samples) -> _Content:
+        """Add all pairs of samples."""
+        from claimeval.runs.compare import compare
+
+        def add(pair: SamplePair, changes: PairChanges) -> None:
+            """Add a pair of samples."""
+            self._add(samples, pair, len(changes.flips), changes.causes)
+
+        compared = compare(*self._folders, add, sliced=True)
+        samples.close()
+        return _Content(*compared, samples.facets.facets())
+
+    def some(self, samples: _Samples, first: int | None) -> _Content:
+        """Add a selection of the pairs, or those from one on."""
+        from claimeval.runs.compare import SamplePair, compare
+
+        names = [metric.name for metric in self._metrics] + list(self._others)
+        selection = Selection(1 + len(names))
+        ids: list[str] = []
+        flips = array("L")
+
+        def note(pair: SamplePair, changes: PairChanges) -> None:
+            """Take note of a pair."""
+            ids.append(pair.a.sample.id)
+            flips.append(len(changes.flips))
+            moved = [_difference(pair, name) for name in names]
+            lowest = [None if not change else -abs(change) for change in moved]
+            kind = "" if not moved or moved[0] is None else str((moved[0] > 0) - (moved[0] < 0))
+            selection.add(ids[-1], [-len(changes.flips) or None, *lowest], kind)
+
+        compared = compare(*self._folders, note, sliced=True)
+        sample_ids = (
+            _named_in(compared.a) | _named_in(compared.b) | {flip.sample_id for flip in compared.comparison.flips}
+        )
+        places = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(ids))
+        runs = [RunResults.of(folder) for folder in self._folders]
+        causes = Causes(*self._manifests)
+        positions = [run.places({ids[place] for place in places}) for run in runs]
+
+        def add(place: int) -> None:
+            """Add a pair."""
+            pair = SamplePair(*(run[there[ids[place]]] for run, there in zip(runs, positions, strict=True)))
+            names_of_claims = {metric.name: metric for metric in self._metrics}
+            tally = CauseTally(causes, {**names_of_claims, **dict.fromkeys(self._others)})
+            changes = tally.add(ids[place], pair.a.scores, pair.b.scores, pair)
+            self._add(samples, pair, flips[place], changes)
+
+        shown = samples.add_fitting(places, add)
+        kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"
+        text = _shown(shown, len(ids), first, kinds)
+        return _Content(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
+
+    def _add(
+        self, samples: _Samples, pair: SamplePair, flips: int, causes: Mapping[str, Mapping[Cause, float]]
+    ) -> None:
         """Add a pair of samples to the index and its details."""
-        index.add((row(pair.a, metrics, others), row(pair.b, metrics, others), len(flips)))
-        requests = [_requests(result, r, details.literals) for result, r in zip(pair, rebuilders, strict=True)]
-        details.add([to_line(result) for result in pair], requests)
+        judges = ([judge.name for judge in manifest.judges] for manifest in self._manifests)
+        rows = (row(result, self._metrics, self._others, names) for result, names in zip(pair, judges, strict=True))
+        rounded = {name: {cause: round(value, 6) for cause, value in of.items()} for name, of in causes.items()}
+        samples.index.add((*rows, flips, changed_parts(pair.a.sample, pair.b.sample), rounded))
+        samples.facets.add(pair.a.sample, {})
+        details = samples.details
+        requests = [_requests(result, r, details.literals) for result, r in zip(pair, self._rebuilders, strict=True)]
+        details.add([line(result) for result in pair], requests, _summaries(self._manifests[0], *pair))
 
-    return _Content(*compare(folder, compared, add))
+
+def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:
+    """Return whether retrieval or generation is to blame in each run; nothing for a run without both metrics."""
+    both = {RECALL, FAITHFULNESS} <= set(manifest.names)
+    return [diagnose(result).sentence for result in results] if both else []
+
+
+def _kind(result: SampleResult, names: Sequence[str]) -> str:
+    """Return what kind of sample it is: whether a call failed, and in which range its first score is, or why it has
+    none."""
+    failed = "failed" if any(call.failed for call in result.calls) else ""
+    scores = [score for name in names if (score := result.scores.get(name))]
+    for score in scores:
+        if score.value is None:
+            return f"{failed} {score.because}"
+        return f"{failed} {bar(score.value):02}" if score.unit == "share" else failed
+    return failed
+
+
+def _difference(pair: SamplePair, metric: str) -> float | None:
+    a, b = (result.scores[metric].value if metric in result.scores else None for result in pair)
+    return None if a is None or b is None else b - a
+
+
+def _named_in(overview: Overview) -> set[str]:
+    """Return the ids of the samples that the overview names."""
+    return {claim.sample_id for claim in overview.worst} | {one.sample for one in overview.summary.failures.values()}
+
+
+def _from(first: int, samples: int) -> range:
+    return range(min(first, samples) - 1, min(first - 1 + WHOLE, samples))
+
+
+def _shown(shown: int, samples: int, first: int | None, kinds: str) -> str:
+    """Return which samples the page shows, in words."""
+    if first is not None:
+        these = f"samples {first:,} to {first + shown - 1:,} of {samples:,}"
+        return f"This page shows {these}. All numbers are over all samples."
+    return (
+        f"This page shows {shown:,} of {samples:,} samples: {kinds}. All numbers are over all samples. `claimeval view`"
+        f" shows the others, {WHOLE:,} at a time: add &from=1 to the address of the run there, &from={WHOLE + 1}, ..."
+    )
+
+
+def _with_note(overview: Overview, text: str) -> Overview:
+    return overview.model_copy(update={"cautions": (Caution(kind="selection", text=text), *overview.cautions)})
 
 
 def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[RequestPieces | None]:
@@ -117,13 +417,17 @@ def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) ->
 
     The judges of a panel get the same messages, which are packed once.
     """
-    packed: dict[tuple[Message, ...], RequestPieces] = {}
+    packed: dict[tuple[str, ...], RequestPieces] = {}
     requests: list[RequestPieces | None] = []
     for call in result.calls:
         request = rebuilder.rebuild(result, call)
-        if request is not None and request.messages not in packed:
-            packed[request.messages] = pack(request, result.sample, call.evidence, literals)
-        requests.append(None if request is None else packed[request.messages])
+        if request is None:
+            requests.append(None)
+            continue
+        texts = tuple([message.content for message in request.messages])
+        if texts not in packed:
+            packed[texts] = pack(request, result.sample, call.evidence, literals)
+        requests.append(packed[texts])
     return requests
 
 
@@ -142,18 +446,36 @@ def is_experiment(folder: Path) -> bool:
     return (folder / TABLE).is_file()
 
 
+def experiment_table(folder: Path) -> ExperimentResult:
+    """Return the table of an experiment. Raises DataError if it cannot be read."""
+    from claimeval.runs.experiments.results import ExperimentResult
+
+    try:
+        return ExperimentResult.model_validate(json.loads((folder / TABLE).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise _unreadable(folder, error) from error
+
+
+def _unreadable(folder: Path, error: Exception) -> DataError:
+    return DataError(f"The experiment {folder} cannot be read: {str(error).splitlines()[0]}")
+
+
 def render_experiment(file: IO[str], folder: Path) -> None:
     """Write the page of an experiment to an open file. Raises DataError if its tables cannot be read."""
+    from claimeval.runs.experiments import printing
+    from claimeval.runs.experiments.results import ArmFlip
+
+    table = experiment_table(folder)
     try:
-        table = ExperimentResult.model_validate(json.loads((folder / TABLE).read_text(encoding="utf-8")))
         with (folder / FLIPS).open("rb") as lines:
             flips = [ArmFlip.model_validate_json(line) for line in itertools.islice(lines, MAX_FLIPS)]
-    except (OSError, ValidationError, ValueError) as error:
-        raise DataError(f"The experiment {folder} cannot be read: {str(error).splitlines()[0]}") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(folder, error) from error
     arms = tuple(arm.model_copy(update={"run": Path(arm.run).name}) for arm in table.arms)
     content = {
         "name": folder.resolve().name,
         "table": table.model_copy(update={"data": Path(table.data).name, "arms": arms}).model_dump(mode="json"),
+        "pictures": {name: [tree(one) for one in drawn] for name, drawn in of_arms(table).items()},
         "changes": printing.other_changes(table),
         "selection": printing.chosen(table.selection) if table.selection else None,
         "failures": printing.failures(table),

@@ -6,6 +6,7 @@ In a CSV, text that a spreadsheet would take for a formula is prefixed with an a
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Literal, get_args
@@ -44,10 +45,14 @@ def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> I
 def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cell]]:
     names = manifest.names
     parts = ("", "_because", "_supported", "_judged", "_claims")
-    yield ["id", "question", "answer", "generator", *(f"{name}{part}" for name in names for part in parts)]
+    head = ["id", "question", "answer", "generator", "metadata", "calls", "prompt_tokens", "completion_tokens"]
+    yield [*head, *(f"{name}{part}" for name in names for part in parts)]
     for result in results:
         sample = result.sample
-        row: list[Cell] = [sample.id, sample.question, sample.answer, sample.generator]
+        fields = json.dumps(sample.metadata, ensure_ascii=False) if sample.metadata else None
+        row: list[Cell] = [sample.id, sample.question, sample.answer, sample.generator, fields, len(result.calls)]
+        row += [sum(call.prompt_tokens or 0 for call in result.calls)]
+        row += [sum(call.completion_tokens or 0 for call in result.calls)]
         for name in names:
             score = result[name]
             row += [score.value, score.because]
@@ -60,17 +65,20 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     names = manifest.short_names
     fields = ("label", "probability", "explanation", "cites")
     head = ["id", "claim_id", "of", "claim", "grounding", "against", "document", "order"]
-    head += ["label", "unassessed", "agreement"]
+    head += ["label", "unassessed", "agreement", "cited_text"]
     yield [*head, *(f"{names[judge]}: {field}" for judge in judges for field in fields)]
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
+        texts = {document.id: document.text for document in result.sample.contexts or ()}
         for assessment in (*result.assessments, *result.per_document, *result.orders):
             if (claim := claims.get(assessment.subject)) is None:
                 continue  # of a document or a whole answer
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]
+            cited = dict.fromkeys(name for verdict in assessment.verdicts for name in verdict.cites)
             row += [assessment.label, assessment.unassessed, assessment.agreement]
+            row += ["\n\n".join(texts[name] for name in cited if name in texts)]
             yield row + [cell for judge in judges for cell in _verdict_cells(verdicts.get(judge))]
 
 

@@ -1,4 +1,4 @@
-"""Viewer of a directory of runs in the browser: a list of the runs, the report of each, and comparisons of two.
+"""Viewer of a directory in the browser: its runs by data set, experiments, the report of each, and comparisons.
 
 It never writes, listens on 127.0.0.1 only, and answers only requests with its address as host. So pages of other sites
 cannot read from it, even under another name (DNS rebinding).
@@ -7,27 +7,56 @@ cannot read from it, even under another name (DNS rebinding).
 from __future__ import annotations
 
 import io
+import itertools
 import os
+import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from datetime import datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
-from typing import NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from threading import Event, Lock, Thread
+from typing import IO, NamedTuple
+from urllib.parse import parse_qs, urlencode, urlsplit
 
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.report import series
 from claimeval.report.assets import page
-from claimeval.report.packing import as_json, block
-from claimeval.report.page import render
-from claimeval.runs.directory import MANIFEST, has_results, load_manifest, load_summary, results_file
+from claimeval.report.packing import as_json, block, tree
+from claimeval.report.page import TABLE, experiment_table, is_experiment, render, render_experiment
+from claimeval.runs import pictures
+from claimeval.runs.compare import changed_settings
+from claimeval.runs.directory import (
+    MANIFEST,
+    SUMMARY,
+    attached,
+    beside,
+    has_results,
+    load_manifest,
+    load_summary,
+    results_file,
+)
 from claimeval.runs.overview import data_name
+from claimeval.runs.series import track
+from claimeval.statistics.pictures import Picture, trend
 from claimeval.types.errors import DataError, UsageError
 
-ADDRESS = "127.0.0.1"
-CACHED_PAGES = 4
 DEPTH = 4
 """Levels of directories that are searched for runs."""
+NOTES = "notes.md"
+"""A file that people write into a run directory, or into that of an experiment."""
+LONGEST_NOTE = 300
+"""Characters of it that are shown."""
+POINTS = 30
+"""Runs in a picture, the newest."""
+PICTURES = 6
+"""Pictures of a data set, of the metrics that most of its runs have."""
+SMALL = 360.0
+"""Points that a picture is wide."""
+_DAY = re.compile(r"(19|20)\d\d([-_.]?\d\d){0,2}")
 
 
 class RunEntry(NamedTuple):
@@ -35,21 +64,107 @@ class RunEntry(NamedTuple):
 
     name: str
     """Path below the directory, with `/`. `.` is the directory itself."""
-    changed: float
-    """Time when the summary was written, in seconds since 1970."""
+    written: float
+    """When the run was begun, as its manifest says, else when its results were written; seconds since 1970."""
+    job: str
     data: str
     judges: tuple[str, ...]
     samples: int
     complete: bool
-    metrics: dict[str, tuple[float | None, tuple[float, float] | None]]
-    """Mean and interval by metric."""
+    metrics: dict[str, tuple[float | None, tuple[float, float] | None, bool]]
+    """Mean and the ends beside it by metric, and whether these are bounds."""
+    dollars: float | None
+    """None if nothing was asked, or the price of something is not known."""
+    calls: int
+    notes: tuple[str, ...]
+    experiment: str | None = None
+    """The experiment that it is an arm of."""
     problem: str | None = None
     """Reason why the run has no summary."""
 
 
+class ExperimentEntry(NamedTuple):
+    """An experiment in the list."""
+
+    name: str
+    written: float
+    data: str
+    samples: int
+    arms: tuple[str, ...]
+    baseline: str
+    chosen: str | None
+    failed: dict[str, str]
+    """The arms without scores, and why."""
+    metrics: dict[str, tuple[float | None, ...]]
+    """The mean of each arm, by metric."""
+    dollars: float | None
+    notes: tuple[str, ...]
+    problem: str | None = None
+
+
+class DataGroup(NamedTuple):
+    """The runs over one data set, arms of experiments apart."""
+
+    name: str
+    """The name of the file; a day in it is `*`, so that the files of each month are one data set."""
+    runs: tuple[str, ...]
+    """The oldest first."""
+    changes: dict[str, str]
+    """By run, what was changed since the run before it: judges, prompts, data."""
+    other_data: bool
+    """Whether the content of the file is another one in every run; then pictures do not mark it."""
+    pictures: dict[str, Picture]
+    """By metric, its mean in each run."""
+
+
+class _ReadRun(NamedTuple):
+    """What was read of a run, and when it was written."""
+
+    written: tuple[int, ...]
+    entry: RunEntry
+    manifest: Manifest | None
+    metrics: Mapping[str, MetricSummary]
+
+
+class Home:
+    """The runs and experiments of a folder. What did not change since the last look is not read again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, _ReadRun] = {}
+
+    def content(self) -> tuple[list[RunEntry], list[ExperimentEntry], list[DataGroup]]:
+        """Return the runs, the experiments, and the data sets, the one with the newest run first."""
+        experiments = [experiment_entry(name, path) for name, path in experiment_folders(self._folder).items()]
+        arms = {one.name: f"{one.name}/" for one in experiments}
+        finished: dict[str, _ReadRun] = {}
+        for name, path in runs(self._folder).items():
+            of = next((experiment for experiment, start in arms.items() if name.startswith(start)), None)
+            read = self._known.get(name)
+            if read is None or read.written != _written(path) or read.entry.experiment != of:
+                read = _read(name, path, of)
+            finished[name] = read
+        self._known = finished
+        groups: dict[str, list[_ReadRun]] = {}
+        for read in sorted(finished.values(), key=lambda one: (one.entry.written, one.entry.name)):
+            if read.entry.problem is None and read.entry.experiment is None:
+                groups.setdefault(_DAY.sub("*", read.entry.data), []).append(read)
+        listed = sorted(groups.items(), key=lambda item: -item[1][-1].entry.written)
+        return [read.entry for read in finished.values()], experiments, [_group(name, of) for name, of in listed]
+
+
 def runs(folder: Path) -> dict[str, Path]:
     """Return the run directories in a directory by name, without following links."""
-    return dict(sorted((path.relative_to(folder).as_posix(), path) for path in _find(folder, DEPTH)))
+    return _named(folder, (path for path in _find(folder, DEPTH) if not is_experiment(path)))
+
+
+def experiment_folders(folder: Path) -> dict[str, Path]:
+    """Return the directories of experiments in a directory by name, without following links."""
+    return _named(folder, (path for path in _find(folder, DEPTH) if is_experiment(path)))
+
+
+def _named(folder: Path, folders: Iterator[Path]) -> dict[str, Path]:
+    return dict(sorted((path.relative_to(folder).as_posix(), path) for path in folders))
 
 
 def _find(folder: Path, depth: int) -> Iterator[Path]:
@@ -57,27 +172,183 @@ def _find(folder: Path, depth: int) -> Iterator[Path]:
     names = {entry.name for entry in entries}
     if MANIFEST in names and has_results(folder):
         yield folder
-    elif depth:
+        return
+    if TABLE in names:
+        yield folder
+    if depth:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False) and os.access(entry.path, os.R_OK | os.X_OK):
                 yield from _find(Path(entry.path), depth - 1)
 
 
-def run_entry(name: str, path: Path) -> RunEntry:
+def _written(path: Path) -> tuple[int, ...]:
+    files = (results_file(path), path / MANIFEST, path / SUMMARY, path / NOTES)
+    return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
+
+
+def run_entry(name: str, path: Path, experiment: str | None = None) -> RunEntry:
     """Return the entry of a run in the list."""
+    return _read(name, path, experiment).entry
+
+
+def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
+    written = _written(path)
     try:
         manifest, summary = load_manifest(path), load_summary(path)
+        metrics = dict(summary.metrics)
+        for side in beside(path, summary.metrics):
+            metrics |= side.metrics
     except DataError as error:
-        return RunEntry(name, 0.0, "", (), 0, False, {}, str(error))
+        entry = RunEntry(name, 0.0, "", "", (), 0, False, {}, None, 0, (), experiment, str(error))
+        return _ReadRun(written, entry, None, {})
+    return _ReadRun(written, _entry(name, path, experiment, manifest, summary, metrics), manifest, metrics)
+
+
+def _entry(
+    name: str,
+    path: Path,
+    of: str | None,
+    manifest: Manifest,
+    summary: Summary,
+    metrics: Mapping[str, MetricSummary],
+) -> RunEntry:
+    cost = summary.cost.total if summary.cost else None
     return RunEntry(
         name=name,
-        changed=results_file(path).stat().st_mtime,
+        written=_begun(manifest) or results_file(path).stat().st_mtime,
+        job=manifest.job,
         data=data_name(manifest) or "",
         judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
         complete=summary.complete,
-        metrics={metric: (scores.mean, scores.ends) for metric, scores in summary.metrics.items()},
+        metrics={key: (one.mean, one.ends, one.shown == "bounds") for key, one in metrics.items()},
+        dollars=cost.dollars if cost else None,
+        calls=cost.calls if cost else 0,
+        notes=(*_notes(path), *summary.notes),
+        experiment=of,
     )
+
+
+def _begun(manifest: Manifest) -> float | None:
+    try:
+        return datetime.fromisoformat(manifest.created or "").timestamp()
+    except ValueError:
+        return None
+
+
+def _notes(folder: Path) -> tuple[str, ...]:
+    """Return what people wrote about a run, if anything; a link is not followed."""
+    file = folder / NOTES
+    if file.is_symlink() or not file.is_file():
+        return ()
+    with file.open(encoding="utf-8", errors="replace") as opened:
+        text = " ".join(opened.read(4 * LONGEST_NOTE).split())
+    return (text if len(text) <= LONGEST_NOTE else f"{text[: LONGEST_NOTE - 1]}…",) if text else ()
+
+
+def experiment_entry(name: str, path: Path) -> ExperimentEntry:
+    """Return the entry of an experiment in the list."""
+    file = path / TABLE
+    try:
+        table = experiment_table(path)
+    except DataError as error:
+        return ExperimentEntry(name, 0.0, "", 0, (), "", None, {}, {}, None, (), str(error))
+    costs = [arm.cost.dollars for arm in table.arms]
+    metrics = {metric: tuple(arm.metrics[metric].mean for arm in table.arms) for metric in table.arms[0].metrics}
+    return ExperimentEntry(
+        name=name,
+        written=file.stat().st_mtime,
+        data=Path(table.data).name,
+        samples=table.samples,
+        arms=tuple(arm.name for arm in table.arms),
+        baseline=table.baseline,
+        chosen=table.selection.arm if table.selection else None,
+        failed=table.failed,
+        metrics=metrics,
+        dollars=None if None in costs else sum(cost or 0 for cost in costs),
+        notes=_notes(path),
+    )
+
+
+def _group(name: str, runs: Sequence[_ReadRun]) -> DataGroup:
+    counts: dict[str, int] = {}
+    for one in runs:
+        for metric in one.metrics:
+            counts[metric] = counts.get(metric, 0) + 1
+    most = sorted((metric for metric, count in counts.items() if count > 1), key=lambda metric: -counts[metric])
+    steps = {after.entry.name: _changed(before, after) for before, after in itertools.pairwise(runs)}
+    other_data = bool(steps) and all("data" in words for words in steps.values())
+    unmarked = {"data"} if other_data else set()
+    drawn = {
+        metric: _trend(metric, [one for one in runs if metric in one.metrics][-POINTS:], unmarked)
+        for metric in most[:PICTURES]
+    }
+    changes = {after: ", ".join(words) for after, words in steps.items() if words}
+    return DataGroup(name, tuple(one.entry.name for one in runs), changes, other_data, drawn)
+
+
+def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture:
+    last = [one.entry.name.rsplit("/", 1)[-1] for one in runs]
+    names = last if len(set(last)) == len(last) else [one.entry.name for one in runs]
+    marks = [
+        pictures.mark(name, one.metrics[metric], f"/report?{urlencode({'run': one.entry.name})}")
+        for name, one in zip(names, runs, strict=True)
+    ]
+    unit = runs[0].metrics[metric].unit
+    label = pictures.SHARE if unit == "share" else f"mean, {unit}"
+    pairs = enumerate(itertools.pairwise(runs), 1)
+    steps = {place: [word for word in _changed(*pair) if word not in unmarked] for place, pair in pairs}
+    changes = {place: ", ".join(words) for place, words in steps.items() if words}
+    return trend(marks, metric, label, changes=changes, width=SMALL)
+
+
+def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
+    """Return what a run was asked differently than the one before: judges, prompts, data, ..."""
+    if before.manifest is None or after.manifest is None:
+        return ()
+    heads = [setting.partition(":")[0] for setting in changed_settings(before.manifest, after.manifest)]
+    other = ["data"] if before.manifest.data.digest != after.manifest.data.digest else []
+    return tuple(dict.fromkeys([*(head for head in heads if head not in ("metrics", "data")), *other]))
+
+
+ADDRESS = "127.0.0.1"
+CACHED_PAGES = 4
+PATIENCE = 2.0
+"""Seconds that a browser waits for a page; then it is told that the page is being built, and asks again."""
+AGAIN = 1
+"""Seconds after which it asks again."""
+Key = tuple[tuple[str, ...], tuple[int, ...]]
+
+
+class _Build:
+    """A page that is being written, in a thread that does not keep the program from ending."""
+
+    def __init__(self, write: Callable[[IO[str]], None]) -> None:
+        self._write = write
+        self._done = Event()
+        self._content: bytes | Exception = b""
+        Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            file = io.StringIO()
+            self._write(file)
+            self._content = file.getvalue().encode("utf-8", "backslashreplace")
+        except Exception as error:  # noqa: BLE001  # raised again where a browser waits for the page
+            self._content = error
+        self._done.set()
+
+    def content(self) -> bytes | None:
+        """Return the page, or None if it takes longer; raise what hindered it."""
+        if not self._done.wait(PATIENCE):
+            return None
+        if isinstance(self._content, Exception):
+            raise self._content
+        return self._content
+
+
+class Building(Exception):
+    """No error: the page is being built and comes later."""
 
 
 class Viewer(ThreadingHTTPServer):
@@ -94,7 +365,9 @@ class Viewer(ThreadingHTTPServer):
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Give another --port") from error
         self.folder = folder
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
-        self._pages: OrderedDict[tuple[tuple[str, int], ...], bytes] = OrderedDict()
+        self._home = Home(folder)
+        self._pages: OrderedDict[Key, bytes] = OrderedDict()
+        self._builds: dict[Key, _Build] = {}
         self._lock = Lock()
 
     @property
@@ -104,26 +377,94 @@ class Viewer(ThreadingHTTPServer):
 
     def listing(self) -> bytes:
         """Return the page with the list of runs."""
-        entries = [run_entry(name, path)._asdict() for name, path in runs(self.folder).items()]
-        content = {"folder": self.folder.resolve().name, "runs": entries}
-        return page("viewer").html.replace("<!--data-->", block("runs", as_json(content))).encode()
-
-    def report(self, names: list[str]) -> bytes | None:
-        """Return the page of one run or of two, or None if a name is not in the list."""
-        paths_by_name = runs(self.folder)
-        if not 1 <= len(names) <= 2 or any(name not in paths_by_name for name in names):
-            return None
-        paths = [paths_by_name[name] for name in names]
-        key = tuple((name, results_file(path).stat().st_mtime_ns) for name, path in zip(names, paths, strict=True))
         with self._lock:
-            if key not in self._pages:
-                file = io.StringIO()
-                render(file, *paths)
-                self._pages[key] = file.getvalue().encode()
-                if len(self._pages) > CACHED_PAGES:
-                    self._pages.popitem(last=False)
-            self._pages.move_to_end(key)
-            return self._pages[key]
+            entries, experiments, groups = self._home.content()
+        content = {
+            "folder": self.folder.resolve().name,
+            "runs": [entry._asdict() for entry in entries],
+            "experiments": [entry._asdict() for entry in experiments],
+            "groups": [
+                {**group._asdict(), "pictures": [tree(picture) for picture in group.pictures.values()]}
+                for group in groups
+            ],
+        }
+        filled = block("runs", as_json(content))
+        return page("viewer").html.replace("<!--data-->", filled).encode("utf-8", "backslashreplace")
+
+    def report(self, names: list[str], first: int | None = None) -> bytes | None:
+        """Return the page of one run, of two, or of an experiment, or None if a name is not in the list.
+
+        `first` is the number of the first sample to show, in the place of a selection.
+        """
+        if len(names) == 1 and (folder := experiment_folders(self.folder).get(names[0])):
+            return self._page((names[0],), [folder / TABLE], lambda file: render_experiment(file, folder))
+        paths = self._paths(names)
+        if paths is None or not 1 <= len(paths) <= 2:
+            return None
+        if len(paths) == 1 and first is None and (ready := ready_made(paths[0])):
+            return ready
+        key = (*names, f"from {first}")
+        return self._page(key, map(results_file, paths), lambda file: render(file, *paths, first=first))
+
+    def series(self, names: list[str], baseline: str) -> bytes | None:
+        """Return the page of three or more runs, the oldest first, or None if a name is not in the list."""
+        paths = self._paths(names)
+        if paths is None or len(set(names)) < len(names) or baseline not in names:
+            return None
+
+        def write(file: IO[str]) -> None:
+            """Write the page."""
+            compared = track(paths, baseline=names.index(baseline), names=names)
+            file.write(series.render(compared, f"{len(names)} runs", served=True))
+
+        return self._page(("series", baseline, *names), map(results_file, paths), write)
+
+    def _paths(self, names: list[str]) -> list[Path] | None:
+        paths = runs(self.folder)
+        return None if any(name not in paths for name in names) else [paths[name] for name in names]
+
+    def _page(self, names: tuple[str, ...], files: Iterable[Path], write: Callable[[IO[str]], None]) -> bytes:
+        """Return a page, which is written anew only if one of these files was; raise Building if it takes longer."""
+        key = (names, tuple(file.stat().st_mtime_ns for file in files))
+        with self._lock:
+            if key in self._pages:
+                self._pages.move_to_end(key)
+                return self._pages[key]
+            if key not in self._builds:
+                self._builds[key] = _Build(write)
+                if len(self._builds) > CACHED_PAGES:  # nobody came back for the oldest
+                    del self._builds[next(iter(self._builds))]
+            build = self._builds[key]
+        going_on = False
+        try:
+            content = build.content()
+            going_on = content is None
+        finally:
+            if not going_on:  # it is written, or could not be
+                self._builds.pop(key, None)
+        if content is None:
+            raise Building
+        with self._lock:
+            self._pages[key] = content
+            if len(self._pages) > CACHED_PAGES:
+                self._pages.popitem(last=False)
+        return content
+
+
+def ready_made(folder: Path) -> bytes | None:
+    """Return the page that lies in a run directory, if this version wrote it after everything that it shows."""
+    file = folder / "report.html"
+    if file.is_symlink() or not file.is_file():
+        return None
+    sources = [
+        one for inside in (folder, *attached(folder).values()) for one in (results_file(inside), inside / MANIFEST)
+    ]
+    summaries = [inside / SUMMARY for inside in (folder, *attached(folder).values())]
+    if any(one.exists() and one.stat().st_mtime_ns > file.stat().st_mtime_ns for one in (*sources, *summaries)):
+        return None
+    content = file.read_bytes()
+    same = f'content="{page("report").policy}"'.encode()
+    return content if same in content[: len(same) + 500] else None
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -138,22 +479,35 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := self._refusal():
             return self._answer(HTTPStatus.FORBIDDEN, refusal)
         url = urlsplit(self.path)
+        query = parse_qs(url.query, keep_blank_values=True)
+        names = query.get("run", [])
         if url.path == "/":
-            return self._send(HTTPStatus.OK, self.server.listing(), page("viewer").policy)
+            return self._answer_with("viewer", self.server.listing)
         if url.path == "/report":
-            return self._report(parse_qs(url.query, keep_blank_values=True).get("run", []))
+            start = query.get("from", [""])[-1]
+            first = max(1, int(start)) if start.isdecimal() else None
+            experiment = len(names) == 1 and names[0] in experiment_folders(self.server.folder)
+            return self._answer_with("experiment" if experiment else "report", lambda: self.server.report(names, first))
+        if url.path == "/compare" and len(names) > 2:
+            baseline = query.get("baseline", names)[0]
+            return self._answer_with("series", lambda: self.server.series(names, baseline))
         return self._answer(HTTPStatus.NOT_FOUND, "Page not found.")
 
     do_HEAD = do_GET
 
-    def _report(self, names: list[str]) -> None:
+    def _answer_with(self, name: str, make: Callable[[], bytes | None]) -> None:
         try:
-            report = self.server.report(names)
+            content = make()
+        except Building:
+            message = (
+                "<!doctype html><html lang=en><title>claimeval</title><p>The page is being built; it opens by itself."
+            )
+            return self._send(HTTPStatus.OK, message.encode(), "default-src 'none'", Refresh=str(AGAIN))
         except (UsageError, OSError) as error:
             return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-        if report is None:
+        if content is None:
             return self._answer(HTTPStatus.NOT_FOUND, "Run not found in this directory.")
-        return self._send(HTTPStatus.OK, report, page("report").policy)
+        return self._send(HTTPStatus.OK, content, page(name).policy)
 
     def _refusal(self) -> str | None:
         """Return why a request is refused, or None if it comes from this server's pages or the address bar."""
@@ -169,7 +523,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, status: HTTPStatus, text: str) -> None:
         self._send(status, text.encode("utf-8", "backslashreplace"), "default-src 'none'", "text/plain; charset=utf-8")
 
-    def _send(self, status: HTTPStatus, body: bytes, policy: str, kind: str = "text/html; charset=utf-8") -> None:
+    def _send(
+        self, status: HTTPStatus, body: bytes, policy: str, kind: str = "text/html; charset=utf-8", **more: str
+    ) -> None:
         self.send_response(status)
         for name, value in (
             ("Content-Type", kind),
@@ -180,6 +536,7 @@ class _Handler(BaseHTTPRequestHandler):
             ("Cross-Origin-Opener-Policy", "same-origin"),
             ("Referrer-Policy", "no-referrer"),
             ("Cache-Control", "no-store"),
+            *more.items(),
         ):
             self.send_header(name, value)
         self.end_headers()

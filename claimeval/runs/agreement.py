@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 from claimeval.data.labels import read_labels
+from claimeval.evaluation.summary.panel import Dispute
 from claimeval.judging.panel import Panel
-from claimeval.runs.directory import cluster_field, load_manifest, read_results
-from claimeval.runs.import_replies import LABELS
+from claimeval.runs import pictures
+from claimeval.runs.directory import LABELS, cluster_field, load_manifest, read_results
+from claimeval.runs.judges import Compared, JudgeNumbers, judge_numbers
 from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
+from claimeval.runs.overview import Gathering
+from claimeval.runs.ratings import RatingAgreement
+from claimeval.runs.slices import check_field
 from claimeval.statistics import (
     AlternativeAnnotatorTest,
+    Calibration,
     Resampling,
     alternative_annotator_test,
     binary_report,
+    calibration,
     cohen_kappa,
     confusion,
     gwet_ac1,
@@ -33,8 +43,34 @@ from claimeval.types.scales import THREE_WAY
 
 EPSILON = 0.2
 """How much more the label of an expert is worth than a judge's: that of the alternative annotator test's paper."""
+HALF_WIDTH = 0.05
+"""Half of the interval that the share of equal labels shall have, unless another is wanted."""
 MANY = 8
 """Of more raters than this, pairs are given without intervals, which would take minutes."""
+
+
+class CalibrationPoint(Record):
+    """Items whose probabilities of "supported" lie in one tenth."""
+
+    n: int
+    probability: float
+    """Their mean."""
+    share: float
+    """Share that people call supported."""
+    low: float
+    high: float
+    """Wilson's 95 % interval of the share."""
+
+
+class CalibrationReport(Record):
+    """Probabilities of a judge against people."""
+
+    n: int
+    bins: tuple[CalibrationPoint, ...]
+    error: float | None
+    """Expected calibration error."""
+    brier: float | None
+    """Brier score."""
 
 
 class RaterReport(Record):
@@ -64,11 +100,33 @@ class RaterReport(Record):
     confusion: tuple[tuple[int, ...], ...]
     """`confusion[a][b]`: items that people label `labels[a]` and the rater `labels[b]`."""
 
+    calibration: CalibrationReport | None = None
+    """Its probabilities of "supported" against people, where it gives any."""
     alt_test: Estimate | None = None
     """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) in whose place the rater may label; it
     passes from one half. None unless two annotators labelled 30 items together."""
     advantage: Estimate | None = None
     """Its mean probability that the rater is at least as close to the other annotators as the one left out."""
+
+    labels_needed: int | None = None
+    """Further labels with which the share of equal labels would be known to the wanted half-width; None without an
+    interval."""
+
+
+class RaterSlice(Record):
+    """One judge, or the panel, against the human labels of the samples with one value of a field."""
+
+    value: str
+    """The value; `-` of samples without one."""
+    rater: str
+    compared: int
+    same: Estimate
+    """Share of equal labels."""
+    kappa: Estimate
+    """Cohen's kappa over all labels."""
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    """As in the report of a rater."""
 
 
 class PairReport(Record):
@@ -91,6 +149,8 @@ class Agreement(Record):
     """Human labels that fit nothing in the run."""
     labels: HumanLabelCounts
     raters: tuple[RaterReport, ...]
+    slices: tuple[RaterSlice, ...] = ()
+    """By value of a field, if one is given, each rater against people."""
     pairs: tuple[PairReport, ...]
     """Judges, panel and people, any two; and any two annotators."""
     asked_later: tuple[str, ...]
@@ -99,22 +159,54 @@ class Agreement(Record):
     """Krippendorff's alpha of the judges, where there are several."""
     ac1: Estimate | None
     """Gwet's AC1 of the judges."""
+    judges: tuple[JudgeNumbers, ...] = ()
+    """Of a run, what each judge costs, how long it takes, how far it agrees, and what it failed at."""
+    disputes: tuple[Dispute, ...] = ()
+    """Of a run, the claims that divide the judges most."""
+    ratings: RatingAgreement | None = None
+    """Scores of whole answers beside ratings by people; then there is nothing else."""
+
+    @classmethod
+    def of_ratings(cls, ratings: RatingAgreement) -> Agreement:
+        """Return the agreement of scores with ratings."""
+        return cls(
+            items=ratings.items,
+            questions=max((one.spearman.clusters for one in ratings.correlations), default=0),
+            unmatched=ratings.unmatched,
+            labels=HumanLabelCounts(),
+            raters=(),
+            pairs=(),
+            asked_later=(),
+            alpha=None,
+            ac1=None,
+            ratings=ratings,
+        )
 
     def _repr_html_(self) -> str:
-        """A column a rater with its numbers against people, the pairs of raters, and the confusion of the first."""
+        """Kappas and confusions as pictures, a column a rater with its numbers against people, and pairs of raters."""
         estimates = ((name, *map(_in_words, numbers)) for name, numbers in by_measure(self.raters) if any(numbers))
         compared = ("compared (+ unassessed)", *(f"{r.compared} (+{r.unassessed})" for r in self.raters))
         pairs = ((f"{p.first} / {p.second}", str(p.items), *map(_in_words, (p.raw, p.kappa))) for p in self.pairs)
         among = (("Krippendorff's alpha", self.alpha), ("Gwet's AC1", self.ac1))
         what = "labeled items" if self.raters else "claims, no human labels"
-        confused = self.raters[0] if self.raters else None
+        if self.ratings:
+            return html.shown(
+                html.element("p", html.element("b", "agreement"), f" {self.items} answers or pairs with a rating"),
+                html.table(
+                    ("score", "people", "n", "Spearman", "Pearson"),
+                    (
+                        (one.score, one.rating, str(one.items), _in_words(one.spearman), _in_words(one.pearson))
+                        for one in self.ratings.correlations
+                    ),
+                ),
+            )
         return html.shown(
             html.element("p", html.element("b", "agreement"), html.Html(" "), f"{self.items} {what}"),
             *([html.element("p", f"Labels {words}", class_="caution")] if (words := self.labels.words()) else ()),
+            *([html.Html(drawn.svg)] if (drawn := pictures.of_agreement(self)) else ()),
             *([html.table(("", *(r.rater for r in self.raters)), (compared, *estimates))] if self.raters else ()),
             *([html.table(("pair", "items", "equal", "kappa"), pairs)] if self.pairs else ()),
             *(html.element("p", f"{name} of the judges: {_in_words(number)}") for name, number in among if number),
-            *([_confusion(confused)] if confused else ()),
         )
 
 
@@ -131,7 +223,7 @@ def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estima
     yield "same grade" if graded else "same label", [rater.same for rater in raters]
     yield "kappa, all grades" if graded else "kappa, all labels", [rater.kappa_of_labels for rater in raters]
     yield "kappa, squared", [rater.weighted_kappa for rater in raters]
-    yield "alt-test, winning rate", [rater.alt_test for rater in raters]
+    yield f"alt-test (epsilon {EPSILON:g}), winning rate", [rater.alt_test for rater in raters]
     yield "alt-test, advantage", [rater.advantage for rater in raters]
 
 
@@ -139,13 +231,13 @@ def _in_words(number: Estimate | None) -> str:
     return estimate(number.value, number.interval) if number else UNDEFINED
 
 
-def _confusion(rater: RaterReport) -> html.Html:
-    rows = ((label, *map(str, counts)) for label, counts in zip(rater.labels, rater.confusion, strict=True))
-    return html.table((f"people \\ {rater.rater}", *rater.labels), rows)
-
-
 def measure_run(
-    run: Path, labels: Path | None = None, evidence: str | None = None, cluster: str | None = None
+    run: Path,
+    labels: Path | None = None,
+    evidence: str | None = None,
+    cluster: str | None = None,
+    by: str | None = None,
+    half_width: float = HALF_WIDTH,
 ) -> Agreement:
     """Compare the judges of a run with labels, or with each other if there are none.
 
@@ -154,26 +246,49 @@ def measure_run(
         labels: A file of human labels; None for those that the run was imported with, if any.
         evidence: What the labels are about, if claims were assessed against several parts of a sample.
         cluster: The field whose equal values are one cluster; None as in the run.
+        by: A field of the samples by whose values raters are compared with people, too.
+        half_width: Half of the interval that the share of equal labels shall have.
 
     Raises:
-        UsageError: No label fits an item of the run.
+        UsageError: No label fits an item of the run, or `by` is not a field of it.
     """
     manifest = load_manifest(run)
     file = labels or run / LABELS
-    given = read_labels(file) if labels or file.exists() else None
+    human = read_labels(file) if labels or file.exists() else None
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
-    report = measure(join(read_results(run), judges, manifest.panel, given, evidence, field), manifest.panel)
-    if given is None:
+    gathering = Gathering(manifest)
+    if by:
+        check_field(by, (result.sample for result in read_results(run)))
+    joined = join(gathering.each(read_results(run)), judges, manifest.panel, human, evidence, field, by)
+    report = measure(joined, manifest.panel, half_width)
+    overview = gathering.facts(run)
+    people = {
+        rater.rater: Compared(
+            compared=rater.compared,
+            agreement=rater.same.value,
+            kappa=rater.kappa_of_labels.value,
+            labels=rater.labels,
+            confusion=rater.confusion,
+        )
+        for rater in report.raters
+    }
+    panel = overview.summary.panel
+    update = {
+        "judges": judge_numbers(overview.judges, panel, people),
+        "disputes": panel.disputes if panel else (),
+    }
+    report = report.model_copy(update=update)
+    if human is None:
         return report
-    counts = report.labels.model_copy(update={"blank": given.blank, "undecided": given.undecided})
+    counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
         stray = f"; {report.unmatched} fit no claim or sample" if report.unmatched else ""
         raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")
     return report.model_copy(update={"labels": counts})
 
 
-def measure(joined: RaterTable, panel: Panel) -> Agreement:
-    """The comparison of what was joined."""
+def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> Agreement:
+    """Return the comparison of what was joined; `half_width` is as for `measure_run`."""
     with_people = any(label is not None for label in joined.human)
     everyone = [name for name in joined.raters if name != PANEL]
     names = panel.asked_about_all(everyone)
@@ -189,42 +304,92 @@ def measure(joined: RaterTable, panel: Panel) -> Agreement:
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         labels=joined.labels,
-        raters=tuple(_rater(name, joined, panel, order) for name in joined.raters) if with_people else (),
+        raters=tuple(rater_report(name, joined, panel, half_width) for name in joined.raters) if with_people else (),
+        slices=tuple(_slices(joined, panel)) if with_people else (),
         pairs=tuple(_pairs(joined, with_people=with_people)),
         alpha=Estimate.of(alpha) if alpha else None,
         ac1=Estimate.of(ac1) if ac1 else None,
     )
 
 
-def _rater(name: str, joined: RaterTable, panel: Panel, order: Sequence[str]) -> RaterReport:
-    said, human, clusters = joined.raters[name], joined.human, joined.clusters
-    known = any(p is not None for p in joined.probabilities[name])
+def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
+    """Yield each rater against people by the values of the table's field, the most frequent first."""
+    order = _order(joined, panel)
+    for value, _ in Counter(joined.values).most_common():
+        items = [i for i, one in enumerate(joined.values) if one == value]
+        human, clusters = [joined.human[i] for i in items], [joined.clusters[i] for i in items]
+        for name, column in joined.raters.items():
+            labels = [column[i] for i in items]
+            same = Estimate.of(raw_agreement(labels, human, clusters=clusters))
+            table = confusion(labels, human, labels=order)
+            yield RaterSlice(
+                value="-" if value is None else value,
+                rater=name,
+                compared=same.n,
+                same=same,
+                kappa=Estimate.of(cohen_kappa(labels, human, labels=order, clusters=clusters)),
+                labels=tuple(map(str, table.labels)),
+                confusion=table.counts,
+            )
+
+
+def labels_needed(estimate: Estimate, half_width: float) -> int | None:
+    """Return how many more labels give an estimate an interval of this half-width, which shrinks with their root."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return None
+    half = max(estimate.value - estimate.low, estimate.high - estimate.value)
+    return max(0, math.ceil(estimate.n * (half / half_width) ** 2 - 1e-6) - estimate.n)
+
+
+def rater_report(name: str, joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> RaterReport:
+    """Return the numbers of one rater of the table against the labels of people.
+
+    Args:
+        name: The rater.
+        joined: The table.
+        panel: The panel, which knows the scale.
+        half_width: As for `measure_run`.
+    """
+    labels, human, clusters = joined.raters[name], joined.human, joined.clusters
+    order = _order(joined, panel)
+    has_probabilities = any(p is not None for p in joined.probabilities[name])
+    truths = [_yes(choice, panel) for choice in human]
     binary = binary_report(
-        [_yes(choice, panel) for choice in said],
-        [_yes(choice, panel) for choice in human],
-        probabilities=joined.probabilities[name] if known else None,
+        [_yes(choice, panel) for choice in labels],
+        truths,
+        probabilities=joined.probabilities[name] if has_probabilities else None,
         clusters=clusters,
     )
-    table = confusion(said, human, labels=order)
+    table = confusion(labels, human, labels=order)
     graded = (
-        cohen_kappa(said, human, weights="quadratic", labels=order, clusters=clusters) if panel.scale.ordered else None
+        cohen_kappa(labels, human, weights="quadratic", labels=order, clusters=clusters)
+        if panel.scale.ordered
+        else None
     )
     shares = ("accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "kappa")
-    test = alternative_annotator_test(said, joined.annotators, epsilon=EPSILON)
+    test = alternative_annotator_test(labels, joined.annotators, epsilon=EPSILON)
+    same = Estimate.of(raw_agreement(labels, human, clusters=clusters))
     return RaterReport(
         rater=name,
+        calibration=_calibration(calibration(joined.probabilities[name], truths)) if has_probabilities else None,
         compared=binary.accuracy.n,
         unassessed=binary.unassessed,
         **{share: Estimate.of(getattr(binary, share)) for share in shares},
         auroc=Estimate.of(binary.auroc) if binary.auroc else None,
-        same=Estimate.of(raw_agreement(said, human, clusters=clusters)),
-        kappa_of_labels=Estimate.of(cohen_kappa(said, human, labels=order, clusters=clusters)),
+        same=same,
+        labels_needed=labels_needed(same, half_width),
+        kappa_of_labels=Estimate.of(cohen_kappa(labels, human, labels=order, clusters=clusters)),
         weighted_kappa=Estimate.of(graded) if graded else None,
         labels=tuple(map(str, table.labels)),
         confusion=table.counts,
         alt_test=_of_annotators(test, test.winning_rate),
         advantage=_of_annotators(test, test.advantage),
     )
+
+
+def _calibration(measured: Calibration) -> CalibrationReport:
+    points = tuple(CalibrationPoint(**asdict(one)) for one in measured.bins)
+    return CalibrationReport(n=measured.n, bins=points, error=measured.error, brier=measured.brier)
 
 
 def _of_annotators(test: AlternativeAnnotatorTest, value: float | None) -> Estimate | None:
@@ -236,17 +401,17 @@ def _of_annotators(test: AlternativeAnnotatorTest, value: float | None) -> Estim
 def _pairs(joined: RaterTable, *, with_people: bool) -> list[PairReport]:
     columns = dict(joined.raters) | ({HUMAN: joined.human} if with_people else {})
     resampling = Resampling(resamples=2000 if len(columns) <= MANY else 0)
-    found = pairwise_agreement(columns, clusters=joined.clusters, resampling=resampling)
+    pairs = pairwise_agreement(columns, clusters=joined.clusters, resampling=resampling)
     if len(joined.annotators) > 1:
-        found += pairwise_agreement(joined.annotators, clusters=joined.clusters)
+        pairs += pairwise_agreement(joined.annotators, clusters=joined.clusters)
     return [
         PairReport(first=p.first, second=p.second, items=p.raw.n, raw=Estimate.of(p.raw), kappa=Estimate.of(p.kappa))
-        for p in found
+        for p in pairs
     ]
 
 
 def _order(joined: RaterTable, panel: Panel) -> tuple[str, ...]:
-    """The scale: its words, and other labels that were used."""
+    """Return the scale: its words, and other labels that were used."""
     used = {choice for column in (*joined.raters.values(), joined.human) for choice in column}
     words = panel.scale.ranked
     return words if panel.scale.ordered else tuple(w for w in THREE_WAY.ranked if w in used or w in words)

@@ -5,26 +5,25 @@ from __future__ import annotations
 import heapq
 import itertools
 from array import array
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.metrics.flips import Flip, FlipTally, claim_pairs, counted_differently
+from claimeval.evaluation.summary import Summary
+from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, claim_pairs, counted_differently, flip
 from claimeval.metrics.rows import Metric
-from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
 from claimeval.runs.directory import (
+    RunResults,
     attached,
     cluster_field,
-    from_line,
     joint_names,
     load_manifest,
     load_summary,
-    read_results,
-    result_lines,
-    results_file,
 )
+from claimeval.runs.lines import Line
 from claimeval.runs.overview import (
     DiscordantCounts,
     Gathering,
@@ -35,12 +34,12 @@ from claimeval.runs.overview import (
     data_name,
     open_to_doubt,
 )
-from claimeval.runs.slices import check_field, value_of
+from claimeval.runs.slices import SliceTally, check_field, value_of
 from claimeval.statistics import holm, mcnemar_exact, paired_difference
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Record, SampleResult, Score
+from claimeval.types.records import SampleResult
 
 SHOWN = 20
 """Flipped claims that are kept."""
@@ -72,30 +71,65 @@ class SamplePair(NamedTuple):
     a: SampleResult
     b: SampleResult
 
+    @property
+    def changed(self) -> bool:
+        """Whether claims, labels or scores differ."""
+        a, b = self
+        return a.claims != b.claims or a.scores != b.scores or _labels(a) != _labels(b)
+
+
+class LinePair(NamedTuple):
+    """The lines of one sample in both runs."""
+
+    a: Line
+    b: Line
+
+    def read(self, *, verdicts: bool = False) -> SamplePair:
+        """Return the results; `verdicts` says to read them with verdicts in any case."""
+        a, b = self
+        return SamplePair(a.with_verdicts(), b.with_verdicts()) if verdicts else SamplePair(a.result, b.result)
+
+
+class PairChanges(NamedTuple):
+    """What differs between the two results of a sample."""
+
+    flips: list[ClaimPair]
+    causes: dict[str, dict[Cause, float]]
+    """By metric, what each cause adds to the difference of the sample's values."""
+
 
 class Other:
     """A run whose results are looked up by sample id; of the results only their places in the file are held."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, each: Callable[[SampleResult], None] | None = None) -> None:
+        """`each` is called with every result, once all pairs were made; without it the lines have no verdicts."""
         self.manifest = load_manifest(folder)
-        gathering = Gathering(self.manifest)
-        self._path = results_file(folder)
+        self._folder, self._each = folder, each
+        self._results, self._full = RunResults.of(folder), each is not None
         self._places: dict[str, int] = {}
-        place = 0
-        for result, length in zip(read_results(folder), map(len, result_lines(folder)), strict=True):
-            if self._places.setdefault(result.sample.id, place) != place:
-                raise DataError(f"{folder}: duplicate sample id {result.sample.id!r}")
-            place += length
-            gathering.add(result)
-        self.facts: Overview = gathering.facts(folder)
+        """Of the results that were passed so far."""
+        self.totals = Totals()
+        """Of all results, once all pairs were made."""
 
-    def pairs(self, results: Iterator[SampleResult]) -> Iterator[SamplePair]:
-        """The results that this run has too, each with its counterpart."""
-        with self._path.open("rb") as file:
-            for result in results:
-                if (place := self._places.get(result.sample.id)) is not None:
-                    file.seek(place)
-                    yield SamplePair(result, from_line(file.readline()))
+    def pairs(self, lines: Iterable[Line]) -> Iterator[LinePair]:
+        """Yield the lines that this run has too, with their counterparts; runs in one order are read side by side."""
+        following = self._pass_by()
+        for line in lines:
+            if (place := self._places.get(line.id)) is not None:
+                yield LinePair(line, self._results.line(place, full=self._full))
+            elif counterpart := next((other for other in following if other.id == line.id), None):
+                yield LinePair(line, counterpart)
+        deque(following, maxlen=0)
+
+    def _pass_by(self) -> Iterator[Line]:
+        """Yield the lines in order, and count them."""
+        for place, line in enumerate(self._results.lines(full=self._full)):
+            if self._places.setdefault(line.id, place) != place:
+                raise DataError(f"{self._folder}: duplicate sample id {line.id!r}")
+            self.totals.add(line.scores)
+            if self._each:
+                self._each(line.result)
+            yield line
 
 
 class Compared(NamedTuple):
@@ -109,17 +143,45 @@ class Compared(NamedTuple):
 def compare(
     a: Path,
     b: Path,
-    each: Callable[[SamplePair, list[Flip]], None] | None = None,
+    each: Callable[[SamplePair, PairChanges], None] | None = None,
     *,
     cluster: str | None = None,
-    by: str | None = None,
+    sliced: bool = False,
 ) -> Compared:
-    """Compare two run directories.
+    """Compare two run directories as `differences` does; return what each run comes to as well.
 
     Args:
         a: The first run.
         b: The second run.
-        each: Called with every shared sample and its flipped claims.
+        each: As for `differences`.
+        cluster: As for `differences`.
+        sliced: Whether to split the differences by every field with 2 to 50 values.
+    """
+    gathered = Gathering(load_manifest(a)), Gathering(load_manifest(b))
+
+    def add(pair: LinePair, changes: PairChanges) -> None:
+        """Hand on the results of a sample."""
+        if each:
+            each(pair.read(), changes)
+
+    paired = _paired(Comparing(a, b, cluster, sliced=sliced), add, gathered)
+    return Compared(gathered[0].facts(a), gathered[1].facts(b), paired)
+
+
+def differences(
+    a: Path,
+    b: Path,
+    each: Callable[[LinePair, PairChanges], None] | None = None,
+    *,
+    cluster: str | None = None,
+    by: str | None = None,
+) -> PairedRuns:
+    """Compare two run directories. Of samples that are the same in both nothing but the scores is read.
+
+    Args:
+        a: The first run.
+        b: The second run.
+        each: Called with every shared sample and what changed in it.
         cluster: Field by which intervals and tests draw samples together. Default: the field of the first run.
         by: Field whose values are compared each by itself too, as in `metadata.topic`.
 
@@ -131,136 +193,202 @@ def compare(
         UsageError: If the runs share no metric or no sample.
     """
     if by:
-        check_field(by, (result.sample for result in read_results(a)))
-    other, manifest = Other(b), load_manifest(a)
-    gathering, comparing = Gathering(manifest), Comparing(manifest, other.manifest, cluster_field(a, cluster), by)
+        check_field(by, (line.sample for line in RunResults.of(a).lines(full=False)))
+    return _paired(Comparing(a, b, cluster, by), each)
 
-    def counted() -> Iterator[SampleResult]:
-        """Yield the results of the first run, and count them."""
-        for result in read_results(a):
-            gathering.add(result)
-            yield result
 
-    for pair in other.pairs(counted()):
-        flipped = comparing.add(pair)
+def _paired(
+    comparing: Comparing,
+    each: Callable[[LinePair, PairChanges], None] | None,
+    gathered: tuple[Gathering, Gathering] | None = None,
+) -> PairedRuns:
+    """Read two runs side by side; with what gathers them, verdicts and calls are read too."""
+    a, b = comparing.folders
+    other, totals = Other(b, gathered[1].add if gathered else None), Totals()
+
+    def lines() -> Iterator[Line]:
+        """Yield the lines of the first run, and count them in."""
+        for line in totals.each(RunResults.of(a).lines(full=gathered is not None)):
+            if gathered:
+                gathered[0].add(line.result)
+            yield line
+
+    for pair in other.pairs(lines()):
+        changes = comparing.add(pair)
         if each:
-            each(pair, flipped)
-    facts = gathering.facts(a)
-    paired = comparing.comparison(facts, other.facts, _attached(a, b, cluster))
-    return Compared(facts, other.facts, paired)
+            each(pair, changes)
+    return comparing.comparison((totals, other.totals))
 
 
 class PairedValues:
     """The values of metrics in two runs, sample by sample."""
 
-    def __init__(self, source: str, metrics: Iterable[str], cluster: str | None) -> None:
+    def __init__(self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes) -> None:
+        """`metrics` has the metrics by name; None for one that is not over claims."""
         self._source, self._cluster = source, cluster
+        self._causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
         self.clusters = array("q")
         self.values: dict[str, Pairs] = {name: [] for name in metrics}
 
-    def add(self, a: SampleResult, b: Mapping[str, Score]) -> None:
-        """Add a sample of the first run, with its scores in the second."""
-        self.ids.append(a.sample.id)
+    def add(self, pair: LinePair, changed: SamplePair | None) -> dict[str, dict[Cause, float]]:
+        """Add a sample, with its results if they differ; return what each cause adds to the difference of its values,
+        by metric."""
+        a, b = pair
+        self.ids.append(a.id)
         self.clusters.append(cluster_of(a.sample, self._cluster))
         for name, values in self.values.items():
-            values.append((a.scores[name].value, b[name].value))
+            values.append((a.scores[name].value, b.scores[name].value))
+        return self._causes.add(a.id, a.scores, b.scores, changed)
+
+    def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
+        """Return a comparison for each metric with its causes; `totals` are over all samples of both runs."""
+        parts = {name: self._causes.decomposition(name, *totals) for name in self.values}
+        return [
+            one.model_copy(update={"because": parts[one.metric].parts, "change": parts[one.metric].change})
+            for one in self.compared()
+        ]
 
     def compared(self, chosen: Sequence[int] | None = None) -> list[MetricComparison]:
         """Return a comparison for each metric over all samples, or over those at some places."""
         places = range(len(self.ids)) if chosen is None else chosen
         ids, clusters = [self.ids[i] for i in places], [self.clusters[i] for i in places]
-        return [self._metric(name, ids, [values[i] for i in places], clusters) for name, values in self.values.items()]
+        return [
+            compared_values(name, self._source, ids, [values[i] for i in places], clusters)
+            for name, values in self.values.items()
+        ]
 
-    def _metric(self, name: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int]) -> MetricComparison:
-        both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
-        paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
-        moved = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
-        return MetricComparison(
-            metric=name,
-            source=self._source,
-            n=len(both),
-            clusters=paired.clusters,
-            a=sum(x for x, _, _ in both) / len(both) if both else None,
-            b=sum(y for _, y, _ in both) / len(both) if both else None,
-            difference=Estimate.of(paired),
-            p=paired.p,
-            higher=sum(y > x for x, y, _ in both),
-            lower=sum(y < x for x, y, _ in both),
-            dropped=paired.dropped,
-            moved=tuple(Moved(sample=sample, before=x, after=y) for _, sample, x, y in moved),
-        )
+
+def compared_values(
+    name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int]
+) -> MetricComparison:
+    """Return the comparison of one metric, from the values of each sample in both runs.
+
+    Args:
+        name: The name of the metric.
+        source: The job that computed it.
+        ids: The ids of the samples.
+        values: The values of each sample in A and in B; None where there is none.
+        clusters: The cluster of each sample.
+    """
+    both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
+    paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
+    moved = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
+    return MetricComparison(
+        metric=name,
+        source=source,
+        n=len(both),
+        clusters=paired.clusters,
+        a=sum(x for x, _, _ in both) / len(both) if both else None,
+        b=sum(y for _, y, _ in both) / len(both) if both else None,
+        difference=Estimate.of(paired),
+        p=paired.p,
+        higher=sum(y > x for x, y, _ in both),
+        lower=sum(y < x for x, y, _ in both),
+        dropped=paired.dropped,
+        moved=tuple(Moved(sample=sample, before=x, after=y) for _, sample, x, y in moved),
+    )
 
 
 class Comparing:
     """Takes the shared samples of two runs one by one."""
 
-    def __init__(self, a: Manifest, b: Manifest, cluster: str | None, by: str | None = None) -> None:
-        self._a, self._b, self._cluster, self._by = a, b, cluster, by
+    def __init__(
+        self, a: Path, b: Path, cluster: str | None = None, by: str | None = None, *, sliced: bool = False
+    ) -> None:
+        """`a` and `b` are run directories; the others are as for `compare` and `differences`."""
+        self.folders = a, b
+        self._manifests = before, after = load_manifest(a), load_manifest(b)
+        self._given, self._cluster, self._by = cluster, cluster_field(a, cluster), by
         self._slices: dict[str, list[int]] = {}
-        self.metrics = shared_metrics(a, b)
-        derived = (name for name in a.derived if name in b.derived)
-        names = (*(metric.name for metric in self.metrics), *derived, *shared_others(a, b))
-        self._paired = PairedValues(_source(a), names, cluster)
+        self.metrics = shared_metrics(before, after)
+        names: dict[str, Metric | None] = {metric.name: metric for metric in self.metrics}
+        names |= dict.fromkeys((*shared_derived(before, after), *shared_others(before, after)))
+        self._paired = PairedValues(source_of(before), names, self._cluster, Causes(before, after))
+        self._sliced = SliceTally(tuple(names), self._cluster) if sliced else None
         self._discordant: Counter[tuple[str, bool]] = Counter()
         self._other_texts = self._other_claims = 0
-        graded = a.panel.scale.ordered and a.panel.scale == b.panel.scale
+        graded = before.panel.scale.ordered and before.panel.scale == after.panel.scale
         self._tally = FlipTally({(metric.claims_of, metric.against) for metric in self.metrics}, graded=graded)
         self._flips: list[Flip] = []
+        """The first claims that flipped."""
 
-    def add(self, pair: SamplePair) -> list[Flip]:
-        """Count one sample in and return its flipped claims."""
+    def add(self, lines: LinePair) -> PairChanges:
+        """Count one sample in and return what changed in it."""
+        a, b = lines
         if self._by:
-            value = value_of(pair.a.sample, self._by) or ""
+            value = value_of(a.sample, self._by) or ""
             self._slices.setdefault(value, []).append(len(self._paired.ids))
-        self._paired.add(pair.a, pair.b.scores)
-        self._other_texts += _texts(pair.a) != _texts(pair.b)
-        self._other_claims += _claims(pair.a) != _claims(pair.b)
-        found = self._tally.add(pair.a, pair.b)
-        self._flips += found[: SHOWN - len(self._flips)]
-        for claim, before, after in claim_pairs(pair.a, pair.b):
+        if self._sliced:
+            self._sliced.add(a.sample, a.scores, b.scores)
+        if a.same(b):
+            self._tally.add_same(a.assessed())
+            return PairChanges([], self._paired.add(lines, None))
+        pair = lines.read(verdicts=len(self._flips) < SHOWN)  # which have the explanations of flips
+        changed = pair.changed
+        causes = self._paired.add(lines, pair if changed else None)
+        if pair.a.sample != pair.b.sample:
+            self._other_texts += _texts(pair.a) != _texts(pair.b)
+        pairs = list(claim_pairs(pair.a, pair.b))
+        flips = self._tally.add(pairs)
+        self._flips += [flip(pair.a, one) for one in flips[: SHOWN - len(self._flips)]]
+        if changed:
+            self._other_claims += _claims(pair.a) != _claims(pair.b)
+            self._count_discordant(pairs)
+        return PairChanges(flips, causes)
+
+    def _count_discordant(self, pairs: Sequence[ClaimPair]) -> None:
+        for claim, before, after in pairs:
             for metric in self.metrics:
                 if (claim.of, before.evidence.part) == (metric.claims_of, metric.against) and counted_differently(
                     before, after, graded=False
                 ):
                     self._discordant[metric.name, before.support == "supported"] += 1
-        return found
 
-    def comparison(self, a: Overview, b: Overview, attached: Attached) -> PairedRuns:
-        """Return what the pairs come to, with the metrics of attached runs.
+    def comparison(self, totals: tuple[Totals, Totals]) -> PairedRuns:
+        """Return what the pairs of samples come to, with the metrics of attached runs.
+
+        Args:
+            totals: Sums of each metric over all samples of the one and the other run.
 
         Raises:
             UsageError: The runs share no sample.
         """
+        a, b = (folder.resolve().name for folder in self.folders)
+        summaries = [load_summary(folder) for folder in self.folders]
+        inside = _attached(*self.folders, self._given)
         shared = len(self._paired.ids)
         if not shared:
-            raise UsageError(f"the runs {a.name} and {b.name} have no sample id in common")
+            raise UsageError(f"the runs {a} and {b} have no sample id in common")
         of_claims = {metric.name for metric in self.metrics}
         metrics = [
             metric.model_copy(update={"supported_in_one_only": self._in_one_only(metric.metric)})
             if metric.metric in of_claims
             else metric
-            for metric in self._paired.compared()
+            for metric in self._paired.explained(totals)
         ]
-        names = joint_names([(metric.source, metric.metric) for metric in attached.metrics], self._paired.values)
-        metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached.metrics]
+        names = joint_names([(metric.source, metric.metric) for metric in inside.metrics], self._paired.values)
+        metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in inside.metrics]
         if not metrics:
-            told = [", ".join(manifest.names) for manifest in (self._a, self._b)]
-            raise UsageError(f"the runs have no metric in common: one has {told[0]}, the other {told[1]}")
+            metric_names = [", ".join(manifest.names) for manifest in self._manifests]
+            raise UsageError(
+                f"the runs have no metric in common: one has {metric_names[0]}, the other {metric_names[1]}"
+            )
         return PairedRuns(
-            a=a.name,
-            b=b.name,
+            a=a,
+            b=b,
             shared=shared,
             clusters=len(set(self._paired.clusters)),
             cluster=self._cluster,
-            only_a=a.summary.samples - shared,
-            only_b=b.summary.samples - shared,
+            only_a=summaries[0].samples - shared,
+            only_b=summaries[1].samples - shared,
             other_texts=self._other_texts,
             other_claims=self._other_claims,
-            settings=(*changed_settings(self._a, self._b), *attached.settings),
-            abstained=tuple(self._abstained(a, b)),
+            settings=(*changed_settings(*self._manifests), *inside.settings),
+            abstained=tuple(self._abstained(*summaries)),
             metrics=tuple(adjusted(metrics)),
             by=self._by_value(),
+            slices=tuple(map(self._sliced.changes, self._sliced.fields)) if self._sliced else (),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
         )
@@ -268,6 +396,18 @@ class Comparing:
     def _by_value(self) -> dict[str, tuple[MetricComparison, ...]]:
         slices = sorted(self._slices.items(), key=lambda item: -len(item[1]))
         compared = {value: self._paired.compared(places) for value, places in slices}
+        counts = Counter[str]()
+        for metrics in compared.values():
+            counts.update({metric.metric: metric.n for metric in metrics})
+        compared = {
+            value: [
+                metric.model_copy(update={"contribution": metric.difference.value * metric.n / counts[metric.metric]})
+                if metric.difference.value is not None
+                else metric
+                for metric in metrics
+            ]
+            for value, metrics in compared.items()
+        }
         tested = iter(adjusted([metric for metrics in compared.values() for metric in metrics]))
         return {value: tuple(itertools.islice(tested, len(metrics))) for value, metrics in compared.items()}
 
@@ -275,14 +415,14 @@ class Comparing:
         a, b = self._discordant[metric, True], self._discordant[metric, False]
         return DiscordantCounts(only_a=a, only_b=b, p=mcnemar_exact(a, b))
 
-    def _abstained(self, a: Overview, b: Overview) -> Iterator[str]:
-        for name, facts in (("A", a), ("B", b)):
-            shared = {metric: found for metric, found in facts.summary.metrics.items() if metric in self._paired.values}
-            if said := open_to_doubt(shared):
-                yield f"{name}: {said}. The difference says little."
+    def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:
+        for name, summary in (("A", a), ("B", b)):
+            shared = {metric: one for metric, one in summary.metrics.items() if metric in self._paired.values}
+            if counts := open_to_doubt(shared):
+                yield f"{name}: {counts}. The difference says little."
 
 
-def _source(manifest: Manifest) -> str:
+def source_of(manifest: Manifest) -> str:
     """Return whose scores the metrics of a run are."""
     return CLAIMS if manifest.of_claims else manifest.job
 
@@ -293,8 +433,13 @@ def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
     return tuple(metric for metric in a.rows if (metric.name, metric.claims_of, metric.against) in theirs)
 
 
+def shared_derived(a: Manifest, b: Manifest) -> tuple[str, ...]:
+    """Return the metrics read off verdicts that two runs share."""
+    return tuple(name for name in a.derived if name in b.derived)
+
+
 def shared_others(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """The metrics that are not over claims and that two runs of one job share."""
+    """Return the metrics that are not over claims and that two runs of one job share."""
     return tuple(name for name in a.others if name in b.others and a.job == b.job)
 
 
@@ -320,13 +465,15 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         if job not in theirs:
             continue
         before, after = load_manifest(inside), load_manifest(theirs[job])
-        settings += [f"{job}, {line}" for line in changed_settings(before, after)]
-        rows = {result.sample.id: result.scores for result in read_results(theirs[job])}
-        paired = PairedValues(job, shared_others(before, after), cluster or before.cluster)
-        for result in read_results(inside):
-            if result.sample.id in rows:
-                paired.add(result, rows[result.sample.id])
-        metrics += paired.compared() if paired.ids else ()
+        # their data are the two runs, whose own difference is said already
+        settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
+        names: dict[str, Metric | None] = dict.fromkeys(shared_others(before, after))
+        paired = PairedValues(job, names, cluster or before.cluster, Causes(before, after))
+        totals, other = Totals(), Other(theirs[job])
+        for lines in other.pairs(totals.each(RunResults.of(inside).lines(full=False))):
+            pair = None if lines.a.same(lines.b) else lines.read()
+            paired.add(lines, pair if pair and pair.changed else None)
+        metrics += paired.explained((totals, other.totals)) if paired.ids else ()
     return Attached(tuple(metrics), tuple(settings))
 
 
@@ -336,22 +483,27 @@ def _texts(result: SampleResult) -> tuple[object, ...]:
     return sample.question, sample.answer, contexts, sample.reference_answers, sample.evidence
 
 
+def _labels(result: SampleResult) -> list[tuple[object, ...]]:
+    """Return what labels claims have, as far as it counts."""
+    return [(one.subject, one.evidence, one.label, one.positive, one.tied) for one in result.assessments]
+
+
 def _claims(result: SampleResult) -> list[tuple[str, str]]:
     return [(claim.id, claim.text) for claim in result.claims]
 
 
-def _prompts_told(manifest: Manifest) -> dict[str, str]:
-    """The prompts of a run by step; who was asked with which, where that differs from judge to judge."""
-    told: dict[str, list[str]] = {}
+def _prompt_names(manifest: Manifest) -> dict[str, str]:
+    """Return the prompts of a run by step; who was asked with which, where that differs from judge to judge."""
+    by_step: dict[str, list[str]] = {}
     for prompt in manifest.prompts:
-        asked = [judge for judge, prompts in manifest.asked_with.items() if prompt.id in prompts]
-        some = f" to {', '.join(asked)}" if asked and len(asked) < len(manifest.judges) else ""
-        told.setdefault(f"{prompt.step} prompt", []).append(f"{prompt.name} ({prompt.id}){some}")
-    return {step: ", ".join(prompts) for step, prompts in told.items()}
+        judges = [judge for judge, prompts in manifest.asked_with.items() if prompt.id in prompts]
+        some = f" to {', '.join(judges)}" if judges and len(judges) < len(manifest.judges) else ""
+        by_step.setdefault(f"{prompt.step} prompt", []).append(f"{prompt.name} ({prompt.id}){some}")
+    return {step: ", ".join(prompts) for step, prompts in by_step.items()}
 
 
 def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
-    """What differs between two manifests."""
+    """Yield what differs between two manifests."""
 
     def told(manifest: Manifest) -> dict[str, str]:
         """Return what a reader must know of a run."""
@@ -359,7 +511,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),
             "extractor": manifest.extractor.name if manifest.extractor else "none",
-            **_prompts_told(manifest),
+            **_prompt_names(manifest),
             "metrics": ", ".join(manifest.names),
             "documents": "one by one" if manifest.panel.per_document else "together",
             **{name: str(value) for name, value in manifest.settings.items()},
@@ -372,107 +524,3 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     same_names = before["judges"] == after["judges"] and before["extractor"] == after["extractor"]
     if same_names and (a.judges, a.extractor) != (b.judges, b.extractor):
         yield "judges: same names, other settings"
-
-
-class Point(MetricSummary):
-    """The metric in one run."""
-
-    run: str
-
-
-class Change(MetricComparison):
-    """A metric from one run (a) to the next (b), over the samples that have a value in both."""
-
-    only_before: int
-    """Samples that only the earlier run has."""
-    only_after: int
-
-
-class MetricSeries(Record):
-    """One metric over all runs; `changes[i]` leads from `points[i]` to `points[i + 1]`."""
-
-    metric: str
-    """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
-    source: str
-    """`claims` for what judges said of claims, else the kind of the scores: `lexical`, `retrieval`, ..."""
-    points: tuple[Point, ...]
-    changes: tuple[Change, ...]
-
-
-class Series(NamedTuple):
-    """All metrics, and what else was changed from each run to the next (judges, prompts, data)."""
-
-    tracks: tuple[MetricSeries, ...]
-    settings: tuple[tuple[str, ...], ...]
-
-
-_Key = tuple[str, str]
-"""Source and name of a metric: the same name from another source is another one."""
-
-
-def track(runs: Sequence[str | Path], metrics: Sequence[str] = (), *, cluster: str | None = None) -> Series:
-    """Compare each run with the one before it; the metrics of attached runs are metrics too.
-
-    Args:
-        runs: Two or more run directories, the oldest first. Metrics are joined by source and name.
-        metrics: Names of metrics. Default: all that every run has.
-        cluster: Field by which tests draw samples together. Default: the field of each pair's first run.
-
-    Raises:
-        UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no sample in common.
-    """
-    folders = [Path(run) for run in runs]
-    if len(folders) < 2:
-        raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
-    names = [folder.name for folder in folders]
-    if len(set(names)) < len(names):
-        names = [str(folder) for folder in folders]
-    points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
-    pairs = [compare(a, b, cluster=cluster).comparison for a, b in itertools.pairwise(folders)]
-    steps = [{(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics} for pair in pairs]
-    shared = [key for key in steps[0] if all(key in step for step in steps)]
-    if not shared:
-        raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    chosen = [key for metric in metrics for key in _called(metric, shared, points)] if metrics else shared
-    changes = [
-        Change(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
-        for key in chosen
-        for step, pair in zip(steps, pairs, strict=True)
-    ]
-    tested = iter(adjusted(changes))
-    return Series(
-        tracks=tuple(
-            MetricSeries(
-                metric=steps[0][key].metric,
-                source=key[0],
-                points=tuple(of_run[key] for of_run in points),
-                changes=tuple(itertools.islice(tested, len(steps))),
-            )
-            for key in chosen
-        ),
-        settings=tuple(pair.settings for pair in pairs),
-    )
-
-
-def _points(folder: Path, name: str) -> dict[_Key, Point]:
-    """Return the summaries of all metrics of a run, and of the runs attached to it."""
-    sources = {_source(load_manifest(folder)): folder, **attached(folder)}
-    return {
-        (source, metric): Point(run=name, **dict(summary))
-        for source, inside in sources.items()
-        for metric, summary in load_summary(inside).metrics.items()
-    }
-
-
-def _called(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, Point]]) -> list[_Key]:
-    """Return the metrics of that name, of whatever source; UsageError if no source has it in every run."""
-    if found := [(source, name) for source, name in shared if metric in (name, f"{source}/{name}")]:
-        return found
-    sources = [sorted(source for source, name in run if name == metric) for run in runs]
-    if all(of == sources[0] for of in sources) and sources[0]:
-        raise UsageError(f"{metric} means different things in these runs: it compares other texts")
-    if all(sources):
-        names = [next(iter(run.values())).run for run in runs]
-        said = "; ".join(f"{run}: {', '.join(of)}" for run, of in zip(names, sources, strict=True))
-        raise UsageError(f"{metric} comes from different sources in these runs ({said}), so it is not one metric")
-    raise unknown_name("metric that all these runs have:", metric, list(dict.fromkeys(name for _, name in shared)))

@@ -18,9 +18,8 @@ from typing import Literal
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
-from claimeval.runs.claim_labels import ClaimDraw, ClaimLabels, drawn, metric_of
-from claimeval.runs.directory import cluster_field, read_results
-from claimeval.runs.import_replies import LABELS
+from claimeval.runs.directory import LABELS, cluster_field, read_results
+from claimeval.runs.labeling import ClaimDraw, ClaimLabels, drawn, metric_of
 from claimeval.runs.labels import HumanLabelCounts, added, claims_meant, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, Resampling, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
@@ -59,8 +58,8 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> Iterable[Huma
     """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
     if file:
         return read_labels(file)
-    if given := ClaimLabels(run, metric_of(run, metric).name).given:
-        return given
+    if labels := ClaimLabels(run, metric_of(run, metric).name).given:
+        return labels
     if (run / LABELS).exists():
         return read_labels(run / LABELS)
     raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
@@ -81,19 +80,19 @@ class _CorrectionData:
     probabilities: list[float] = field(default_factory=list)
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
-    def add(self, cluster: int, label: str, given: Iterable[HumanLabel], probability: float) -> None:
+    def add(self, cluster: int, label: str, human_labels: Iterable[HumanLabel], probability: float) -> None:
         """Add one item.
 
         Args:
             cluster: Number of its cluster.
             label: The panel's label.
-            given: The labels of people.
+            human_labels: The labels of people.
             probability: Probability with which the item was drawn.
         """
-        said = people(given, _support, Panel())
-        self.counts = added(self.counts, said.counts)
+        labels = people(human_labels, _support, Panel())
+        self.counts = added(self.counts, labels.counts)
         self.judge.append(label == "supported")
-        self.human.append(None if said.majority is None else said.majority == "supported")
+        self.human.append(None if labels.majority is None else labels.majority == "supported")
         self.clusters.append(cluster)
         self.labels.append(label)
         self.probabilities.append(probability)
@@ -143,20 +142,20 @@ def correct(
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
-    found = _correction(items, method, draw, seed)
+    correction = _correction(items, method, draw, seed)
     return Correction(
         metric=row.name,
-        method=found.method,
+        method=correction.method,
         unit="sample" if of_samples else "claim",
         items=len(items.judge),
-        labelled=found.labelled,
+        labelled=correction.labelled,
         unmatched=items.unmatched,
         labels=counts,
-        judged=Estimate.of(found.judge),
-        corrected=Estimate.of(found.corrected),
-        people=Estimate.of(found.human),
-        ppi_lambda=found.ppi_lambda,
-        labels_needed=found.labels_needed,
+        judged=Estimate.of(correction.judge),
+        corrected=Estimate.of(correction.corrected),
+        people=Estimate.of(correction.human),
+        ppi_lambda=correction.ppi_lambda,
+        labels_needed=correction.labels_needed,
     )
 
 
@@ -181,10 +180,10 @@ def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, 
 
 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
-    """The judged claims of the metric."""
-    known = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
-    labelled = sum((label.sample, label.claim_id) in known for given in by_sample.values() for label in given)
-    done = labelled / len(known) if labelled else 1.0
+    """Return the judged claims of the metric."""
+    probabilities = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
+    labelled = sum((label.sample, label.claim_id) in probabilities for given in by_sample.values() for label in given)
+    labelled_share = labelled / len(probabilities) if labelled else 1.0
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
         judged = {a.subject: a for a in _judged(result, metric)}
@@ -196,13 +195,13 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
                 about.setdefault(claim_id, []).append(label)
         for claim_id, assessment in judged.items():
             assert assessment.support is not None, "only claims with a label are corrected"
-            probability = done * known.get((result.sample.id, claim_id), 1.0)
+            probability = labelled_share * probabilities.get((result.sample.id, claim_id), 1.0)
             items.add(cluster_of(result.sample, by), assessment.support, about.get(claim_id, ()), probability)
     return items
 
 
 def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) -> _CorrectionData:
-    """The samples with a judged claim; the judges support a sample if they support all its judged claims."""
+    """Return the samples with a judged claim; the judges support a sample if they support all its judged claims."""
     if metric.claims_of != "answer":
         raise UsageError(
             f"labels of whole samples are about the answer, and {metric.name} is over claims of the {metric.claims_of};"
@@ -211,9 +210,9 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
         if label := rolled_up([a.support for a in _judged(result, metric) if a.label is not None]):
-            given = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
-            items.unmatched -= len(given)
-            items.add(cluster_of(result.sample, by), label, given, 1.0)
+            labels = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
+            items.unmatched -= len(labels)
+            items.add(cluster_of(result.sample, by), label, labels, 1.0)
     return items
 
 

@@ -1,8 +1,9 @@
 """The run directory: what was asked (`manifest.json`), results by sample (`results.jsonl`), their sum (`summary.json`).
 
-`results.jsonl` has one line a sample, in the order of the data, and `summary.json` is computed from those lines; both
-are the same for every run of the same settings over the same replies, however often it was interrupted. While a run
-is under way the lines go to `results.jsonl.part`. A run directory needs nothing else to be re-judged or reported.
+`results.jsonl` has one line a sample, in the order of the data, `replies.jsonl.gz` one with what its judges were asked
+and replied, and `summary.json` is computed from both; all are the same for every run of the same settings over the
+same replies, however often it was interrupted. While a run is under way the lines go to `.part` files, and they are
+compressed at its end. A run directory needs nothing else to be re-judged or reported.
 Runs of other jobs over the same samples (measured, rated, graded) are directories inside it.
 """
 
@@ -13,36 +14,40 @@ import errno
 import fcntl
 import json
 import os
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, overload
 
 from pydantic import JsonValue, ValidationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs import lines
+from claimeval.runs.lines import Line, Lines, WrittenResult, compress
 from claimeval.types.clusters import check_cluster
-from claimeval.types.errors import DataError, StoppedEarly, UsageError
+from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
 from claimeval.types.records import Record, SampleResult
 
 MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
+PARTS = "parts"
+"""The folder of the parts that shards write, until they are merged."""
+RESULTS_PART = f"{RESULTS}.part"
+RESULTS_COMPRESSED = f"{RESULTS}.gz"
+LABELS = "labels.jsonl"
+"""Labels of people that were imported with the run."""
+REPLIES, REPLIES_PART = "replies.jsonl.gz", "replies.jsonl.part"
+OUTCOME = (SUMMARY, RESULTS, RESULTS_COMPRESSED, REPLIES)
+"""What is removed when a run is replaced by one of other settings."""
 
 
 R = TypeVar("R", bound=Record)
-
-
-def to_line(result: SampleResult) -> bytes:
-    """One line of `results.jsonl`."""
-    return result.model_dump_json(exclude_defaults=True).encode() + b"\n"
-
-
-def from_line(line: bytes) -> SampleResult:
-    """The record in a line of `results.jsonl`."""
-    return SampleResult.model_validate_json(line)
 
 
 class RunInMemory:
@@ -85,73 +90,128 @@ class RunWriter:
     UsageError where the folder holds something else, or a run of other settings.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        *,
+        overwrite: bool = False,
+        compressed: bool = False,
+        packed: bool = False,
+    ) -> None:
+        """Begin the run.
+
+        Args:
+            folder: The run directory.
+            manifest: What is asked.
+            overwrite: Whether a run of other settings is replaced.
+            compressed: Whether the results are compressed at the end, as the replies always are.
+            packed: Whether replies are added compressed, by `add_replies`.
+        """
         self.folder = folder
-        self._part = folder / f"{RESULTS}.part"
+        self._compressed = compressed
+        self._replies_part = f"{REPLIES}.part" if packed else REPLIES_PART
+        self._asked = False
         try:
-            before = None if overwrite else _check_free(folder, manifest)
+            before = None if overwrite else check_free(folder, manifest)
             created = manifest.created or (before and before.created) or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
             self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = _open_alone(self._part)
-            try:
+            with contextlib.ExitStack() as opened:
+                self._results = opened.enter_context(open_alone(folder / RESULTS_PART))
+                self._replies = opened.enter_context(open_alone(folder / self._replies_part))
                 if overwrite and not _same(folder, self.manifest):
-                    for name in (SUMMARY, RESULTS):
+                    for name in OUTCOME:
                         (folder / name).unlink(missing_ok=True)
                 self.amend(self.manifest)
-            except BaseException:
-                self._file.close()
-                raise
+                opened.pop_all()
         except OSError as error:
             raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
     def add(self, result: SampleResult) -> None:
         """Appends one sample."""
-        with _explained(self.folder):
-            self._file.write(to_line(result))
-            self._file.flush()  # a run that is killed can be read as far as it went
+        with explained(self.folder):
+            self._write(lines.write(result))
+            self._replies.flush()  # a run that is killed can be read as far as it went: no result without its replies
+            self._results.flush()
+
+    def add_lines(self, results: Iterable[bytes]) -> None:
+        """Appends results that are written already, in pieces of any size; their replies come by `add_replies`."""
+        with explained(self.folder):
+            for piece in results:
+                self._results.write(piece)
+
+    def add_replies(self, packed: Iterable[bytes]) -> None:
+        """Appends the compressed replies of the results."""
+        self._asked = True
+        with explained(self.folder):
+            for piece in packed:
+                self._replies.write(piece)
+
+    def _write(self, written: WrittenResult) -> None:
+        self._asked = self._asked or written.asked
+        self._replies.write(written.replies)
+        self._results.write(written.line)
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
-        """Puts what `change` makes of each sample added so far in its place."""
-        with _explained(self.folder):
-            path = self._part.with_name(f"{RESULTS}.revised")
-            revised = _open_alone(path)
+        """Puts what `change` makes of each sample added so far in its place; what was asked stays as it is."""
+        with explained(self.folder):
+            path = self.folder / f"{RESULTS}.revised"
+            revised = open_alone(path)
             for result in self.added():
-                revised.write(to_line(change(result)))
-            path.replace(self._part)
-            self._file.close()
-            self._file = revised
+                revised.write(lines.write(change(result)).line)
+            path.replace(self.folder / RESULTS_PART)
+            self._results.close()
+            self._results = revised
 
     def amend(self, manifest: Manifest) -> None:
         """Puts a manifest that says more in the place of the one the run began with."""
         self.manifest = manifest
-        with _explained(self.folder):
+        with explained(self.folder):
             write_text(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n")
 
     def added(self) -> Iterator[SampleResult]:
         """What was added so far, read back."""
-        self._file.flush()
-        with self._part.open("rb") as file:
-            for line in file:
-                yield from_line(line)
+        self._replies.flush()
+        self._results.flush()
+        return iter(RunResults(self.folder / RESULTS_PART, self.folder / self._replies_part))
 
     def finish(self, summary: Summary) -> None:
-        """Puts results and summary in place."""
-        with _explained(self.folder):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._part.replace(self.folder / RESULTS)
+        """Puts results, replies and summary in place."""
+        with explained(self.folder):
+            self._close_on_disk(self._replies)
+            self._place(self._replies_part, REPLIES if self._asked else None, REPLIES)
+            self._close_on_disk(self._results)
+            self._place(RESULTS_PART, RESULTS_COMPRESSED if self._compressed else RESULTS, RESULTS, RESULTS_COMPRESSED)
             self.amend(self.manifest.finished(summary.samples))
             write_summary(self.folder, summary)
+
+    @staticmethod
+    def _close_on_disk(file: BinaryIO) -> None:
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+
+    def _place(self, part: str, name: str | None, *names: str) -> None:
+        """Put a part in its place, compressed if its name says so, and remove what another run left under the names."""
+        written = self.folder / part
+        if name and name.endswith(".gz") and part != f"{name}.part":
+            packed = self.folder / f"{name}.part"
+            compress(written, packed)
+            packed.replace(self.folder / name)
+        elif name:
+            written.replace(self.folder / name)
+        for other in {part, *names} - {name}:
+            (self.folder / other).unlink(missing_ok=True)
 
     def __enter__(self) -> RunWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes the file; what was not finished can be resumed."""
-        with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
-            self._file.close()
+        """Closes the files; what was not finished can be resumed."""
+        for file in (self._results, self._replies):
+            with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
+                file.close()
 
 
 ResultWriter = RunInMemory | RunWriter
@@ -159,7 +219,7 @@ ResultWriter = RunInMemory | RunWriter
 
 
 @contextlib.contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def explained(folder: Path) -> Iterator[None]:
     """The system's errors in words that say what is lost: nothing."""
     try:
         yield
@@ -171,15 +231,20 @@ def _explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _open_alone(file: Path) -> BinaryIO:
-    """The file, empty and open for this process alone; UsageError while another one writes it."""
+def open_alone(file: Path, what: str | None = None) -> BinaryIO:
+    """The file, empty and open for this process alone; UsageError while another one writes it.
+
+    Args:
+        file: The file.
+        what: What the file belongs to, in words; None for the run in its directory.
+    """
     opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115  # the writer closes it
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         opened.close()
         raise UsageError(
-            f"another process is writing the run {file.parent}; wait for it or give another --out"
+            f"another process is writing {what or f'the run {file.parent}'}; wait for it or give another --out"
         ) from error
     opened.truncate(0)
     return opened
@@ -193,14 +258,14 @@ def _same(folder: Path, manifest: Manifest) -> bool:
         return False
 
 
-def _check_free(folder: Path, manifest: Manifest) -> Manifest | None:
+def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
     """Return the manifest of the run in the folder, if there is one; UsageError unless it can be written again."""
     if not folder.exists():
         return None
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out names a directory")
     if not (folder / MANIFEST).exists():
-        begun = {f"{name}.part" for name in (MANIFEST, RESULTS)}  # all there is where a run was killed at its start
+        begun = {PARTS, f"{MANIFEST}.part", RESULTS_PART, REPLIES_PART}  # all there is if it was killed at its start
         if {entry.name for entry in folder.iterdir()} - begun:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return None
@@ -317,17 +382,19 @@ def incomplete(folder: Path) -> str | None:
         summary = load_summary(folder)
         samples = None if summary.complete else summary.samples
     else:
-        samples = sum(1 for _ in result_lines(folder))
+        samples = len(RunResults.of(folder))
     if samples is None:
         return None
-    return f"{folder} is not complete: {samples} samples are finished; the command that began it goes on from there"
+    return f"{folder} is not complete: {samples} samples are finished; run the command that began it again to resume"
 
 
 def results_file(folder: Path) -> Path:
     """Return the file with the results of a run: of one that was killed, or is under way, as far as they are there."""
-    part = folder / f"{RESULTS}.part"
-    begun = not (folder / RESULTS).exists() and part.exists() and part.stat().st_size > 0
-    return part if begun else folder / RESULTS
+    for path in (folder / RESULTS, folder / RESULTS_COMPRESSED):
+        if path.exists():
+            return path
+    part = folder / RESULTS_PART
+    return part if part.exists() and part.stat().st_size > 0 else folder / RESULTS
 
 
 def has_results(folder: Path) -> bool:
@@ -335,11 +402,78 @@ def has_results(folder: Path) -> bool:
     return results_file(folder).exists()
 
 
-def result_lines(folder: Path) -> Iterator[bytes]:
-    """Yield the lines of the results; one that was cut off by the end of a process is left out."""
-    path = results_file(folder)
-    with path.open("rb") as file:
-        yield from (line for line in file if line.endswith(b"\n") or path.name == RESULTS)
+class RunResults(Sequence[SampleResult]):
+    """The results of a run, read from disk each time; only the places of the lines are held.
+
+    DataError with the line for one that does not parse. Where a run was copied without its replies, no result has
+    calls.
+    """
+
+    def __init__(self, results: Path, replies: Path) -> None:
+        self._results = Lines(results, begun=results.name == RESULTS_PART)
+        self._replies = Lines(replies, begun=replies.name == REPLIES_PART) if replies.exists() else None
+
+    @classmethod
+    def of(cls, folder: Path) -> RunResults:
+        """Return the results of a run directory; DataError where there are none."""
+        results = results_file(folder)
+        if not results.exists():
+            raise _unfinished(folder, RESULTS)
+        replies = folder / (REPLIES_PART if results.name == RESULTS_PART else REPLIES)
+        return cls(results, replies)
+
+    def _result(self, number: int, line: bytes, replies: bytes | None, *, verdicts: bool = True) -> SampleResult:
+        try:
+            return lines.read(line, replies, verdicts=verdicts)
+        except ValueError as error:
+            where = f"{self._results.path}, line {number}"
+            raise DataError(f"{where}: not a result: {str(error).splitlines()[0]}") from error
+
+    def places(self, ids: Container[str]) -> dict[str, int]:
+        """Return where the results of these samples are, by id; the others are not read."""
+        numbered = ((lines.sample_id(line), place) for place, line in enumerate(self._results))
+        return {sample_id: place for sample_id, place in numbered if sample_id in ids}
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def part(self, places: range) -> Iterator[SampleResult]:
+        """Yield the results at these places, from 0; lines before them are not parsed."""
+        replies = islice(self._replies or (), places.start, places.stop)
+        for number, line in islice(enumerate(self._results, 1), places.start, places.stop):
+            yield self._result(number, line, next(replies, None))
+
+    def __iter__(self) -> Iterator[SampleResult]:
+        return self.part(range(sys.maxsize))
+
+    def lines(self, *, full: bool = True) -> Iterator[Line]:
+        """Yield the lines; `full` False says that their results have no calls, and verdicts only on demand."""
+        replies = iter(self._replies or ()) if full else iter(())
+        for number, line in enumerate(self._results, 1):
+            yield self._line(number, line, next(replies, None), full=full)
+
+    def line(self, place: int, *, full: bool = True) -> Line:
+        """Return the line at a place, from 0; `full` is as for `lines`."""
+        replies = self._replies[place] if full and self._replies else None
+        return self._line(place + 1, self._results[place], replies, full=full)
+
+    def _line(self, number: int, line: bytes, replies: bytes | None, *, full: bool) -> Line:
+        read = partial(self._result, number, line, replies, verdicts=full)
+        try:
+            return Line(line, read)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            read()  # which says what is wrong with it
+            raise
+
+    @overload
+    def __getitem__(self, index: int) -> SampleResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[SampleResult]: ...
+    def __getitem__(self, index: int | slice) -> SampleResult | Sequence[SampleResult]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        number = range(len(self))[index]
+        return self._result(number + 1, self._results[number], self._replies[number] if self._replies else None)
 
 
 def _read(record: type[R], folder: Path, name: str) -> R:
@@ -355,45 +489,40 @@ def _read(record: type[R], folder: Path, name: str) -> R:
     except FileNotFoundError as error:
         raise _unfinished(folder, name) from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise DataError(f"{path} is none that this version of claimeval reads: {where}: {first['msg']}") from error
+        field, problem, _ = first_problem(error)
+        raise DataError(
+            f"{path} cannot be read by this version of claimeval: {field or 'the file'}: {problem}"
+        ) from error
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
 def _unfinished(folder: Path, name: str) -> DataError:
-    begun = "; the command that began it goes on" if (folder / f"{RESULTS}.part").exists() else ""
+    begun = "; run the command that began it again to resume" if (folder / RESULTS_PART).exists() else ""
+    begun = f"; `claimeval merge {folder}` joins its shards" if (folder / PARTS).is_dir() else begun
     return DataError(f"{folder} is not a finished run: it has no {name}{begun}")
 
 
 def read_results(folder: Path) -> Iterator[SampleResult]:
     """The results of a run directory one by one; DataError with the line for one that does not parse."""
-    path = results_file(folder)
-    if not path.exists():
-        raise _unfinished(folder, RESULTS)
-    for number, line in enumerate(result_lines(folder), 1):
-        try:
-            yield from_line(line)
-        except ValueError as error:
-            raise DataError(f"{path}, line {number}: not a result: {str(error).splitlines()[0]}") from error
+    return iter(RunResults.of(folder))
 
 
 def attached(folder: Path) -> dict[str, Path]:
     """Return the finished runs of other jobs inside a run directory, by name."""
-    found = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
-    return {entry.name: entry for entry in found if has_results(entry) and (entry / SUMMARY).exists()}
+    folders = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
+    return {entry.name: entry for entry in folders if has_results(entry) and (entry / SUMMARY).exists()}
 
 
-def cluster_field(folder: Path, given: str | None) -> str | None:
+def cluster_field(folder: Path, cluster: str | None) -> str | None:
     """By which field the samples of a run belong together: the given one, or the run's own; None for the question.
 
     UsageError where no sample has the given one.
     """
-    if given is None:
+    if cluster is None:
         return load_manifest(folder).cluster
-    check_cluster(given, (result.sample for result in read_results(folder)))
-    return given
+    check_cluster(cluster, (result.sample for result in read_results(folder)))
+    return cluster
 
 
 class ScoresSummary(Record):
@@ -437,10 +566,10 @@ def attach(
         writer.finish(tallies.summary())
 
 
-def beside(folder: Path, own: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
+def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
     """Return the summaries of the runs attached to a run, by name.
 
-    No two metrics have one name: it is `JOB/NAME` where another job, or the run's `own`, has it.
+    No two metrics have one name: it is `JOB/NAME` where another job, or the run itself (`reserved`), has it.
     """
     sides = []
     for job, inside in attached(folder).items():
@@ -449,15 +578,15 @@ def beside(folder: Path, own: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
         settings |= {f"{prompt.step} prompt": f"{prompt.name} {prompt.digest[:12]}" for prompt in manifest.prompts}
         settings |= {name: str(value) for name, value in manifest.settings.items()}
         sides.append(ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster))
-    names = joint_names([(side.kind, name) for side in sides for name in side.metrics], own)
+    names = joint_names([(side.kind, name) for side in sides for name in side.metrics], reserved)
     return tuple(
         side.model_copy(update={"metrics": {names[side.kind, name]: one for name, one in side.metrics.items()}})
         for side in sides
     )
 
 
-def joint_names(metrics: Iterable[tuple[str, str]], own: Iterable[str] = ()) -> dict[tuple[str, str], str]:
-    """What metrics, by job and name, are called together: `JOB/NAME` if several jobs, or `own`, have the name."""
+def joint_names(metrics: Iterable[tuple[str, str]], reserved: Iterable[str] = ()) -> dict[tuple[str, str], str]:
+    """What metrics, by job and name, are called together: `JOB/NAME` if several jobs, or `reserved`, have the name."""
     keys = list(metrics)
-    counts = Counter([*own, *(name for _, name in keys)])
+    counts = Counter([*reserved, *(name for _, name in keys)])
     return {(job, name): f"{job}/{name}" if counts[name] > 1 else name for job, name in keys}

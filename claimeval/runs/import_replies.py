@@ -12,11 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.data.foreign import READERS, recognize
-from claimeval.data.foreign.field_maps import FieldMap
-from claimeval.data.foreign.recorded import RecordedReplies
-from claimeval.data.foreign.records import JudgedSample, RecordedResults, UnreadReply, recorded_judge
 from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.recorded import FieldMap, RecordedReplies
+from claimeval.data.result_files import READERS, JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging import panel as panels
@@ -24,14 +22,14 @@ from claimeval.judging.panel import Panel
 from claimeval.metrics.scoring import defined
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import directory
-from claimeval.runs.directory import RunWriter, write_lines
+from claimeval.runs.directory import LABELS, RunWriter, write_lines
 from claimeval.runs.revote import Revote, settle
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Record, SampleResult
 
-LABELS, UNREAD, COUNTS = "labels.jsonl", "unread.jsonl", "import.json"
+UNREAD, COUNTS = "unread.jsonl", "import.json"
 EXTRACTOR = recorded_judge("recorded")
 """Stands for whoever took the claims, where nobody says."""
 
@@ -79,16 +77,16 @@ class ImportedRun(NamedTuple):
 
 
 def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
-    """The file by a mapping, or as a result file of a known tool; UsageError where it is neither."""
+    """Return the file by a mapping, or as a result file of a known tool; UsageError where it is neither."""
     if mapping:
         return RecordedReplies(path, mapping).recorded_results()
-    found = recognize(path)
-    if found is None:
+    kind = recognize(path)
+    if kind is None:
         raise UsageError(
             f"{path} is no result file of {', '.join(READERS)}; say with --mapping which fields hold what "
             "(`claimeval import-replies --help` shows one)"
         )
-    return found
+    return kind
 
 
 def recorded_manifest(judged: RecordedResults, data: str, panel: Panel) -> Manifest:

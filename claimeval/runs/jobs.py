@@ -6,21 +6,21 @@ import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.evaluation import grade, write_queries
 from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, Tallies
-from claimeval.execution.runner import RunStatus
+from claimeval.execution import RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
-from claimeval.runs.rejudge import PreparedRejudge
-from claimeval.runs.revote import revised, settle
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
+
+if TYPE_CHECKING:
+    from claimeval.data.labels import HumanLabel
+    from claimeval.runs.rejudge import PreparedRejudge
 
 T = TypeVar("T")
 
@@ -49,11 +49,11 @@ async def run_into(
     Returns:
         The summary that was written, and how the run ended.
     """
-    labels = _labels(writer.manifest, panel)
+    labels = read_vote_labels(writer.manifest, panel)
     outcome = await run_job(
         job, items, writer.manifest, options=options, progress=progress, on_result=writer.add, run=run
     )
-    return _finished(writer, outcome, labels)
+    return finish(writer, outcome, labels)
 
 
 def recount_into(
@@ -67,23 +67,25 @@ def recount_into(
         panel: Its `labels` are what the weights of a weighted vote are learned from.
         options: Its `prices` are what the cost is counted by.
     """
-    labels = _labels(writer.manifest, panel)
+    labels = read_vote_labels(writer.manifest, panel)
     tallies = Tallies(writer.manifest, options.prices)
     for result in prepared.recounted():
         writer.add(result)
         tallies.add(result)
-    return _finished(
+    return finish(
         writer, JobOutcome(tallies.summary(), RunStatus(complete=True, interrupted=False, stopped={})), labels
     )
 
 
-def _labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
+def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
     """Return the labels that weights are learned from; an error for a file of others before any call is made."""
     if panel.labels is None:
         return None
-    asked = () if record.of_claims else [one for one in record.questions if one.panel.rule.learns == "weights"]
-    labels = list(read_labels(Path(panel.labels), {word for one in asked for word in one.scale.words}))
-    if len(asked) > 1 and any(label.evidence is None for label in labels):
+    from claimeval.data.labels import read_labels
+
+    learning = () if record.of_claims else [one for one in record.questions if one.panel.rule.learns == "weights"]
+    labels = list(read_labels(Path(panel.labels), {word for one in learning for word in one.scale.words}))
+    if len(learning) > 1 and any(label.evidence is None for label in labels):
         raise UsageError(
             f"{panel.labels}: the run asks several questions; say in a column `against` which of them a label answers "
             "(asked, contexts or reference)"
@@ -91,15 +93,27 @@ def _labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
     return labels
 
 
-def _finished(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel] | None) -> JobOutcome:
+def finish(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel] | None) -> JobOutcome:
+    """Take the votes that need the whole run, write its summary and what else the job writes; return what was written.
+
+    Args:
+        writer: The run with all its results.
+        outcome: What the results come to with the votes so far.
+        labels: What the weights of a weighted vote are learned from.
+    """
     if writer.manifest.panel.needs_whole_run:
+        from claimeval.runs.revote import settle
+
         outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
-    elif writer.manifest.job == write_queries.NAME:
-        kept = revised(writer, write_queries.reject_repeated())
-        outcome = _with_summary(outcome, kept.summary(complete=outcome.status.complete))
-    told = writer.manifest.with_learned(outcome.status.learned)
-    if told != writer.manifest:
-        writer.amend(told)
+    elif writer.manifest.job == "write_queries":
+        from claimeval.evaluation.write_queries import reject_repeated
+        from claimeval.runs.revote import revised
+
+        rewritten = revised(writer, reject_repeated())
+        outcome = _with_summary(outcome, rewritten.summary(complete=outcome.status.complete))
+    manifest = writer.manifest.with_learned(outcome.status.learned)
+    if manifest != writer.manifest:
+        writer.amend(manifest)
     writer.finish(outcome.summary)
     if writer.folder and writer.manifest.job in WITH_QRELS:
         _write_test_collection(writer.folder, writer.manifest, complete=outcome.status.complete)
@@ -107,37 +121,40 @@ def _finished(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel
 
 
 def _with_summary(outcome: JobOutcome, summary: Summary) -> JobOutcome:
-    kept = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
-    return outcome._replace(summary=summary.model_copy(update=kept))
+    unchanged = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
+    return outcome._replace(summary=summary.model_copy(update=unchanged))
 
 
 QRELS, QUERIES = "qrels.txt", "queries.jsonl"
-WITH_QRELS = ("grade", write_queries.NAME)
+WITH_QRELS = ("grade", "write_queries")
 """The jobs that write qrels: their grades, or the source documents of the questions they wrote."""
 
 
 def qrels_of(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
     """Return the grades of documents by sample; the source of a written question has grade 1."""
+    from claimeval.evaluation import grade, write_queries
+
     if record.job == write_queries.NAME:
-        kept = write_queries.kept_samples(record, results)
-        return {sample.id: dict.fromkeys(sample.reference_context_ids, 1) for sample in kept}
+        accepted = write_queries.kept_samples(record, results)
+        return {sample.id: dict.fromkeys(sample.reference_context_ids, 1) for sample in accepted}
     return grade.qrels(results)
 
 
 def _write_test_collection(folder: Path, record: Manifest, *, complete: bool) -> None:
     """Write the qrels of a run that is complete, and the questions that it wrote; without any there is no file."""
     from claimeval import ir
+    from claimeval.evaluation import write_queries
 
     lines = io.StringIO()
     ir.write_qrels(qrels_of(record, read_results(folder)) if complete else {}, lines)
     _replace(folder / QRELS, lines.getvalue())
     if record.job == write_queries.NAME:
-        kept = write_queries.kept_samples(record, read_results(folder)) if complete else ()
-        _replace(folder / QUERIES, "".join(map(_row, kept)))
+        accepted = write_queries.kept_samples(record, read_results(folder)) if complete else ()
+        _replace(folder / QUERIES, "".join(map(_row, accepted)))
 
 
 def _row(sample: Sample) -> str:
-    """A line of a data file."""
+    """Return a line of a data file."""
     fields = sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"})
     return json.dumps(fields | sample.metadata, ensure_ascii=False) + "\n"
 

@@ -18,8 +18,9 @@ from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Ballot, cast_ballots, leading, representative
+from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, representative
 from claimeval.lexical.citations import without
+from claimeval.runs.slices import value_of
 from claimeval.statistics import vote_weight
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
@@ -45,7 +46,7 @@ class HumanLabelCounts(Record):
     """Those of these without a majority; left out."""
 
     def words(self) -> str:
-        """What there is to say, in a sentence; empty if every label counts."""
+        """Return what there is to say, in a sentence; empty if every label counts."""
         left_out = [
             f"{self.blank} rows without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
@@ -70,13 +71,15 @@ class People(NamedTuple):
 
 
 def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | None], panel: Panel) -> People:
-    """The labels of one item taken together; a label that an annotator repeats counts once."""
-    said: defaultdict[str, set[str]] = defaultdict(set)
+    """Return the labels of one item taken together; a label that an annotator repeats counts once."""
+    by_subject: defaultdict[str, set[str]] = defaultdict(set)
     for label in labels:
-        if (given := choice(label)) is not None:
-            said[label.annotator or ONE].add(given)
-    choices = {name: next(iter(given)) if len(given) == 1 else None for name, given in said.items()}
-    clear = [given for given in choices.values() if given is not None]
+        if (human_label := choice(label)) is not None:
+            by_subject[label.annotator or ONE].add(human_label)
+    choices = {
+        name: next(iter(human_label)) if len(human_label) == 1 else None for name, human_label in by_subject.items()
+    }
+    clear = [human_label for human_label in choices.values() if human_label is not None]
     majority = _majority(clear, panel)
     counts = HumanLabelCounts(
         conflicting=len(choices) - len(clear),
@@ -95,11 +98,13 @@ def _majority(choices: Sequence[str], panel: Panel) -> str | None:
 class RaterTable:
     """What is compared, a column a rater; None where a rater has no label."""
 
-    def __init__(self, judges: Sequence[str], panel: Panel, cluster: str | None = None) -> None:
-        self._judges, self._panel, self._cluster = judges, panel, cluster
+    def __init__(self, judges: Sequence[str], panel: Panel, cluster: str | None = None, by: str | None = None) -> None:
+        self._judges, self._panel, self._cluster, self._by = judges, panel, cluster, by
         raters = (*judges, PANEL) if len(judges) > 1 or panel.replicates > 1 else judges
         self.clusters: list[int] = []
         """What each item belongs to, as `cluster_of` says: its question, or what `cluster` names."""
+        self.values: list[str | None] = []
+        """The value of each item's sample for the field `by`, if one is given."""
         self.human: list[str | None] = []
         """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
         self.raters: dict[str, list[str | None]] = {rater: [] for rater in raters}
@@ -114,7 +119,7 @@ class RaterTable:
     def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
         """The items of one sample that its labels are about."""
         part = {claim.id: claim.of for claim in result.claims}
-        found: dict[tuple[str, Evidence], list[HumanLabel]] = {}
+        by_claim: dict[tuple[str, Evidence], list[HumanLabel]] = {}
         whole: dict[Part | None, list[HumanLabel]] = {}
         for label in labels:
             if label.of_sample:
@@ -132,73 +137,75 @@ class RaterTable:
             about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
             self.unmatched += not about
             for assessment in about:
-                found.setdefault((assessment.subject, assessment.evidence), []).append(label)
+                by_claim.setdefault((assessment.subject, assessment.evidence), []).append(label)
         assessments = {(a.subject, a.evidence): a for a in result.assessments}
-        for key, given in found.items():
+        for key, human_labels in by_claim.items():
             self.add(
                 result.sample,
-                people(given, self.choice, self._panel),
+                people(human_labels, self.choice, self._panel),
                 cast_ballots(assessments[key].verdicts, self._panel),
                 assessments[key],
             )
-        for which, given in whole.items():
-            self._add_sample(result, given, which)
+        for which, human_labels in whole.items():
+            self._add_sample(result, human_labels, which)
 
-    def _add_sample(self, result: SampleResult, given: Sequence[HumanLabel], about: Part | None) -> None:
+    def _add_sample(self, result: SampleResult, human_labels: Sequence[HumanLabel], about: Part | None) -> None:
         part = {claim.id: claim.of for claim in result.claims}
-        mine = [
+        rows = [
             a
             for a in result.assessments
             if part[a.subject] == "answer" and about in (None, a.evidence.part) and not a.unasked
         ]
-        if len({a.evidence for a in mine}) > 1:
-            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in mine}))
-        if not mine:
-            self.unmatched += len(given)
+        if len({a.evidence for a in rows}) > 1:
+            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in rows}))
+        if not rows:
+            self.unmatched += len(human_labels)
             return
         columns: defaultdict[str, list[str | None]] = defaultdict(list)
-        for assessment in mine:
+        for assessment in rows:
             for ballot in cast_ballots(assessment.verdicts, self._panel):
                 columns[ballot.judge].append(ballot.choice)
-        ballots = [Ballot(judge, self._rolled_up(said), _share(said), None) for judge, said in columns.items()]
-        labels = [a.support for a in mine]
+        ballots = [Ballot(judge, self._rolled_up(choices), _share(choices), None) for judge, choices in columns.items()]
+        labels = [a.support for a in rows]
         label = self._rolled_up(labels)
-        whole = mine[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
-        self.add(result.sample, people(given, self.choice, self._panel), ballots, whole)
+        whole = rows[0].model_copy(update={"label": label, "positive": None, "probability": _share(labels)})
+        self.add(result.sample, people(human_labels, self.choice, self._panel), ballots, whole)
 
-    def add(self, sample: Sample, said: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
+    def add(self, sample: Sample, labels: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
         """Add an item of a sample: what people, each judge and the panel say of it.
 
         Args:
             sample: The sample.
-            said: The labels of people.
+            labels: The labels of people.
             ballots: The labels of the judges.
             panels: The panel's assessment.
         """
-        given = {ballot.judge: ballot for ballot in ballots}
+        by_judge = {ballot.judge: ballot for ballot in ballots}
         for judge in self._judges:
-            ballot = given.get(judge)
+            ballot = by_judge.get(judge)
             self.raters[judge].append(ballot.choice if ballot else None)
             self.probabilities[judge].append(ballot.probability if ballot else None)
         if PANEL in self.raters:
             self.raters[PANEL].append(None if panels.tied else panels.label)
             self.probabilities[PANEL].append(panels.probability)
-        choices = said.choices if said else {}
+        choices = labels.choices if labels else {}
         for name in choices:
             self.annotators.setdefault(name, [None] * len(self.clusters))
         for name, column in self.annotators.items():
             column.append(choices.get(name))
-        self.human.append(said.majority if said else None)
-        if said:
-            self.labels = added(self.labels, said.counts)
+        self.human.append(labels.majority if labels else None)
+        if labels:
+            self.labels = added(self.labels, labels.counts)
         self.clusters.append(cluster_of(sample, self._cluster))
+        if self._by:
+            self.values.append(value_of(sample, self._by))
 
     def _rolled_up(self, labels: Sequence[str | None]) -> Label | None:
         """One label for all claims of a text; none on an ordered scale."""
         return None if self._panel.scale.ordered else rolled_up(labels)
 
     def choice(self, label: HumanLabel) -> str | None:
-        """The label on the run's own scale."""
+        """Return the label on the run's own scale."""
         if label.word in self._panel.scale.words:
             return label.word
         if self._panel.scale.ordered:
@@ -215,6 +222,7 @@ def join(
     labels: Iterable[HumanLabel] | None,
     against: Part | None = None,
     cluster: str | None = None,
+    by: str | None = None,
 ) -> RaterTable:
     """Return the claims that have a human label, with the verdicts of the judges; without `labels`, every claim.
 
@@ -225,6 +233,7 @@ def join(
         labels: The human labels.
         against: Evidence of labels that do not name it; needed only if claims were assessed against several.
         cluster: Field by which intervals draw samples together.
+        by: Field whose values the table has too.
 
     Returns:
         The table of raters.
@@ -235,13 +244,13 @@ def join(
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels or ():
         by_sample[label.sample].append(label)
-    table = RaterTable(judges, panel, cluster)
+    table = RaterTable(judges, panel, cluster, by)
     for result in results:
         if labels is None:
             for assessment in (a for a in result.assessments if not a.unasked):
                 table.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
-        elif mine := by_sample.pop(result.sample.id, None):
-            table.add_labelled(result, mine, against)
+        elif of_sample := by_sample.pop(result.sample.id, None):
+            table.add_labelled(result, of_sample, against)
     table.unmatched += sum(map(len, by_sample.values()))
     return table
 
@@ -264,19 +273,19 @@ def join_subjects(
     for result in results:
         for a in result.assessments:
             named = by_subject.get((result.sample.id, a.subject), ()) if a.question == question.name else ()
-            if given := [label for label in named if label.evidence in (None, a.evidence)]:
-                said = people(given, table.choice, question.panel)
-                table.add(result.sample, said, cast_ballots(a.verdicts, question.panel), a)
+            if matching := [label for label in named if label.evidence in (None, a.evidence)]:
+                humans = people(matching, table.choice, question.panel)
+                table.add(result.sample, humans, cast_ballots(a.verdicts, question.panel), a)
     return table
 
 
 def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts:
-    """The sums of the counts."""
+    """Return the sums of the counts."""
     return HumanLabelCounts(**{name: n + getattr(second, name) for name, n in first})
 
 
 def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
-    """The ids of the claims that a label is about."""
+    """Yield the ids of the claims that a label is about."""
     if label.claim_id is not None:
         yield label.claim_id
         return
@@ -305,17 +314,17 @@ def _folded(text: str) -> str:
 
 def rolled_up(choices: Sequence[str | None]) -> Label | None:
     """One label for all claims of a text."""
-    said = [choice for choice in choices if isinstance(choice, str)]
-    if not said:
+    labels = [choice for choice in choices if isinstance(choice, str)]
+    if not labels:
         return None
-    if "contradicted" in said:
+    if "contradicted" in labels:
         return "contradicted"
-    return "supported" if set(said) == {"supported"} else "not_found"
+    return "supported" if set(labels) == {"supported"} else "not_found"
 
 
 def _share(choices: Sequence[str | None]) -> float | None:
-    said = [choice for choice in choices if choice is not None]
-    return sum(choice == "supported" for choice in said) / len(said) if said else None
+    votes = [choice for choice in choices if choice is not None]
+    return sum(choice == "supported" for choice in votes) / len(votes) if votes else None
 
 
 def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
@@ -329,15 +338,15 @@ def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
     It is right where it gives a claim the same value as people, since that is what is voted on first. A judge that
     shares no label with people counts as right half of the time.
     """
-    found = {}
+    weight_of = {}
     values = {panel.scale.value(word) for word in panel.scale.words}
-    for judge, said in joined.raters.items():
+    for judge, votes in joined.raters.items():
         if judge == PANEL:
             continue
         both = [
             (panel.scale.value(a), panel.scale.value(b))
-            for a, b in zip(said, joined.human, strict=True)
+            for a, b in zip(votes, joined.human, strict=True)
             if a is not None and b is not None
         ]
-        found[judge] = vote_weight(sum(a == b for a, b in both), len(both), labels=max(2, len(values)))
-    return found
+        weight_of[judge] = vote_weight(sum(a == b for a, b in both), len(both), labels=max(2, len(values)))
+    return weight_of

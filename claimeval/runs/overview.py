@@ -4,16 +4,17 @@ What a reader must know before believing the numbers of a run.
 
 Adds up, in one pass over the results of a run, what the report says of it as a whole.
 
-The claims to look at first: the worst one of every sample, contradicted before not found.
+The claims to look at first: the worst one of each of the samples with the most unsupported claims.
 """
 
 from __future__ import annotations
 
-import heapq
 import re
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import median
 
 from pydantic import Field
 
@@ -21,12 +22,17 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.cost import total
 from claimeval.metrics.derived import derived
+from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
+from claimeval.runs.causes import CausePart, cells
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
+from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
+from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
+from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally
 from claimeval.statistics.formatting import (
     decimal,
     interval,
@@ -37,7 +43,7 @@ from claimeval.statistics.formatting import (
     signed_interval,
 )
 from claimeval.types.estimates import Cost, Estimate
-from claimeval.types.records import ASKED, Assessment, Call, Claim, Evidence, Part, Reason, Record, SampleResult
+from claimeval.types.records import Assessment, Call, Claim, Evidence, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
 BINS = 12
@@ -83,6 +89,12 @@ class JudgeOverview(Record):
     replies: int
     """Calls with a reply, usable or not."""
     cost: Cost
+    assessment_cost: Cost
+    """The part of it that verdicts cost."""
+    seconds: float | None
+    """Median of the seconds that a reply took; None if no call is timed."""
+    examples: dict[Reason, FailedReply]
+    """The first failed call of each reason."""
     uncounted: int
     """Replies that came without a count of tokens."""
     labels: LabelCounts
@@ -116,6 +128,23 @@ class WorstClaim(Record):
     """How the first document begins that a judge named, after its id in brackets; None when none was named."""
     documents: int = 0
     """How many documents the claim was assessed against."""
+    metric: str | None = None
+    """The metric that counts the claim, with its score of the sample."""
+    score: float | None = None
+    supported: int = 0
+    judged: int = 0
+    """Claims of the answer that this evidence supports, of those with a label."""
+    votes: dict[str, int] = Field(default_factory=dict)
+    """Verdicts on the claim by label, `unassessed` for those without."""
+
+    @property
+    def standing(self) -> str:
+        """Return how much of the answer holds and how the judges voted, in words."""
+        counted = f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims hold"
+        if sum(self.votes.values()) < 2:
+            return counted
+        votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
+        return f"{counted}; verdicts: {votes}"
 
 
 class Caution(Record):
@@ -137,12 +166,22 @@ class Overview(Record):
     """In the order of the manifest."""
     derived: dict[str, str]
     """What the metrics are, in words, that are read off the verdicts of these."""
+    distributions: dict[str, tuple[int, ...]]
+    """Samples by value, in `BINS` bars, of those of them that are shares."""
     sides: tuple[ScoresSummary, ...]
-    """Scores that no judge gave."""
+    """Scores without a judge."""
     judges: tuple[JudgeOverview, ...]
     ranks: tuple[RankOverview, ...]
     worst: tuple[WorstClaim, ...]
-    """The worst claim of each of the worst samples, contradicted ones first."""
+    """The worst claim of each of the worst samples: those with the most claims that are not supported."""
+    extraction: ExtractionSummary | None = None
+    """Quality of the claims, as far as words alone show it."""
+    diagnosis: DiagnosisCounts | None = None
+    """Whether retrieval or generation is to blame; None unless samples have context recall and faithfulness."""
+    slices: tuple[Slices, ...] = ()
+    """In reports, the metrics by every field with 2 to 50 values."""
+    judge_numbers: tuple[JudgeNumbers, ...] = ()
+    """The judges beside each other."""
 
 
 class Moved(Record):
@@ -187,8 +226,15 @@ class MetricComparison(Record):
     """Shared samples without a value in one of the runs."""
     moved: tuple[Moved, ...] = ()
     """The samples that moved most, the greatest change first."""
+    contribution: float | None = None
+    """Of a slice: what its samples add to the difference over all samples."""
     supported_in_one_only: DiscordantCounts | None = None
     """Of a metric over claims."""
+    because: tuple[CausePart, ...] = ()
+    """What the change consists of, by cause; the parts add up to `change`."""
+    change: float | None = None
+    """The mean of run b minus that of run a, each over all its samples with a value. It equals the difference if all
+    of these have a value in both runs; if not, the parts `score` and `samples` lead from one to the other."""
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -205,7 +251,7 @@ class MetricComparison(Record):
 
 
 class PairedRuns(Record):
-    """Two runs over the same samples."""
+    """Two runs on the same samples."""
 
     a: str
     b: str
@@ -227,6 +273,8 @@ class PairedRuns(Record):
     metrics: tuple[MetricComparison, ...]
     by: dict[str, tuple[MetricComparison, ...]] = Field(default_factory=dict)
     """The metrics over the samples with each value of the field that was asked for; samples without it are under ""."""
+    slices: tuple[ChangeSlices, ...] = ()
+    """In reports, the differences by every field with 2 to 50 values."""
     compared: int
     """Claims that both runs have and assessed against the same evidence; the four counts are those of `flips.py`."""
     flipped: int
@@ -234,6 +282,15 @@ class PairedRuns(Record):
     labeled_once: int
     flips: tuple[Flip, ...]
     """The first claims that flipped."""
+
+    @property
+    def cause_cells(self) -> list[tuple[str, ...]]:
+        """What the differences consist of: metric (in its first row), cause, b - a, claims, samples."""
+        return [
+            (metric.metric if i == 0 else "", *row)
+            for metric in self.metrics
+            for i, row in enumerate(cells(metric.because, metric.difference.value, metric.change))
+        ]
 
     @property
     def other_changes(self) -> str:
@@ -254,58 +311,70 @@ def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...
 def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     metrics, panel, samples = summary.metrics.items(), summary.panel, summary.samples
     if not summary.complete:
-        text = f"The run stopped early: the numbers cover the first {samples} samples. The same command goes on from"
-        yield "incomplete", f"{text} there."
+        text = f"The run stopped early: the numbers cover the first {samples} samples. Run the same command to"
+        yield "incomplete", f"{text} resume."
     if panel and panel.stopped_judges:
         who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
-        text = f"The panel is incomplete: of {panel.claims} claims there is no verdict of {who}, stopped by an error"
+        text = f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who}, stopped by an error"
         yield (
             "incomplete_panel",
-            f"{text} (bad key, no quota, unknown model). The same command asks for what is missing.",
+            f"{text} (bad key, no quota, unknown model). Run the same command to ask for what is missing.",
         )
     for note in summary.notes:
         yield "note", f"{note[0].upper()}{note[1:]}."
+    for long in summary.long:
+        yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
+    if summary.unclear:
+        what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
+        yield "unclear", f"No claim was extracted from {what}: neither text nor question says what is meant."
     for one in summary.same_family:
         who = f"The {ROLES[one.role]} {shorter.get(one.name, one.name)} is of the family ({one.family})"
         yield (
             "same_family",
-            f"{who} that wrote {one.samples} of {samples} answers. Models tend to favour their own kind.",
+            f"{who} that wrote {one.samples} of {samples} answers. Models tend to favor their own family.",
         )
-    for found in panel.self_preference if panel else ():
-        if found.low is not None and found.low > 0:
-            value = f"{found.metric} {signed_estimate(found.value, found.interval)}"
-            yield "self_preference", f"Judges of {found.family} do favour answers of {found.family}: {value}."
-    lost = [
+    for preference in panel.self_preference if panel else ():
+        if preference.low is not None and preference.low > 0:
+            value = f"{preference.metric} {signed_estimate(preference.value, preference.interval)}"
+            yield "self_preference", f"Judges of {preference.family} do favor answers of {preference.family}: {value}."
+    failed = [
         f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
         for name, m in metrics
         if m.failure_rate > LOST
     ]
-    if lost:
-        yield "missing", f"Samples or claims were lost to failures: {', '.join(lost)}."
+    if failed:
+        yield "missing", f"Samples or claims were lost to failures: {', '.join(failed)}."
     if doubt := open_to_doubt(summary.metrics):
-        yield "abstained", f"{doubt}: the bounds stand in the place of an interval."
+        yield "abstained", f"{doubt}: bounds are shown instead of an interval."
     ungrounded = [
         f"{m.ungrounded} of {m.total} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
     ]
     if ungrounded:
-        yield "ungrounded", f"Claims that could not be tied to the text they were taken from: {', '.join(ungrounded)}."
+        yield "ungrounded", f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}."
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
-    found = [f"{m.abstained} of {m.total} in {name}" for name, m in metrics.items() if m.shown == "bounds"]
-    if not found:
+    doubtful = [
+        f"{m.abstained} of {m.total} in {name}" if m.total else name
+        for name, m in metrics.items()
+        if m.shown == "bounds"
+    ]
+    if not doubtful:
         return ""
-    return f"Judges abstained on claims or are divided ({', '.join(found)}), and a mean is over the others"
+    return f"Judges abstained on claims or are divided ({', '.join(doubtful)}); means cover the other claims only"
 
 
 RANKS = 20
 """Ranks that are looked at."""
 
 
-def gather(folder: Path, each: Callable[[SampleResult], None] | None = None) -> Overview:
-    """The facts of a run directory, whose results also go to `each`; DataError where it holds no finished run."""
-    gathered = Gathering(load_manifest(folder))
+def gather(folder: Path, each: Callable[[SampleResult], None] | None = None, *, sliced: bool = False) -> Overview:
+    """Return the facts of a run directory, whose results also go to `each`; DataError where it holds no finished run.
+
+    `sliced` says to split the metrics by every field with 2 to 50 values.
+    """
+    gathered = Gathering(load_manifest(folder), sliced=sliced)
     for result in read_results(folder):
         gathered.add(result)
         if each:
@@ -316,8 +385,9 @@ def gather(folder: Path, each: Callable[[SampleResult], None] | None = None) -> 
 class Gathering:
     """Takes the results of a run one by one."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, *, sliced: bool = False) -> None:
         shorter = manifest.short_names
+        self._sliced = SliceTally(manifest.names, manifest.cluster) if sliced else None
         self._manifest = manifest
         self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._distributions = {name: [0] * BINS for name in manifest.names}
@@ -328,11 +398,15 @@ class Gathering:
             for judge in manifest.asked
         }
         self._ranks = _RankTally()
-        self._worst = WorstClaims(tuple(metric.against for metric in manifest.rows if not metric.prompt))
+        self._diagnosis = DiagnosisTally()
+        self._worst = WorstClaims(manifest.rows)
+        self._claims = ExaminedClaims(manifest.data.samples or 0, manifest.cluster) if manifest.of_claims else None
 
     def add(self, result: SampleResult) -> None:
         """Counts one sample in."""
         claims = {claim.id: claim for claim in result.claims}
+        if self._claims:
+            self._claims.add(result)
         for assessment in result.assessments:
             of = claims[assessment.subject].of if assessment.subject in claims else assessment.question
             self._labels[of, assessment.evidence.part][assessment.support or "unassessed"] += 1
@@ -344,13 +418,23 @@ class Gathering:
                 self._distributions[name][bar(score.value)] += 1
         for call in result.calls:
             if tally := self._judges.get(call.judge):
-                tally.add(call)
+                tally.add(call, result.sample.id)
         self._ranks.add(result, claims)
         self._worst.add(result)
+        self._diagnosis.add(result)
+        if self._sliced:
+            self._sliced.add(result.sample, result.scores)
+
+    def each(self, results: Iterable[SampleResult]) -> Iterator[SampleResult]:
+        """Yield results, and count them in."""
+        for result in results:
+            self.add(result)
+            yield result
 
     def facts(self, folder: Path) -> Overview:
-        """What the samples so far come to, with what the run directory itself adds up to."""
+        """Return what the samples so far come to, with what the run directory itself adds up to."""
         summary, source = load_summary(folder), self._manifest.source
+        judges = tuple(tally.facts(summary) for tally in self._judges.values())
         hidden = source and source.model_copy(update={"path": source.path and _last_part(source.path)})
         return Overview(
             name=folder.resolve().name,
@@ -372,15 +456,24 @@ class Gathering:
                 for metric in self._manifest.rows
             ),
             derived={name: derived(name).description for name in self._manifest.derived},
+            distributions={
+                name: tuple(self._distributions[name])
+                for name in self._manifest.derived
+                if summary.metrics[name].unit == "share"
+            },
             sides=directory.beside(folder, summary.metrics),
-            judges=tuple(tally.facts(summary) for tally in self._judges.values()),
+            judges=judges,
+            judge_numbers=judge_numbers(judges, summary.panel),
             ranks=self._ranks.facts(),
             worst=self._worst.troubles(),
+            extraction=self._claims.summary() if self._claims else summary.extraction,
+            diagnosis=self._diagnosis.counts(),
+            slices=tuple(map(self._sliced.slices, self._sliced.fields)) if self._sliced else (),
         )
 
 
 def data_name(manifest: Manifest) -> str | None:
-    """The name of the data file; its folder is nobody's business who is sent a report."""
+    """Return the name of the data file; its folder is nobody's business who is sent a report."""
     return manifest.data.path and _last_part(manifest.data.path)
 
 
@@ -389,7 +482,7 @@ def _last_part(path: str) -> str:
 
 
 def bar(value: float) -> int:
-    """The bar of a distribution that a value from 0 to 1 stands in: 0, then (0, 0.1] to (0.9, 1), then 1."""
+    """Return the bar of a distribution that a value from 0 to 1 stands in: 0, then (0, 0.1] to (0.9, 1), then 1."""
     if value in (0, 1):
         return 0 if value == 0 else BINS - 1
     return next(i for i in range(1, BINS) if value <= i / 10)
@@ -406,13 +499,25 @@ class _JudgeTally:
         self._served: Counter[str] = Counter()
         self._failed: Counter[Reason] = Counter()
         self._replies = self._uncounted = 0
+        self._seconds = array("d")
+        self._examples: dict[Reason, FailedReply] = {}
         self.labels: Counter[str] = Counter()
 
-    def add(self, call: Call) -> None:
-        """Add a call."""
+    def add(self, call: Call, sample: str) -> None:
+        """Add a call about a sample."""
         self._steps[call.step] += 1
+        if call.seconds is not None:
+            self._seconds.append(call.seconds)
         if call.failed:
             self._failed[call.failed] += 1
+            if call.failed not in self._examples:
+                self._examples[call.failed] = FailedReply(
+                    sample_id=sample,
+                    step=call.step,
+                    call=call.key,
+                    reply=None if call.reply is None else call.reply[:REPLY_EXCERPT],
+                    message=call.message,
+                )
         if call.served_model:
             self._served[call.served_model] += 1
         self._replies += call.reply is not None
@@ -433,6 +538,9 @@ class _JudgeTally:
             failed=dict(self._failed.most_common()),
             replies=self._replies,
             cost=total(one.cost for one in steps if one.judge == self._judge.name),
+            assessment_cost=total(one.cost for one in steps if one.judge == self._judge.name and one.step != "extract"),
+            seconds=median(self._seconds) if self._seconds else None,
+            examples=dict(self._examples),
             uncounted=self._uncounted,
             labels=LabelCounts(**self.labels),
         )
@@ -475,7 +583,7 @@ class _RankTally:
 
 
 def cited(assessment: Assessment) -> set[str]:
-    """The documents that judges named for a supported claim; those of judges who were outvoted do not count."""
+    """Return the documents that judges named for a supported claim; those of judges who were outvoted do not count."""
     if assessment.support != "supported":
         return set()
     return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
@@ -487,45 +595,67 @@ EXCERPT = 200
 
 
 class WorstClaims:
-    """Keeps the worst claims of a run while its samples pass by."""
+    """Keeps the worst claim of each of the worst samples of a run while its samples pass by."""
 
-    def __init__(self, order: Sequence[Part], shown: int = SHOWN) -> None:
-        """`order` says which evidence comes first among claims that are as bad."""
-        self._order = {part: i for i, part in reversed(list(enumerate(order)))}
+    def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
+        """Look at the claims that some metrics count; the first of them count more among claims that are as bad."""
+        self._metrics = [metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt]
         self._shown = shown
         self._samples = 0
-        self._found: list[tuple[tuple[int, int, float, int], WorstClaim]] = []
+        self._found: list[tuple[tuple[float, ...], WorstClaim]] = []
 
     def add(self, result: SampleResult) -> None:
-        """Looks at one sample; of its answer's claims at most one is kept."""
+        """Look at one sample; of its answer's claims at most one is kept.
+
+        Samples rank by how many claims are not supported, then by their score; claims of a sample by their label, then
+        by how many judges agree on it.
+        """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
-        troubles = [
-            a
-            for a in result.assessments
-            if a.subject in of_answer and a.support in ("contradicted", "not_found") and a.evidence.part != ASKED
-        ]
-        if troubles:
-            worst = min(troubles, key=self._rank)
-            self._found.append(((*self._rank(worst), self._samples), _trouble(result, worst)))
-            self._found = heapq.nsmallest(self._shown, self._found, key=lambda ranked: ranked[0])
+        for place, metric in enumerate(self._metrics):
+            claims = [
+                a
+                for a in result.assessments
+                if a.evidence.part == metric.against and a.evidence.is_whole
+                if a.subject in of_answer and a.support is not None
+            ]
+            bad = [a for a in claims if a.support != "supported"]
+            if bad:
+                worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
+                value = None if score is None else score.value
+                rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), place, self._samples)
+                if len(self._found) == self._shown and rank > self._found[-1][0]:
+                    break
+                entry = _worst_claim(result, worst).model_copy(
+                    update={
+                        "metric": metric.name,
+                        "score": value,
+                        "supported": len(claims) - len(bad),
+                        "judged": len(claims),
+                        "votes": dict(Counter(verdict.support or "unassessed" for verdict in worst.verdicts)),
+                    }
+                )
+                self._found = sorted([*self._found, (rank, entry)], key=lambda ranked: ranked[0])[: self._shown]
+                break
 
     def troubles(self) -> tuple[WorstClaim, ...]:
-        """Worst first; in the order of the data among equals."""
+        """Return the worst claims, worst first; in the order of the data among equals."""
         return tuple(trouble for _, trouble in self._found)
 
-    def _rank(self, assessment: Assessment) -> tuple[int, int, float]:
-        """Contradicted first, then by evidence, then by the mean probability of "supported", lowest first."""
-        given = [v.probability for v in assessment.verdicts if v.probability is not None]
-        likely = sum(given) / len(given) if given else 0.5
-        return (
-            int(assessment.support != "contradicted"),
-            self._order.get(assessment.evidence.part, len(self._order)),
-            likely,
-        )
+
+def _gravity(assessment: Assessment) -> tuple[int, float, float]:
+    """Contradicted first, then what most verdicts agree on, then the least mean probability of "supported"."""
+    verdicts = assessment.verdicts
+    probabilities = [v.probability for v in verdicts if v.probability is not None]
+    agree = sum(v.support == assessment.support for v in verdicts) / len(verdicts) if verdicts else 1.0
+    return (
+        int(assessment.support != "contradicted"),
+        -agree,
+        sum(probabilities) / len(probabilities) if probabilities else 0.5,
+    )
 
 
-def _trouble(result: SampleResult, assessment: Assessment) -> WorstClaim:
+def _worst_claim(result: SampleResult, assessment: Assessment) -> WorstClaim:
     assert assessment.support is not None, "only claims with a label are listed"
     documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
     named = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)

@@ -3,48 +3,61 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from claimeval.data.foreign import recognize
-from claimeval.data.foreign.records import RECORDED
 from claimeval.data.reading import NO_FIELDS, Problems, read_samples
+from claimeval.data.result_files import recognize
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import (
     ASSESS_PROMPT,
     EXTRACT_PROMPT,
+    ONE_TEXT,
     ClaimsJob,
     ClaimsOptions,
     check_families,
     check_questions,
     choose_metrics,
-    own_prompts,
+    metric_prompts,
     usual_assess_prompt,
 )
 from claimeval.evaluation.claims import notes as notes_of
 from claimeval.evaluation.grade import GradeJob
+from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.judgment import OtherJudging
 from claimeval.evaluation.manifest import Manifest, RunSource
 from claimeval.evaluation.rate import RateJob
 from claimeval.judging import panel as panels
+from claimeval.judging import prompts as prompting
 from claimeval.judging.panel import Panel
-from claimeval.judging.prompts import PromptRecord
+from claimeval.judging.prompts import Prompt, PromptRecord
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived, select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
-from claimeval.providers import specs
+from claimeval.providers import claims_per_call, specs
 from claimeval.providers.specs import PanelSpec
-from claimeval.runs.directory import MANIFEST, incomplete, load_manifest, read_results, results_file
+from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_manifest, read_results, results_file
 from claimeval.runs.import_replies import recorded_manifest
-from claimeval.runs.reuse import ReusableVerdicts, ReuseCounts, reused
 from claimeval.runs.revote import Revote, job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
-from claimeval.types.records import Part, Sample, SampleResult
-from claimeval.types.requests import Judge
+from claimeval.types.records import (
+    ABSTAINED,
+    Assessment,
+    Call,
+    Part,
+    Sample,
+    SampleResult,
+    Verdict,
+    says_something,
+)
+from claimeval.types.requests import CLAIMS_PER_CALL, RECORDED, Judge
 from claimeval.types.scales import Scale
+
+T = TypeVar("T")
 
 
 class RejudgeSource(NamedTuple):
@@ -60,6 +73,8 @@ class RejudgeSource(NamedTuple):
     left out; known when the source was read."""
     file: Path | None = None
     """The file of the results; None for a run in memory and for plain samples."""
+    stored: RunResults | None = None
+    """The results where they are lines that can be found without parsing those before them."""
 
     def recorded(self, record: Manifest, limit: int | None, fields: Mapping[str, str] = NO_FIELDS) -> Manifest:
         """Return the manifest of a run made from this source, with its data, its digest and who was asked with what.
@@ -78,7 +93,7 @@ class RejudgeSource(NamedTuple):
 
 
 def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
-    """A run directory, a result file of another tool, or a file of samples."""
+    """Return a run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
         note: str | None = None
         if line := incomplete(path):
@@ -86,13 +101,14 @@ def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malfo
                 raise UsageError(f"{path} has no finished sample to judge again; run the command that began it first")
             warnings.warn(line, stacklevel=2)
             note = f"the run that was judged again was not complete: {line}"
+        stored = RunResults.of(path)
         return RejudgeSource(
-            str(path), lambda: read_results(path), load_manifest(path), lambda: note, results_file(path)
+            str(path), lambda: iter(stored), load_manifest(path), lambda: note, results_file(path), stored
         )
-    if not path.is_dir() and (found := recognize(path)):
-        panel = specs.valid_settings(found.panel_settings, found.scale)
-        record = recorded_manifest(found, str(path), panel)
-        return RejudgeSource(str(path), lambda: (one.result for one in found.samples()), record, file=path)
+    if not path.is_dir() and (kind := recognize(path)):
+        panel = specs.valid_settings(kind.panel_settings, kind.scale)
+        record = recorded_manifest(kind, str(path), panel)
+        return RejudgeSource(str(path), lambda: (one.result for one in kind.samples()), record, file=path)
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
 
     def unjudged() -> Iterator[SampleResult]:
@@ -102,18 +118,29 @@ def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malfo
     return RejudgeSource(str(path), unjudged, None, problems.note)
 
 
-class Results:
+class Results(Reiterable[T]):
     """The samples with what is taken over, made anew each time they are gone over."""
 
-    def __init__(self, source: RejudgeSource, reused: Callable[[SampleResult, ReuseCounts], SampleResult]) -> None:
+    def __init__(self, source: RejudgeSource, reused: Callable[[SampleResult, ReuseCounts], T]) -> None:
         """`reused` returns what is taken over of a sample, and counts the calls that this saves."""
+        super().__init__(lambda: self._of(source.results()))
         self._source, self._reused = source, reused
         self.saved = ReuseCounts()
         """Calls that the samples of the latest round make unnecessary."""
 
-    def __iter__(self) -> Iterator[SampleResult]:
+    def _of(self, results: Iterable[SampleResult]) -> Iterator[T]:
         self.saved = ReuseCounts()
-        return (self._reused(result, self.saved) for result in self._source.results())
+        return (self._reused(result, self.saved) for result in results)
+
+    def count(self) -> int:
+        """Return how many samples there are."""
+        stored = self._source.stored
+        return super().count() if stored is None else len(stored)
+
+    def part(self, places: range) -> Reiterable[T]:
+        """Return the samples at these places; lines of a run before them are not parsed."""
+        stored = self._source.stored
+        return super().part(places) if stored is None else Reiterable(lambda: self._of(stored.part(places)))
 
 
 class PreparedRejudge(NamedTuple):
@@ -123,7 +150,7 @@ class PreparedRejudge(NamedTuple):
     manifest: Manifest
     samples: int | None
     """How many there are; None where nobody is asked and so nobody counted."""
-    results: Results
+    results: Results[SampleResult]
     """Each sample with the claims and verdicts that are taken over."""
 
     def recounted(self) -> Iterator[SampleResult]:
@@ -137,128 +164,135 @@ class PreparedRejudge(NamedTuple):
 
 
 def prepare(
-    source: RejudgeSource, wanted: ClaimsOptions, *, keep_verdicts: bool = False, options: RunOptions = RunOptions()
+    source: RejudgeSource, requested: ClaimsOptions, *, keep_verdicts: bool = False, options: RunOptions = RunOptions()
 ) -> PreparedRejudge:
     """Settle what is asked and check it against the source in one pass; UsageError before any call can be made.
 
     Args:
         source: What is judged again.
-        wanted: What shall be other than in the source.
+        requested: What shall be other than in the source.
         keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
         options: With `offline` the judges of the run are not asked, and their verdicts are all there is; with
             `ask_again` they are asked, even if nothing else has changed.
     """
-    check_cluster(wanted.cluster, (result.sample for result in source.results()))
+    check_cluster(requested.cluster, (result.sample for result in source.results()))
     if source.manifest and not source.manifest.of_claims:
-        prepared = _prepare_ratings(source, source.manifest, wanted, keep_verdicts, options)
+        prepared = _prepare_ratings(source, source.manifest, requested, keep_verdicts, options)
     else:
-        prepared = _prepare_claims(source, wanted, keep_verdicts, options)
+        prepared = _prepare_claims(source, requested, keep_verdicts, options)
     note, record = source.note(), prepared.manifest
     return prepared._replace(manifest=record.model_copy(update={"notes": (*record.notes, note)})) if note else prepared
 
 
 def _prepare_claims(
-    source: RejudgeSource, wanted: ClaimsOptions, keep_verdicts: bool, options: RunOptions
+    source: RejudgeSource, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
-    metrics = _metrics(source, wanted)
-    known = ReusableVerdicts(source.manifest, wanted, (EXTRACT_PROMPT, usual_assess_prompt(metrics)))
-    line_up, on_record = _line_up(known, metrics, keep_verdicts, options)
+    metrics = _metrics(source, requested)
+    earlier = ReusableVerdicts(source.manifest, requested, (EXTRACT_PROMPT, usual_assess_prompt(metrics)))
+    line_up, recorded_judges = _line_up(earlier, metrics, keep_verdicts, options)
     lacking: dict[Part, int] = {}
-    found: Survey | None = None
-    if metrics is None or not known.has(metrics.rows) or known.names_claims or len(on_record) < len(line_up.judges):
-        found, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, known)
-        metrics = choose_metrics(metrics, found)
-    extractor = _extractor(known, line_up, lacking)
-    settings = _settings(known, line_up, on_record)
+    surveyed: Survey | None = None
+    if (
+        metrics is None
+        or not earlier.has(metrics.rows)
+        or earlier.names_claims
+        or len(recorded_judges) < len(line_up.judges)
+    ):
+        surveyed, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, earlier)
+        metrics = choose_metrics(metrics, surveyed)
+    extractor = _extractor(earlier, line_up, lacking)
+    settings = _settings(earlier, line_up, recorded_judges)
     plan = ClaimsJob(
         metrics=metrics.rows,
-        derived=_derived(metrics, wanted, settings),
-        own_prompts=own_prompts(metrics.rows, line_up.judges, settings),
+        derived=_derived(metrics, requested, settings),
+        metric_prompts=metric_prompts(metrics.rows, line_up.judges, settings),
         judges=line_up.judges,
-        extractor=extractor or known.extractor_on_record,
-        extract_prompt=known.extract_prompt,
-        assess_prompt=known.assess_prompt,
+        extractor=extractor or earlier.recorded_extractor,
+        extract_prompt=earlier.extract_prompt,
+        assess_prompt=earlier.assess_prompt,
         panel=settings,
-        on_record=on_record,
+        recorded_judges=recorded_judges,
         extracts=extractor is not None,
-        cluster=wanted.cluster or (source.manifest.cluster if source.manifest else None),
+        cluster=requested.cluster or (source.manifest.cluster if source.manifest else None),
     )
-    if found and source.manifest is None:
-        check_questions(plan, found)
-    check_families(plan, found.generators if found else ())
+    if surveyed and source.manifest is None:
+        check_questions(plan, surveyed)
+    check_families(plan, surveyed.generators if surveyed else ())
     return PreparedRejudge(
         plan=plan,
-        manifest=_record(known, plan),
-        samples=found.samples if found else None,
-        results=Results(source, lambda result, saved: known.taken_over(result, plan, saved)),
+        manifest=_record(earlier, plan),
+        samples=surveyed.samples if surveyed else None,
+        results=Results(source, earlier.reuse(plan)),
     )
 
 
 def _prepare_ratings(
-    source: RejudgeSource, before: Manifest, wanted: ClaimsOptions, keep_verdicts: bool, options: RunOptions
+    source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
-    """The same for a run of ratings or grades, which has no claims."""
+    """Return the same for a run of ratings or grades, which has no claims."""
     job = job_of(before)
-    for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "extract_per_judge"):
-        if getattr(wanted, name) is not None:
+    for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "claims_per_call",
+                 "extract_per_judge"):  # fmt: skip
+        if getattr(requested, name) is not None:
             raise UsageError(f"{name}: a run of {before.job} has no claims; leave it out")
-    if wanted.metrics is not None:
-        job = job.only([metric if isinstance(metric, str) else metric.name for metric in wanted.metrics])
+    if requested.metrics is not None:
+        job = job.only([metric if isinstance(metric, str) else metric.name for metric in requested.metrics])
     steps = {prompt.id: prompt.step for prompt in job.prompts}
-    if wanted.assess_prompt and len(steps) > 1:
+    if requested.assess_prompt and len(steps) > 1:
         raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
     step = job.prompts[0].step if len(steps) == 1 else "assess"
-    known = ReusableVerdicts(before, wanted, (EXTRACT_PROMPT, ASSESS_PROMPT), step)
-    line_up, on_record = _line_up(known, None, keep_verdicts, options)
-    asks = len(on_record) < len(line_up.judges)
+    earlier = ReusableVerdicts(before, requested, (EXTRACT_PROMPT, ASSESS_PROMPT), step)
+    line_up, recorded_judges = _line_up(earlier, None, keep_verdicts, options)
+    asks = len(recorded_judges) < len(line_up.judges)
     names = {judge.name for judge in line_up.judges}
 
     def counted(panel: Panel, usual: str) -> Panel:
         """Return how verdicts on a question are counted now."""
-        base: dict[str, Any] = {"vote": usual} | ({"replicates": panel.replicates} if names & on_record else {})
-        base = base if wanted.judges else panel.model_dump(exclude={"scale"})
-        settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, panel.scale)
-        panels.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
+        base: dict[str, Any] = {"vote": usual} | ({"replicates": panel.replicates} if names & recorded_judges else {})
+        base = base if requested.judges else panel.model_dump(exclude={"scale"})
+        settings = specs.valid_settings({**base, **line_up.settings, **requested.panel_settings}, panel.scale)
+        panels.check(settings, [judge.name for judge in line_up.judges], with_labels=requested.panel.labels is not None)
         return settings
 
-    prompt = known.assess_prompt if wanted.assess_prompt else None
-    job = job.again(OtherJudging(line_up.judges, on_record, prompt, counted, wanted.cluster or before.cluster))
+    prompt = earlier.assess_prompt if requested.assess_prompt else None
+    job = job.again(OtherJudging(line_up.judges, recorded_judges, prompt, counted, requested.cluster or before.cluster))
     job.check_families(result.sample.generator for result in source.results())
-    record = _with_prompts(job.manifest, before, on_record, [prompt.id for prompt in job.prompts])
+    record = _with_prompts(job.manifest, before, recorded_judges, [prompt.id for prompt in job.prompts])
     before_ids = {judge.name: judge.id for judge in before.judges}
+    results = Results(source, lambda result, saved: reused(result, job, before_ids, saved))
     return PreparedRejudge(
         plan=job,
         manifest=record,
-        samples=sum(1 for _ in source.results()) if asks else None,
-        results=Results(source, lambda result, saved: reused(result, job, before_ids, saved)),
+        samples=results.count() if asks else None,
+        results=results,
     )
 
 
-def _metrics(source: RejudgeSource, wanted: ClaimsOptions) -> MetricSelection | None:
-    if wanted.metrics:
-        return select_metrics(wanted.metrics)
+def _metrics(source: RejudgeSource, requested: ClaimsOptions) -> MetricSelection | None:
+    if requested.metrics:
+        return select_metrics(requested.metrics)
     before = source.manifest
     return MetricSelection(before.rows, before.derived or None) if before else None
 
 
-def _derived(metrics: MetricSelection, wanted: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
-    """The derived rows: of those of the run, the ones that can be read off what judges are asked now."""
-    asked = {"per_document": settings.per_document, "three_way": "contradicted" in settings.scale.words}
-    if metrics.derived is None or wanted.metrics:
-        return resolve_derived(metrics, **asked)
-    names = tuple(name for name in metrics.derived if derived(name).readable(**asked))
-    return names or resolve_derived(metrics._replace(derived=None), **asked)
+def _derived(metrics: MetricSelection, requested: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
+    """Return the derived rows: of those of the run, the ones that can be read off what judges are asked now."""
+    provided = {"per_document": settings.per_document, "three_way": "contradicted" in settings.scale.words}
+    if metrics.derived is None or requested.metrics:
+        return resolve_derived(metrics, **provided)
+    names = tuple(name for name in metrics.derived if derived(name).readable(**provided))
+    return names or resolve_derived(metrics._replace(derived=None), **provided)
 
 
 def _look_over(
-    source: RejudgeSource, metrics: Sequence[Metric], known: ReusableVerdicts
+    source: RejudgeSource, metrics: Sequence[Metric], earlier: ReusableVerdicts
 ) -> tuple[Survey, dict[Part, int]]:
     """What the samples can feed, and in how many of them a part has a text but no claims that can be taken over."""
     lacking: dict[Part, int] = {}
 
     def samples() -> Iterator[Sample]:
         for result in source.results():
-            parts = {m.claims_of for m in metrics if m.missing_part(result.sample) is None} - known.parts(result)
+            parts = {m.claims_of for m in metrics if m.missing_part(result.sample) is None} - earlier.parts(result)
             for part in parts:
                 lacking[part] = lacking.get(part, 0) + 1
             yield result.sample
@@ -267,65 +301,65 @@ def _look_over(
 
 
 def _line_up(
-    known: ReusableVerdicts, metrics: MetricSelection | None, keep_verdicts: bool, options: RunOptions
+    earlier: ReusableVerdicts, metrics: MetricSelection | None, keep_verdicts: bool, options: RunOptions
 ) -> tuple[PanelSpec, frozenset[str]]:
     """Who judges, and who of them is not asked because the verdicts on record are all there is."""
-    wanted, named = known.wanted, known.named
-    others = [spec for spec in wanted.judges if spec not in named]
-    fresh = specs.parse_panel(others) if others else PanelSpec((), None, {})
-    settings = {**fresh.settings, **wanted.panel_settings}
-    names = named if wanted.judges else list(known.own)
-    unchanged = not known.names_claims and all(map(known.same_prompt, known.own))
-    has_all = known.has(metrics.rows if metrics else ())
-    only_counted = not wanted.judges and unchanged and has_all and known.asked_as(wanted.panel_settings)
-    only_counted = only_counted and not options.ask_again
-    own, on_record = [], set()
+    requested, named = earlier.wanted, earlier.named
+    others = [spec for spec in requested.judges if spec not in named]
+    fresh = specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
+    settings = {**fresh.settings, **requested.panel_settings}
+    names = named if requested.judges else list(earlier.own)
+    unchanged = not earlier.names_claims and all(map(earlier.same_prompt, earlier.own))
+    has_all = earlier.has(metrics.rows if metrics else ())
+    only_counted = not requested.judges and unchanged and has_all and earlier.same_settings(requested.panel_settings)
+    only_counted = only_counted and not options.ask_again and requested.claims_per_call is None
+    recorded, recorded_judges = [], set()
     for name in names:
-        judge = known.own[name]
+        judge = earlier.own[name]
         if only_counted or options.offline or judge.provider == RECORDED:
-            if not known.same_prompt(name):
+            if not earlier.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
-            if not known.shown_as(settings):
+            if not earlier.shown_as(settings):
                 raise UsageError(
                     f"judge {name!r} cannot be asked again, and its verdicts were made with different document settings"
                 )
-            on_record.add(name)
-            own.append(judge)
+            recorded_judges.add(name)
+            recorded.append(judge)
         else:
-            own.append(specs.parse_judge(judge))
+            recorded.append(specs.parse_judge(judge, specs.asking(requested.claims_per_call)))
     if keep_verdicts:
-        kept = [judge for name, judge in known.own.items() if name not in names]
-        if kept and not known.shown_as(settings):
+        kept_judges = [judge for name, judge in earlier.own.items() if name not in names]
+        if kept_judges and not earlier.shown_as(settings):
             raise UsageError(
-                f"Cannot keep the verdicts of judge {kept[0].name!r}: they were made with different document settings. "
-                "Rejudge the run with the new settings first, then add judges with --keep-verdicts."
+                f"Cannot keep the verdicts of judge {kept_judges[0].name!r}: they were made with different document "
+                "settings. Rejudge the run with the new settings first, then add judges with --keep-verdicts."
             )
-        own = [*kept, *own]
-        on_record |= {judge.name for judge in kept}
-    judges = (*own, *fresh.judges)
+        recorded = [*kept_judges, *recorded]
+        recorded_judges |= {judge.name for judge in kept_judges}
+    judges = (*recorded, *fresh.judges)
     if not judges:
         specs.parse_panel(())  # says which judges there are to name
-    twice = {judge.name for judge in own} & {judge.name for judge in fresh.judges}
+    twice = {judge.name for judge in recorded} & {judge.name for judge in fresh.judges}
     if twice:
         raise UsageError(f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file")
-    if known.undecided and len(on_record) < len(judges):
+    if earlier.undecided and len(recorded_judges) < len(judges):
         raise UsageError(
-            f"verdicts of the run come from several prompts ({', '.join(known.undecided)}); say with --assess-prompt "
+            f"verdicts of the run come from several prompts ({', '.join(earlier.undecided)}); say with --assess-prompt "
             "which of them to ask with"
         )
-    return fresh._replace(judges=judges), frozenset(on_record)
+    return fresh._replace(judges=judges), frozenset(recorded_judges)
 
 
-def _extractor(known: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Part, int]) -> Judge | None:
+def _extractor(earlier: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Part, int]) -> Judge | None:
     """Who takes claims where there are none; None where every part has its claims already."""
-    if known.claims_hold and not lacking:
+    if earlier.claims_hold and not lacking:
         return None
-    spec = known.extractor or line_up.extractor
+    spec = earlier.extractor or line_up.extractor
     if spec:
         return specs.parse_judge(spec)
-    if known.record is None:
+    if earlier.record is None:
         return line_up.judges[0]
-    before = known.record.extractor
+    before = earlier.record.extractor
     assert before is not None, "a run of claims has an extractor"
     try:
         if before.provider != RECORDED:
@@ -337,42 +371,44 @@ def _extractor(known: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Par
     raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
 
 
-def _settings(known: ReusableVerdicts, line_up: PanelSpec, on_record: frozenset[str]) -> Panel:
+def _settings(earlier: ReusableVerdicts, line_up: PanelSpec, recorded_judges: frozenset[str]) -> Panel:
     """The panel's settings: what is wanted, before a panel file's, before the run's own where its judges stay."""
-    wanted, before = known.wanted, known.record.panel if known.record else Panel()
+    requested, before = earlier.wanted, earlier.record.panel if earlier.record else Panel()
     names = {judge.name for judge in line_up.judges}
-    scale = known.assess_prompt.scale
+    scale = earlier.assess_prompt.scale
     assert scale is not None, "an assess prompt has a scale; loading checks it"
-    base: dict[str, Any] = {"replicates": before.replicates} if names & on_record else {}
+    base: dict[str, Any] = {"replicates": before.replicates} if names & recorded_judges else {}
     if before.per_document:
         base["per_document"] = True
-    if known.record and not wanted.judges:
+    if earlier.record and not requested.judges:
         base = before.model_dump(exclude={"scale"}, exclude_defaults=True)
-    if names & on_record and not (names - on_record and _has_words_of(scale, before.scale)):
+    if names & recorded_judges and not (names - recorded_judges and _has_words_of(scale, before.scale)):
         scale = before.scale
-    settings = specs.valid_settings({**base, **line_up.settings, **wanted.panel_settings}, scale)
-    panels.check(settings, [judge.name for judge in line_up.judges], with_labels=wanted.panel.labels is not None)
+    settings = specs.valid_settings({**base, **line_up.settings, **requested.panel_settings}, scale)
+    panels.check(settings, [judge.name for judge in line_up.judges], with_labels=requested.panel.labels is not None)
     return settings
 
 
 def _has_words_of(scale: Scale, before: Scale) -> bool:
-    """Whether verdicts on another scale can be voted on together with verdicts on this one."""
+    """Return whether verdicts on another scale can be voted on together with verdicts on this one."""
     return scale.ordered or before.ordered or set(before.words) <= set(scale.words)
 
 
-def _record(known: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
-    """The manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
-    before = known.record
-    taker = before.extractor if before and before.extractor and known.claims_hold else plan.extractor
-    notes = (*notes_of(plan, taker), *_extractor_notes(plan, taker))
-    record = plan.manifest.model_copy(update={"notes": notes, "extractor": taker})
+def _record(earlier: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
+    """Return the manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
+    before = earlier.record
+    extractor = before.extractor if before and before.extractor and earlier.claims_hold else plan.extractor
+    notes = (*notes_of(plan, extractor), *_extractor_notes(plan, extractor))
+    record = plan.manifest.model_copy(update={"notes": notes, "extractor": extractor})
     if before is None:
         return record
-    own = {metric.prompt for metric in plan.metrics}
+    metric_prompts = {metric.prompt for metric in plan.metrics}
     extract = [record.prompts[0].id] if plan.extracts else []
-    if known.claims_hold:
+    if earlier.claims_hold:
         extract += [prompt.id for prompt in before.prompts if prompt.step == "extract"]
-    record = _with_prompts(record, before, plan.on_record, extract, lambda p: p.step == "assess" or p.name in own)
+    record = _with_prompts(
+        record, before, plan.recorded_judges, extract, lambda p: p.step == "assess" or p.name in metric_prompts
+    )
     used = {prompt.id for prompt in record.prompts}
     questions = (one if one.prompt in used else one.model_copy(update={"prompt": None}) for one in record.questions)
     return record.model_copy(update={"questions": tuple(questions)})
@@ -381,9 +417,9 @@ def _record(known: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
 def _with_prompts(
     record: Manifest,
     before: Manifest,
-    on_record: Container[str],
+    recorded_judges: Container[str],
     others: Iterable[str],
-    wanted: Callable[[PromptRecord], bool] = lambda prompt: True,
+    includes: Callable[[PromptRecord], bool] = lambda prompt: True,
 ) -> Manifest:
     """Return the manifest with the prompts that verdicts come from, `others`, and a note if judges had different ones.
 
@@ -391,7 +427,9 @@ def _with_prompts(
     """
     records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
     asked_with = {
-        name: tuple(i for i in before.asked_with.get(name, ()) if wanted(records[i])) if name in on_record else ids
+        name: tuple(i for i in before.asked_with.get(name, ()) if includes(records[i]))
+        if name in recorded_judges
+        else ids
         for name, ids in record.asked_with.items()
     }
     used = dict.fromkeys((*others, *chain.from_iterable(asked_with.values())))
@@ -403,20 +441,257 @@ def _with_prompts(
     return record.model_copy(update=update)
 
 
-def _extractor_notes(plan: ClaimsJob, taker: Judge) -> tuple[str, ...]:
-    """What must stand beside the numbers where claims that the run lacks are taken by somebody else."""
-    if not plan.extracts or plan.extractor.id == taker.id:
+def _extractor_notes(plan: ClaimsJob, extractor: Judge) -> tuple[str, ...]:
+    """Return what must stand beside the numbers where claims that the run lacks are taken by somebody else."""
+    if not plan.extracts or plan.extractor.id == extractor.id:
         return ()
-    return (f"claims that were missing were taken by {plan.extractor.name}, all others by {taker.name}",)
+    return (f"missing claims were extracted by {plan.extractor.name}, all others by {extractor.name}",)
 
 
 def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[str, PromptRecord]) -> tuple[str, ...]:
-    """What must stand beside the numbers where the judges were not all asked with the same prompt."""
+    """Return what must stand beside the numbers where the judges were not all asked with the same prompt."""
     support = {
         name: ", ".join(records[i].name for i in ids if i in records and records[i].step != "weigh")
         for name, ids in asked_with.items()
     }
     if len(set(support.values())) < 2:
         return ()
-    said = (f"{name} {prompts or 'elsewhere, with a prompt that is not known'}" for name, prompts in support.items())
-    return (f"the judges were asked with different prompts: {'; '.join(said)}",)
+    prompts_of = (
+        f"{name} {prompts or 'elsewhere, with a prompt that is not known'}" for name, prompts in support.items()
+    )
+    return (f"the judges were asked with different prompts: {'; '.join(prompts_of)}",)
+
+
+class ReuseCounts:
+    """Calls that are not made because their results are taken over, counted as the samples pass."""
+
+    def __init__(self) -> None:
+        self.extractions = 0
+        self.assessments = 0
+
+    @property
+    def calls(self) -> int:
+        """Return the number of calls that are not made."""
+        return self.extractions + self.assessments
+
+
+class ReusableVerdicts:
+    """Which claims and verdicts of a run hold under another extractor, other prompts and other judges."""
+
+    def __init__(
+        self, record: Manifest | None, requested: ClaimsOptions, defaults: tuple[str, str], step: str = "assess"
+    ) -> None:
+        """`defaults` are prompts for runs without, `step` is that of the prompt by which the judges are asked.
+
+        What is not wanted otherwise shall be as in the run.
+        """
+        self.record, self.wanted = record, requested
+        self._step = step
+        self.extractor = specs.parse_judge(requested.extractor) if requested.extractor else None
+        self.own = {judge.name: judge for judge in record.judges} if record else {}
+        self.named = [spec for spec in requested.judges if isinstance(spec, str) and spec in self.own]
+        """The judges of the run that are named."""
+        self._ids = {judge.name: judge.id for judge in record.asked} if record else {}
+        self._prompts = {p.id: p for p in record.prompts} if record else {}
+        recorded = [p for p in self._prompts.values() if p.step == "extract"]
+        self.extract_prompt = _prompt("extract", requested.extract_prompt, recorded, defaults[0])
+        prompts = self.support_prompts(*(self.named or self.own))
+        self.assess_prompt = _prompt(step, requested.assess_prompt, prompts, defaults[1])
+        self.undecided = () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
+        """The prompts among which nothing decides, if a judge must be asked."""
+        self._settings = self.extractor.id if self.extractor else None
+        self._extract_prompt = self.extract_prompt.id if requested.extract_prompt else None
+        self.names_claims = bool(self._settings or self._extract_prompt)
+        """Whether it is said who takes the claims, or how."""
+        self.claims_hold = (
+            record is not None
+            and record.extractor is not None
+            and self._settings in (None, record.extractor.id)
+            and (not requested.extract_prompt or any(p.id == self.extract_prompt.id for p in recorded))
+        )
+
+    @property
+    def recorded_extractor(self) -> Judge:
+        """Who took the claims that are taken over."""
+        assert self.record is not None, "claims are taken over from a run"
+        assert self.record.extractor is not None, "claims have an extractor"
+        return self.record.extractor
+
+    def support_prompts(self, *judges: str) -> list[PromptRecord]:
+        """Return the prompts by which these judges of the run said whether a text supports a claim."""
+        asked_with = self.record.asked_with if self.record else {}
+        ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
+        return [p for p in self._prompts.values() if p.id in ids and p.step == self._step]
+
+    def same_prompt(self, judge: str) -> bool:
+        """Return whether a judge of the run was asked with no other prompt than the one that is wanted."""
+        if self.wanted.assess_prompt is None:
+            return self.record is not None
+        return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
+
+    def has(self, metrics: Sequence[Metric]) -> bool:
+        """Return whether the run assessed all that these metrics need."""
+        before = {(m.claims_of, m.against) for m in self.record.rows} if self.record else set()
+        return all((metric.claims_of, metric.against) in before for metric in metrics)
+
+    def same_settings(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether judges asked so would be asked nothing new."""
+        if self.record is None:
+            return False
+        return self.shown_as(settings) and settings.get("replicates", 1) <= self.record.panel.replicates
+
+    def shown_as(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether the run showed its judges the documents in all the ways in which they are to be shown."""
+        before = self.record.panel if self.record else Panel()
+        per_document: bool = settings.get("per_document", before.per_document)
+        shuffle_contexts: int = settings.get("shuffle_contexts", 0)
+        return per_document == before.per_document and shuffle_contexts <= before.shuffle_contexts
+
+    def parts(self, result: SampleResult) -> set[Part]:
+        """Return the parts of a sample whose claims hold."""
+        extracted = {claim.of for claim in result.claims}
+        extracted |= {part for part, because in result.unextracted.items() if because == "no_claims"}
+        return {part for part in extracted if self._holds(part, result)}
+
+    def _holds(self, part: Part, result: SampleResult) -> bool:
+        """Return whether the claims of a text are those that would be taken now."""
+        if not self.names_claims or (part in result.unextracted and not says_something(result.sample.text(part) or "")):
+            return True
+        extractions = [
+            (call.judge, call.prompt) for call in result.calls if call.step == "extract" and call.part == part
+        ]
+        return bool(extractions) and all(
+            self._settings in (None, self._ids.get(judge)) and self._extract_prompt in (None, prompt)
+            for judge, prompt in extractions
+        )
+
+    def reuse(self, plan: ClaimsJob) -> Callable[[SampleResult, ReuseCounts], SampleResult]:
+        """Return a function that makes of a sample what holds of it: claims, verdicts, and the calls they came from."""
+        parts = {metric.claims_of for metric in plan.metrics}
+        pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
+        prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
+        same = _same_settings(plan, self._ids, pairs, prompts)
+        sizes = {judge.name: claims_per_call(judge) for judge in plan.judges}
+
+        def reuse(result: SampleResult, saved: ReuseCounts) -> SampleResult:
+            """Return what holds of a sample, and count the calls that this saves."""
+            reused = self.parts(result) & parts
+            claims = tuple([claim for claim in result.claims if claim.of in reused])
+            part = {claim.id: claim.of for claim in claims}
+
+            def reusable(earlier: Iterable[Assessment]) -> Iterator[Assessment]:
+                """Yield the assessments of these claims with the verdicts that hold, if there are any."""
+                for a in earlier:
+                    if of := part.get(a.subject):
+                        pair = of, a.evidence.part
+                        verdicts = tuple([v for v in a.verdicts if same(v, pair) and _is_usable(v, plan)])
+                        if verdicts:
+                            yield a if len(verdicts) == len(a.verdicts) else a.replaced(verdicts=verdicts)
+
+            assessments = tuple(reusable(result.assessments))
+            saved.extractions += len({claim.of for claim in claims})
+            saved.assessments += _calls_for(assessments, part, sizes)
+            return SampleResult.trusted(
+                sample=result.sample,
+                claims=claims,
+                unextracted={part: because for part, because in result.unextracted.items() if part in reused},
+                assessments=assessments,
+                per_document=tuple(reusable(result.per_document)),
+                orders=tuple(
+                    reusable(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffle_contexts)
+                ),
+                calls=tuple(
+                    [
+                        call.replaced(reused=True)
+                        for call in result.calls
+                        if call.part in reused
+                        and (call.evidence is None or same(call, (call.part, call.evidence.part)))
+                    ]
+                ),
+                scores={},
+                details={},
+            )
+
+        return reuse
+
+    def _shown_the_same(self, against: Part, plan: ClaimsJob) -> bool:
+        """Return whether the run showed its judges the documents of a part in the way in which they are to be shown."""
+        if self.record is None:
+            return False
+        return against in ONE_TEXT or plan.panel.per_document == self.record.panel.per_document
+
+
+def reused(
+    result: SampleResult, job: RateJob | GradeJob, before: Mapping[str, str], saved: ReuseCounts
+) -> SampleResult:
+    """Return the sample with the verdicts on its answer or documents that hold, and the calls that they came from.
+
+    Args:
+        result: The sample.
+        job: What is asked of it now.
+        before: The ids of the judges that gave the verdicts, by name.
+        saved: Counts what is taken over.
+    """
+    prompts = {record.name: record.prompt for record in job.records}
+    same = _same_settings(job, before, prompts, prompts)
+    assessments = tuple(
+        a.model_copy(update={"verdicts": tuple(v for v in a.verdicts if same(v, a.question) and _is_usable(v, job))})
+        for a in result.assessments
+        if a.question in prompts
+    )
+    brought = {(v.judge, v.prompt, a.evidence) for a in assessments for v in a.verdicts}
+    calls = tuple(
+        call.replaced(reused=True) for call in result.calls if (call.judge, call.prompt, call.evidence) in brought
+    )
+    saved.assessments += sum(not call.failed for call in calls)
+    return SampleResult(sample=result.sample, assessments=assessments, calls=calls)
+
+
+K = TypeVar("K")
+
+
+def _same_settings(
+    job: ClaimsJob | RateJob | GradeJob,
+    before: Mapping[str, str],
+    allowed: Container[K],
+    prompts: Mapping[K, str | None],
+) -> Callable[[Verdict | Call, K], bool]:
+    """Return whether a verdict or call answers a question that is wanted as its judge, known by its id before, would be
+    asked it now; whoever the job does not ask need not have been asked the same."""
+    judges = {judge.name: judge.id for judge in job.judges}
+
+    def same(one: Verdict | Call, question: K) -> bool:
+        """Return whether the question is asked again as it was."""
+        if one.judge in job.recorded_judges:
+            return question in allowed
+        settings = before.get(one.judge), one.prompt
+        return question in prompts and settings == (judges.get(one.judge), prompts[question])
+
+    return same
+
+
+def _is_usable(verdict: Verdict, plan: ClaimsJob | RateJob | GradeJob) -> bool:
+    """Whether a verdict is taken over: a failed call is made again, and repeats that are too many are left out."""
+    answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
+    return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.recorded_judges)
+
+
+def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part], sizes: Mapping[str, int]) -> int:
+    """Return the calls that it would take to ask for these verdicts."""
+    claims: Counter[tuple[str, int, Part, str]] = Counter()
+    alike = Counter(
+        (part[a.subject], str(a.evidence), tuple([(v.judge, v.replicate) for v in a.verdicts])) for a in assessments
+    )
+    for (of, evidence, judges), n in alike.items():
+        for judge, replicate in judges:
+            claims[judge, replicate, of, evidence] += n
+    return sum(-(-n // sizes.get(judge, CLAIMS_PER_CALL)) for (judge, *_), n in claims.items())
+
+
+def _prompt(step: str, named: str | None, recorded: Sequence[PromptRecord], default: str) -> Prompt:
+    """Return the prompt that is named, else the run's own as it was then, else the default."""
+    if named:
+        return prompting.load(step, named)
+    for p in recorded:
+        return Prompt.of(p)
+    return prompting.load(step, default)

@@ -15,15 +15,16 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.rate import RateJob
 from claimeval.evaluation.summary import Summary, Tallies
 from claimeval.judging.panel import Panel, voting
-from claimeval.judging.panel.ballots import cast_ballots
-from claimeval.judging.panel.error_rates import ErrorRates, Pattern, estimate_error_rates
+from claimeval.judging.panel.rules import ErrorRates, Pattern, cast_ballots, estimate_error_rates
 from claimeval.metrics import scoring
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
-from claimeval.types.records import Assessment, SampleResult
+from claimeval.types.records import Assessment, SampleResult, Verdict
 
+MAX_KINDS = 1000
+"""Kinds of votes on one claim that are kept with what they come to."""
 NO_RATES: Mapping[str, ErrorRates] = MappingProxyType({})
 
 
@@ -64,9 +65,9 @@ def with_weights(
         of_all = weights(join(results(), names, panel, labels), panel)
         learned = dict.fromkeys((one.name for one in record.questions), of_all)
     else:
-        asked = [one for one in record.questions if one.panel.rule.learns == "weights"]
-        learned = {one.name: weights(join_subjects(results(), one, names, labels or ()), one.panel) for one in asked}
-        of_all = learned[asked[0].name]
+        learning = [one for one in record.questions if one.panel.rule.learns == "weights"]
+        learned = {one.name: weights(join_subjects(results(), one, names, labels or ()), one.panel) for one in learning}
+        of_all = learned[learning[0].name]
     questions = tuple(
         one.model_copy(update={"panel": one.panel.model_copy(update={"weights": learned.get(one.name, {})})})
         for one in record.questions
@@ -80,8 +81,8 @@ def job_of(record: Manifest) -> RateJob | GradeJob:
     A job is named as its module, which makes it of a manifest with `job_of`.
     """
     module = f"claimeval.evaluation.{record.job}"
-    known = bool(record.questions) and record.job.isidentifier() and find_spec(module) is not None
-    make = getattr(import_module(module), "job_of", None) if known else None
+    is_known = bool(record.questions) and record.job.isidentifier() and find_spec(module) is not None
+    make = getattr(import_module(module), "job_of", None) if is_known else None
     if make is None:
         raise UsageError(
             f"a run of {record.job.replace('_', '-')} has no votes; make it again, and the replies in the cache cost "
@@ -104,6 +105,8 @@ class Revote:
         self._families = Families(record.panel.families)
         self._job = None if record.of_claims else job_of(record)
         self._panels: dict[str, Panel] = {}
+        self._counted: dict[tuple[object, ...], Assessment] = {}
+        self._metrics, self._derived = record.rows, record.derived
 
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the sample with the votes and scores."""
@@ -112,7 +115,7 @@ class Revote:
             "per_document": tuple(self._voted(result, result.per_document)),
             "orders": tuple(self._voted(result, result.orders)),
         }
-        now = result.model_copy(update=voted)
+        now = result.replaced(**voted)
         return self._job.scored(now) if self._job else self._scored_claims(now)
 
     def error_rates(self, results: Iterable[SampleResult]) -> dict[str, ErrorRates]:
@@ -135,24 +138,16 @@ class Revote:
         return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
-        if isinstance(self._job, GradeJob):
+        if isinstance(self._job, GradeJob) or not result.sample.generator:
             return frozenset()
         of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
         return voting.same_family(self._record.judges, self._families, result.sample, of, a.evidence.part)
 
     def _voted(self, result: SampleResult, assessments: Iterable[Assessment]) -> Iterator[Assessment]:
         for a in assessments:
-            verdicts = [verdict for verdict in a.verdicts if verdict.judge in self._judges]
+            verdicts = tuple([verdict for verdict in a.verdicts if verdict.judge in self._judges])
             if verdicts:
-                yield voting.vote(
-                    a.subject,
-                    a.evidence,
-                    verdicts,
-                    self._panel(a.question),
-                    same_family=self._same_family(result, a),
-                    rates=self._rates.get(a.question),
-                    question=a.question,
-                )
+                yield self._vote(a, verdicts, self._same_family(result, a))
             elif self._job:
                 yield (
                     a
@@ -166,13 +161,32 @@ class Revote:
                     )
                 )
 
+    def _vote(self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]) -> Assessment:
+        """Return what the verdicts come to. They are of few kinds, and each of these is counted once."""
+        votes = tuple([(v.judge, v.replicate, v.label, v.positive, v.unassessed, v.probability) for v in verdicts])
+        kind = a.question, same_family, votes
+        if counted := self._counted.get(kind):
+            return counted.replaced(subject=a.subject, evidence=a.evidence, verdicts=verdicts)
+        voted = voting.vote(
+            a.subject,
+            a.evidence,
+            verdicts,
+            self._panel(a.question),
+            same_family=same_family,
+            rates=self._rates.get(a.question),
+            question=a.question,
+        )
+        if len(self._counted) < MAX_KINDS:
+            self._counted[kind] = voted
+        return voted
+
     def _scored_claims(self, result: SampleResult) -> SampleResult:
-        metrics, columns = self._record.rows, result.columns()
+        metrics, columns = self._metrics, result.columns()
         of_nothing = {
             pair: one
             for pair, one in scoring.unasked(metrics, result.sample, result.claims).items()
             if pair not in columns
         }
         assessments = tuple(chain.from_iterable((columns | of_nothing).values()))
-        unscored = result.model_copy(update={"assessments": assessments})
-        return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, self._record.derived)})
+        unscored = result.replaced(assessments=assessments)
+        return unscored.replaced(scores=scoring.scores(metrics, unscored, self._derived))

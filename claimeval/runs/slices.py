@@ -1,25 +1,44 @@
-"""The metrics of a run per value of a field of its samples."""
+"""Where a run is weak: its metrics per value of a field of samples, and whether retrieval or generation is to blame.
+
+Context recall says whether retrieval brought what the gold answer needs, faithfulness whether the answer keeps to what
+was retrieved. Both at a threshold make four cells:
+
+| | faithful | not faithful |
+|---|---|---|
+| retrieval brought it | fine | the model ignored it |
+| retrieval missed it | retrieval missed it | it was made up |
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from claimeval.data.rows import dataframe
-from claimeval.statistics import mean_interval
+from claimeval.statistics import difference_interval, mean_interval
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types import html
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Record, Sample, SampleResult
+from claimeval.types.records import REASONS, Record, Sample, SampleResult, Score
 
 if TYPE_CHECKING:
     import pandas
 
+
 FIELDS = ("answer", "generator", "is_answerable", "question", "reference_author")
 """Fields of a sample whose values can be sliced by, beside `metadata.NAME`."""
+
+
+ALWAYS = ("generator", "is_answerable", "reference_author")
+"""Fields that reports split by beside the metadata."""
+MOST = 50
+"""Fields with more values are no slices of a report."""
+MANY = 20
+"""From so many intervals on, some miss by chance."""
 
 
 class Slice(Record):
@@ -32,7 +51,8 @@ class Slice(Record):
     estimate: Estimate
     """The mean of the metric over these samples, with its 95% interval."""
     contribution: float | None
-    """What these samples add to one minus the mean of the run; None if no sample of the run has a value."""
+    """What these samples add to one minus the mean of the run; None if no sample of the run has a value, and for a
+    metric that is no share."""
 
 
 class Slices(Record):
@@ -46,6 +66,11 @@ class Slices(Record):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def caution(self) -> str | None:
+        """What must be read with many slices; None for few."""
+        return chance_of_many([row.estimate for row in self.rows])
 
     @property
     def by_value(self) -> dict[str, dict[str, Estimate]]:
@@ -66,7 +91,7 @@ class Slices(Record):
         return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
 
     def _repr_html_(self) -> str:
-        """A row a value and metric."""
+        """Return a picture a metric, and a row a value and metric."""
         head = (self.field, "metric", "samples", "mean", "95 %", "n", "contribution to the loss")
         rows = (
             (
@@ -80,7 +105,167 @@ class Slices(Record):
             )
             for row in self.rows
         )
-        return html.shown(html.table(head, rows))
+        notes = [html.element("p", self.caution, class_="caution")] if self.caution else []
+        from claimeval.runs import pictures
+
+        drawn = (html.Html(one.svg) for one in pictures.of_slices(self))
+        return html.shown(*drawn, html.table(head, rows), *notes)
+
+
+class ChangeSlice(Record):
+    """One metric in two runs over the samples with one value of the field."""
+
+    value: str | None
+    metric: str
+    n: int
+    """Samples with a value of the metric in both runs."""
+    a: float | None
+    b: float | None
+    """The means of these samples."""
+    difference: Estimate
+    """b - a, with its 95% interval."""
+    contribution: float | None
+    """What these samples add to the difference over all samples; None if no sample has a value in both runs."""
+
+
+class ChangeSlices(Record):
+    """The differences of two runs per value of a field: a row a metric and value, largest slices first."""
+
+    field: str
+    rows: tuple[ChangeSlice, ...]
+
+    @property
+    def caution(self) -> str | None:
+        """What must be read with many slices; None for few."""
+        return chance_of_many([row.difference for row in self.rows])
+
+
+class Facet(NamedTuple):
+    """A field by which samples can be chosen."""
+
+    field: str
+    values: list[str]
+    codes: list[int]
+    """For each sample the place of its value, -1 for none."""
+
+
+class SliceTally:
+    """Takes samples one by one, and splits metrics by the values of fields."""
+
+    def __init__(self, metrics: Sequence[str], cluster: str | None, fields: Sequence[str] | None = None) -> None:
+        """`fields` None stands for all that have 2 to 50 values, at least one of them in two samples."""
+        self._metrics, self._cluster, self._fields = tuple(metrics), cluster, fields
+        self._clusters = array("q")
+        self._columns: tuple[dict[str, array[float]], ...] = ({name: array("d") for name in metrics},)
+        self._places: dict[str, dict[str | None, array[int]]] = {field: {} for field in fields or ()}
+        self._crowded: set[str] = set()
+
+    def add(self, sample: Sample, *scores: Mapping[str, Score]) -> None:
+        """Add a sample with its scores in each of the runs, of which all samples have as many."""
+        if len(self._columns) < len(scores):
+            self._columns = tuple({name: array("d") for name in self._metrics} for _ in scores)
+        place = len(self._clusters)
+        self._clusters.append(cluster_of(sample, self._cluster))
+        for columns, of_run in zip(self._columns, scores, strict=True):
+            for name, values in columns.items():
+                value = of_run[name].value
+                values.append(math.nan if value is None else value)
+        for field in self._candidates(sample) if self._fields is None else self._fields:
+            if field in self._crowded:
+                continue
+            groups = self._places.get(field)
+            if groups is None:
+                groups = self._places[field] = {None: array("q", range(place))} if place else {}
+            groups.setdefault(value_of(sample, field), array("q")).append(place)
+            if self._fields is None and len(groups) > MOST + (None in groups):
+                self._crowded.add(field)
+                del self._places[field]
+
+    def _candidates(self, sample: Sample) -> list[str]:
+        seen = (field for field in self._places if field not in ALWAYS)
+        return list(dict.fromkeys([*ALWAYS, *seen, *(f"metadata.{name}" for name in sample.metadata)]))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields to split by."""
+        if self._fields is not None:
+            return tuple(self._fields)
+        return tuple(
+            field
+            for field, groups in self._places.items()
+            if len(groups.keys() - {None}) > 1 and any(len(of) > 1 for value, of in groups.items() if value is not None)
+        )
+
+    def slices(self, field: str) -> Slices:
+        """Return the metrics of the first run per value of a field."""
+        rows = []
+        for metric, values in self._columns[0].items():
+            defined = [value for value in values if not math.isnan(value)]
+            total = len(defined) if all(0 <= value <= 1 for value in defined) else 0
+            for value, places in self._groups(field):
+                scored = [i for i in places if not math.isnan(values[i])]
+                numbers = [values[i] for i in scored]
+                estimate = Estimate.of(mean_interval(numbers, clusters=[self._clusters[i] for i in scored]))
+                loss = math.fsum(1 - v for v in numbers) / total if total else None
+                rows.append(
+                    Slice(value=value, metric=metric, samples=len(places), estimate=estimate, contribution=loss)
+                )
+        return Slices(field=field, rows=tuple(rows))
+
+    def changes(self, field: str) -> ChangeSlices:
+        """Return the differences between the first and the second run per value of a field."""
+        rows = []
+        for metric in self._metrics:
+            before, after = (columns[metric] for columns in self._columns)
+            both = {i for i in range(len(before)) if not math.isnan(after[i] - before[i])}
+            for value, places in self._groups(field):
+                paired = [i for i in places if i in both]
+                moved = [after[i] - before[i] for i in paired]
+                shares = all(0 <= values[i] <= 1 for values in (before, after) for i in paired)
+                interval = difference_interval(
+                    moved,
+                    clusters=[self._clusters[i] for i in paired],
+                    support=(-1.0, 1.0) if shares else (math.inf, -math.inf),
+                )
+                sums = [math.fsum(values[i] for i in paired) for values in (before, after)]
+                rows.append(
+                    ChangeSlice(
+                        value=value,
+                        metric=metric,
+                        n=len(paired),
+                        a=sums[0] / len(paired) if paired else None,
+                        b=sums[1] / len(paired) if paired else None,
+                        difference=Estimate.of(interval),
+                        contribution=math.fsum(moved) / len(both) if both else None,
+                    )
+                )
+        return ChangeSlices(field=field, rows=tuple(rows))
+
+    def facets(self) -> list[Facet]:
+        """Return the values of the fields, and which of them each sample has, in the order of the samples."""
+        facets = []
+        for field in self.fields:
+            groups = sorted(((value, of) for value, of in self._places[field].items() if value is not None))
+            codes = [-1] * len(self._clusters)
+            for code, (_, places) in enumerate(groups):
+                for place in places:
+                    codes[place] = code
+            facets.append(Facet(field, [value for value, _ in groups], codes))
+        return facets
+
+    def _groups(self, field: str) -> list[tuple[str | None, array[int]]]:
+        return sorted(self._places[field].items(), key=lambda item: -len(item[1]))
+
+
+def chance_of_many(estimates: Sequence[Estimate]) -> str | None:
+    """Return what must be read with the intervals of many slices; None for few."""
+    if (count := sum(one.low is not None for one in estimates)) < MANY:
+        return None
+    missing = count * 0.05
+    return (
+        f"{count} intervals: even if all slices were alike, about {missing:.0f} of them would miss the common value "
+        "by chance. Rely on the contributions, and confirm a slice on other data."
+    )
 
 
 def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], cluster: str | None = None) -> Slices:
@@ -98,35 +283,25 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
     Raises:
         UsageError: If no sample has the field.
     """
-    name = _name(field)
-    groups: dict[str | None, list[tuple[int, list[float | None]]]] = {}
-    known: dict[str, None] = {}
+    tally, values = SliceTally(metrics, cluster, [field]), dict[str, None]()
+    some = False
     for result in results:
-        known.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
-        values = [result[metric].value for metric in metrics]
-        groups.setdefault(value_of(result.sample, field), []).append((cluster_of(result.sample, cluster), values))
-    if set(groups) <= {None} and f"metadata.{name}" not in known:
-        raise unknown_name("field to slice by:", field, (*FIELDS, *known))
-    rows = []
-    for number, metric in enumerate(metrics):
-        total = sum(values[number] is not None for group in groups.values() for _, values in group)
-        for value, group in sorted(groups.items(), key=lambda item: -len(item[1])):
-            scored = [(in_cluster, v) for in_cluster, values in group if (v := values[number]) is not None]
-            numbers = [v for _, v in scored]
-            estimate = Estimate.of(mean_interval(numbers, clusters=[in_cluster for in_cluster, _ in scored]))
-            loss = math.fsum(1 - v for v in numbers) / total if total else None
-            rows.append(Slice(value=value, metric=metric, samples=len(group), estimate=estimate, contribution=loss))
-    return Slices(field=field, rows=tuple(rows))
+        values.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
+        tally.add(result.sample, {metric: result[metric] for metric in metrics})
+        some = some or value_of(result.sample, field) is not None
+    if not some and f"metadata.{_name(field)}" not in values:
+        raise unknown_name("field to slice by:", field, (*FIELDS, *values))
+    return tally.slices(field)
 
 
 def check_field(field: str, samples: Iterable[Sample]) -> None:
     """Raise UsageError if no sample has the field; stop at the first one that has it."""
-    known: dict[str, None] = {}
+    values: dict[str, None] = {}
     for sample in samples:
         if _name(field) in (*FIELDS, *sample.metadata):
             return
-        known.update(dict.fromkeys(f"metadata.{key}" for key in sample.metadata))
-    raise unknown_name("field to slice by:", field, (*FIELDS, *known))
+        values.update(dict.fromkeys(f"metadata.{key}" for key in sample.metadata))
+    raise unknown_name("field to slice by:", field, (*FIELDS, *values))
 
 
 def _name(field: str) -> str:
@@ -138,3 +313,139 @@ def value_of(sample: Sample, field: str) -> str | None:
     name = _name(field)
     value = getattr(sample, name) if name in FIELDS else sample.metadata.get(name)
     return None if value in (None, "") else str(value)
+
+
+Cell = Literal["fine", "ignored", "missed", "made_up"]
+CELLS: dict[Cell, str] = {
+    "fine": "fine",
+    "ignored": "the model ignored it",
+    "missed": "retrieval missed it",
+    "made_up": "it was made up",
+}
+"""Each cell in words."""
+ENOUGH = 0.8
+"""From this value on, context recall, faithfulness and correctness count as high."""
+RECALL, FAITHFULNESS, CORRECTNESS = "context_recall", "faithfulness", "correctness"
+
+
+class Diagnosis(Record):
+    """Retrieval or generation, for one sample."""
+
+    cell: Cell | None
+    """None if context recall or faithfulness has no value."""
+    sentence: str
+    """Which of both it is, with the counts it rests on."""
+
+
+class DiagnosisCounts(Record):
+    """Retrieval or generation, over a run."""
+
+    threshold: float
+    """From this value on, context recall and faithfulness count as high."""
+    cells: dict[Cell, int]
+    """Samples in each cell."""
+    incorrect: dict[Cell, int]
+    """Of these, samples whose correctness is below the threshold."""
+    correctness: bool
+    """Whether the run has correctness; without it no sample is known to be incorrect."""
+    undefined: int
+    """Samples without context recall or faithfulness; they are in no cell."""
+
+    @property
+    def words(self) -> str:
+        """The counts in words."""
+        counted = ", ".join(f"{n} {CELLS[cell]}" for cell, n in self.cells.items())
+        wrong = sum(self.incorrect.values())
+        more = f"; {wrong} of these with low correctness" if self.correctness else ""
+        undefined = f"; {self.undefined} without one of both" if self.undefined else ""
+        return f"{counted} (context recall and faithfulness high from {self.threshold:g}){more}{undefined}"
+
+
+class DiagnosisTally:
+    """Counts samples by cell."""
+
+    def __init__(self, threshold: float = ENOUGH) -> None:
+        self._threshold = threshold
+        self._cells: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
+        self._incorrect: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
+        self._undefined = 0
+        self._correctness = False
+
+    def add(self, result: SampleResult) -> None:
+        """Add a sample."""
+        cell, correctness = cell_of(result, self._threshold), _value(result, CORRECTNESS)
+        self._correctness |= CORRECTNESS in result.scores
+        if cell is None:
+            self._undefined += 1
+            return
+        self._cells[cell] += 1
+        self._incorrect[cell] += correctness is not None and correctness < self._threshold
+
+    def counts(self) -> DiagnosisCounts | None:
+        """Return the counts; None if no sample is in a cell."""
+        if not any(self._cells.values()):
+            return None
+        return DiagnosisCounts(
+            threshold=self._threshold,
+            cells=dict(self._cells),
+            incorrect=dict(self._incorrect),
+            correctness=self._correctness,
+            undefined=self._undefined,
+        )
+
+
+def cell_of(result: SampleResult, threshold: float = ENOUGH) -> Cell | None:
+    """Return the cell of a sample; None if context recall or faithfulness has no value."""
+    recall, faithfulness = _value(result, RECALL), _value(result, FAITHFULNESS)
+    if recall is None or faithfulness is None:
+        return None
+    if recall >= threshold:
+        return "fine" if faithfulness >= threshold else "ignored"
+    return "missed" if faithfulness >= threshold else "made_up"
+
+
+def diagnose(result: SampleResult, threshold: float = ENOUGH) -> Diagnosis:
+    """Return whether retrieval or generation is to blame for a sample, with the sentence that says so.
+
+    Args:
+        result: A sample with its scores.
+        threshold: The value from which context recall, faithfulness and correctness count as high.
+    """
+    cell = cell_of(result, threshold)
+    if cell is None:
+        lacking = RECALL if _value(result, RECALL) is None else FAITHFULNESS
+        score = result.scores.get(lacking)
+        why = f" ({REASONS[score.because]})" if score and score.because else ""
+        return Diagnosis(cell=None, sentence=f"Not known: {lacking.replace('_', ' ')} has no value{why}.")
+    retrieved, faithful = _of(result.scores[RECALL]), _of(result.scores[FAITHFULNESS])
+    sentences: dict[Cell, str] = {
+        "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts bear out {faithful} "
+        "claims of the answer.",
+        "ignored": f"The model ignored it: retrieval brought {retrieved} claims of the gold answer, but the contexts "
+        f"bear out only {faithful} claims of the answer.",
+        "missed": f"Retrieval missed it: the contexts have only {retrieved} claims of the gold answer. The answer "
+        f"keeps to them ({faithful} claims).",
+        "made_up": f"It was made up: the contexts have only {retrieved} claims of the gold answer, and bear out only "
+        f"{faithful} claims of the answer.",
+    }
+    return Diagnosis(cell=cell, sentence=sentences[cell] + _correctness(result, cell, threshold))
+
+
+def _correctness(result: SampleResult, cell: Cell, threshold: float) -> str:
+    """Return what correctness adds to the sentence."""
+    value = _value(result, CORRECTNESS)
+    if value is None or (cell == "fine" and value >= threshold):
+        return ""
+    agrees = f"{_of(result.scores[CORRECTNESS])} claims of the answer agree with the gold answer"
+    if value < threshold:
+        return f" Yet only {agrees}." if cell == "fine" else f" Only {agrees}."
+    return f" Even so, {agrees}."
+
+
+def _value(result: SampleResult, name: str) -> float | None:
+    score = result.scores.get(name)
+    return score.value if score else None
+
+
+def _of(score: Score) -> str:
+    return f"{score.hits} of {score.judged}"

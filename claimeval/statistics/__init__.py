@@ -1,4 +1,4 @@
-"""Intervals, paired comparison, agreement and correction by human labels; knows nothing of judges.
+"""Intervals, paired comparison, agreement and correction by human labels, and pictures; knows nothing of judges.
 
 numpy and scipy are not loaded before a function needs them. An undefined number is `None` with a reason, never NaN, and
 every seed is an argument.
@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from claimeval.statistics.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha, raw_agreement
 from claimeval.statistics.bootstrap import NO_INTERVAL, IntervalEstimate, Resampling
-from claimeval.statistics.classification import BinaryReport, Confusion, binary_report, confusion
+from claimeval.statistics.classification import (
+    AlternativeAnnotatorTest,
+    AnnotatorComparison,
+    BinaryReport,
+    Calibration,
+    CalibrationBin,
+    Confusion,
+    PairAgreement,
+    alternative_annotator_test,
+    auroc,
+    binary_report,
+    calibration,
+    confusion,
+    correlation,
+    pairwise_agreement,
+)
 from claimeval.statistics.correction import (
     CorrectedEstimate,
     Rate,
@@ -16,32 +31,37 @@ from claimeval.statistics.correction import (
     prediction_powered,
     rogan_gladen,
 )
-from claimeval.statistics.intervals import difference_interval, mean_interval, ratio_interval, wilson_interval
-from claimeval.statistics.paired import (
+from claimeval.statistics.intervals import (
     PairedComparison,
     SignFlipTest,
+    difference_interval,
     holm,
     mcnemar_exact,
+    mean_interval,
     paired_difference,
+    ratio_interval,
     sign_flip_test,
+    wilson_interval,
 )
-from claimeval.statistics.panels import VarianceComponents, self_preference, variance_components, vote_entropy
-from claimeval.statistics.ranking import auroc, correlation
+from claimeval.statistics.panels import (
+    DawidSkene,
+    VarianceComponents,
+    Vote,
+    dawid_skene,
+    self_preference,
+    variance_components,
+    vote_entropy,
+    vote_weight,
+)
 from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
-from claimeval.statistics.truth_inference import DawidSkene, Vote, dawid_skene, vote_weight
-from claimeval.statistics.validity import (
-    AlternativeAnnotatorTest,
-    AnnotatorComparison,
-    PairAgreement,
-    alternative_annotator_test,
-    pairwise_agreement,
-)
 
 __all__ = [
     "NO_INTERVAL",
     "AlternativeAnnotatorTest",
     "AnnotatorComparison",
     "BinaryReport",
+    "Calibration",
+    "CalibrationBin",
     "Confusion",
     "CorrectedEstimate",
     "DawidSkene",
@@ -58,6 +78,7 @@ __all__ = [
     "alternative_annotator_test",
     "auroc",
     "binary_report",
+    "calibration",
     "cohen_kappa",
     "confusion",
     "correlation",

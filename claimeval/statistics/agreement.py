@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from claimeval.statistics.bootstrap import Floats, Statistic
+else:
+    from claimeval.statistics.bootstrap import np
 
 Label = TypeVar("Label", bound=Hashable)
 
@@ -63,12 +65,10 @@ def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> 
 
 def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Hashable] | None = None) -> RatingTable:
     """Count the labels of each item; `ratings[i][j]` is rater j's label of item i, `None` if there is none."""
-    import numpy as np
-
-    given = [label for item in ratings for label in item]
-    scale = label_scale(given, labels)
+    all_labels = [label for item in ratings for label in item]
+    scale = label_scale(all_labels, labels)
     items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
-    codes = label_codes(given, scale)
+    codes = label_codes(all_labels, scale)
     cells = (items * len(scale) + codes)[codes >= 0]
     table = np.bincount(cells, minlength=len(ratings) * len(scale)).reshape(len(ratings), len(scale))
     return RatingTable(table.astype(np.float64), scale)
@@ -76,8 +76,6 @@ def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Has
 
 def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> NDArray[np.int64]:
     """Return the position of each label on the scale; -1 for `None`."""
-    import numpy as np
-
     position: dict[Hashable | None, int] = {label: index for index, label in enumerate(scale)}
     return np.fromiter((position.get(label, -1) for label in labels), np.int64, len(labels))
 
@@ -108,8 +106,6 @@ def raw_agreement(
     Raises:
         UsageError: If the raters have different numbers of labels.
     """
-    import numpy as np
-
     _check_pair(a, b)
     rated = np.array([x is not None and y is not None for x, y in zip(a, b, strict=True)], dtype=bool)
     return mean_interval(
@@ -149,15 +145,10 @@ def cohen_kappa(
     Raises:
         UsageError: If the arguments differ in length, a label is off the scale, or the weighting is unknown.
     """
-    import numpy as np
-
     _check_pair(a, b)
     scale = label_scale([*a, *b], labels)
     size = len(scale)
-    first, second = label_codes(a, scale), label_codes(b, scale)
-    rated = (first >= 0) & (second >= 0)
-    tables = np.zeros((len(a), size * size))
-    tables[np.flatnonzero(rated), first[rated] * size + second[rated]] = 1
+    tables, rated = _label_pairs(a, b, scale)
     cells = tables.reshape(len(a), size, size)
     shares = (cells.sum(axis=1) + cells.sum(axis=2)) / 2
     steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
@@ -165,17 +156,78 @@ def cohen_kappa(
     if weights not in disagreement:
         raise unknown_name("weighting", weights, disagreement)
     cost = disagreement[weights]
-
-    def kappa(sums: Floats) -> Floats:
-        """Return kappa of each table of label pairs."""
-        observed = sums.reshape(-1, size, size)
-        expected = observed.sum(axis=2)[:, :, None] * observed.sum(axis=1)[:, None, :]
-        total = observed.sum(axis=(1, 2))
-        return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
-
-    reason = "both raters use only one label"
     items = _Items(tables, rated, rated, shares)
-    return _estimate(items, kappa, reason, clusters, counts, resampling)
+    return _estimate(items, lambda sums: _kappa(sums, cost), _ONE_LABEL, clusters, counts, resampling)
+
+
+_ONE_LABEL = "both raters use only one label"
+
+
+def kappa_difference(
+    human: Labels,
+    before: Labels,
+    after: Labels,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling = STANDARD,
+) -> IntervalEstimate:
+    """Return by how much Cohen's kappa with people is higher for one rater than for another, over the same items.
+
+    Args:
+        human: The label of each item by people; `None` for no label.
+        before: The labels of the rater that is compared with.
+        after: The labels of the other rater.
+        clusters: One key per item; by default every item is a cluster.
+        resampling: Level of confidence, number and seed of the resamples.
+
+    Returns:
+        The difference over the items that all three labeled, with its symmetric interval.
+    """
+    _check_pair(human, before)
+    _check_pair(human, after)
+    scale = label_scale([*human, *before, *after], None)
+    cost = 1 - np.eye(len(scale))
+    (first, rated), (second, also) = (_label_pairs(human, rater, scale) for rater in (before, after))
+    used = rated & also
+    keys, width = keys_of(clusters, used), len(scale) ** 2
+    (estimate,) = bootstrap_sums(
+        ClusterSums(cluster_sums(np.hstack([first, second])[used], keys), int(used.sum())),
+        [lambda sums: _kappa(sums[:, width:], cost) - _kappa(sums[:, :width], cost)],
+        resampling,
+        because=_ONE_LABEL if used.any() else "no item has labels of all",
+        symmetric=True,
+    )
+    return estimate
+
+
+def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float | None]:
+    """Return Cohen's kappa of two raters in each part of the items, in order of first appearance.
+
+    Args:
+        a: The labels of one rater; `None` for no label.
+        b: The labels of the other rater for the same items.
+        parts: The part of each item.
+    """
+    _check_pair(a, b)
+    scale = label_scale([*a, *b], None)
+    kappas = _kappa(cluster_sums(_label_pairs(a, b, scale)[0], parts), 1 - np.eye(len(scale)))
+    return [float(kappa) if np.isfinite(kappa) else None for kappa in kappas]
+
+
+def _label_pairs(a: Labels, b: Labels, scale: Sequence[Hashable]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return for each item a flat table with a 1 at its pair of labels, and which items have both."""
+    first, second = label_codes(a, scale), label_codes(b, scale)
+    rated = (first >= 0) & (second >= 0)
+    tables = np.zeros((len(a), len(scale) ** 2))
+    tables[np.flatnonzero(rated), first[rated] * len(scale) + second[rated]] = 1
+    return tables, rated
+
+
+def _kappa(sums: Floats, cost: Floats) -> Floats:
+    observed = sums.reshape(-1, *cost.shape)
+    expected = observed.sum(axis=2)[:, :, None] * observed.sum(axis=1)[:, None, :]
+    total = observed.sum(axis=(1, 2))
+    return 1 - quotient((observed * cost).sum(axis=(1, 2)) * total, (expected * cost).sum(axis=(1, 2)))
 
 
 def gwet_ac1(
@@ -204,8 +256,6 @@ def gwet_ac1(
     Raises:
         UsageError: If a label is off the scale, or `counts` does not fit.
     """
-
-    import numpy as np
 
     table, _ = count_labels(ratings, labels)
     raters = table.sum(axis=1)
@@ -251,8 +301,6 @@ def krippendorff_alpha(
     Raises:
         UsageError: If the scale is unknown or does not fit the labels, or `counts` does not fit.
     """
-    import numpy as np
-
     table, values = count_labels(ratings, labels)
     size = len(values)
     raters = table.sum(axis=1)
@@ -313,8 +361,6 @@ def _estimate(
     resampling: Resampling,
 ) -> IntervalEstimate:
     """Return the statistic of the rows in use, n being the number of rated items."""
-    import numpy as np
-
     rows, used, rated, shares = items
     if counts is not None and clusters is not None:
         raise UsageError("items with counts cannot be clustered; give one item per line with its cluster instead")

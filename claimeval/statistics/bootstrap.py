@@ -7,6 +7,7 @@ sums of all resamples are one matrix product.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,27 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from claimeval.statistics.quantiles import check_level, critical_value, normal_cdf, normal_quantile
 from claimeval.types.errors import UsageError
 
+
+class LazyModule:
+    """A module that is imported when one of its names is first used: numpy takes longer to load than most commands."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        value = getattr(importlib.import_module(self._name), name)
+        setattr(self, name, value)
+        return value
+
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float64]
     Statistic: TypeAlias = Callable[[Floats], Floats]
+else:
+    np = LazyModule("numpy")
 
 Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "none"]
 
@@ -59,8 +75,6 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
 
     Without `clusters` every row is a cluster.
     """
-    import numpy as np
-
     if clusters is None:
         return columns
     codes = cluster_codes(clusters, len(columns))
@@ -72,8 +86,6 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
 
 def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
     """Number the keys from 0 in order of first appearance; UsageError unless there is one per observation."""
-    import numpy as np
-
     if len(clusters) != observations:
         raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
     number: dict[Hashable, int] = {}
@@ -86,7 +98,7 @@ def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> lis
         return None
     if len(clusters) != len(used):
         raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {len(used)} given")
-    return [key for key, kept in zip(clusters, used, strict=True) if kept]
+    return [key for key, is_used in zip(clusters, used, strict=True) if is_used]
 
 
 def clustered_error(residuals: Floats, total: float) -> float:
@@ -171,8 +183,6 @@ def bootstrap_sums(
     Raises:
         UsageError: If the level or the number of resamples is out of range.
     """
-    import numpy as np
-
     rows, n, occurrences, effective = data
     level, resamples, seed = resampling
     check_level(level)
@@ -195,8 +205,8 @@ def bootstrap_sums(
             estimates.append(without_interval(point, n, count, level, reason))
             continue
         left_out = statistic(total - distinct)
-        kept = np.isfinite(left_out)
-        weights, left_out = times[kept], left_out[kept]
+        is_finite = np.isfinite(left_out)
+        weights, left_out = times[is_finite], left_out[is_finite]
         replicates = statistic(sums)
         number = float(count) if effective is None else effective
         if weights.sum() < 2:
@@ -230,8 +240,6 @@ def bca_interval(
         clusters: The effective number of clusters.
         level: The confidence level.
     """
-    import numpy as np
-
     defined = _defined(replicates, point)
     if defined is None:
         return None
@@ -259,8 +267,6 @@ def symmetric_interval(point: float, replicates: Floats, clusters: float, level:
         clusters: The effective number of clusters.
         level: The confidence level.
     """
-    import numpy as np
-
     defined = _defined(replicates, point)
     if defined is None:
         return None
@@ -270,8 +276,6 @@ def symmetric_interval(point: float, replicates: Floats, clusters: float, level:
 
 def _defined(replicates: Floats, point: float) -> Floats | None:
     """Return the replicates that are defined, or `None` if these are too few or all equal."""
-    import numpy as np
-
     defined: Floats = replicates[np.isfinite(replicates)]
     if len(defined) <= len(replicates) / 2 or float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(point)):
         return None
@@ -300,8 +304,6 @@ def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: i
         resamples: The number of draws.
         seed: The seed of the random generator.
     """
-    import numpy as np
-
     size = int(occurrences.sum())
     if len(distinct) * 16 <= size:
         rng = np.random.default_rng(seed)
@@ -320,8 +322,6 @@ def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: i
 
 def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Yield how often each of `size` clusters is drawn in each of `resamples` draws, in chunks `(draws, size)`."""
-    import numpy as np
-
     for drawn in _draws(size, resamples, seed):
         shifted = drawn + np.arange(len(drawn))[:, None] * size
         yield np.bincount(shifted.ravel(), minlength=shifted.size).reshape(shifted.shape).astype(np.float64)
@@ -329,8 +329,6 @@ def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Yield the clusters drawn, `size` in each of `resamples` draws, in chunks `(draws, size)`."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS_AT_ONCE // size)
     for start in range(0, resamples, step):
@@ -342,8 +340,6 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
     Rows are told apart by a random projection, and the result is checked.
     """
-    import numpy as np
-
     projected = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)
     _, first, inverse, counts = np.unique(projected, return_index=True, return_inverse=True, return_counts=True)
     if bool((rows[first][inverse] == rows).all()):
@@ -354,8 +350,6 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 def quotient(numerators: Floats, denominators: Floats) -> Floats:
     """Divide element by element; NaN, which a statistic uses for undefined, over 0."""
-    import numpy as np
-
     defined = np.abs(denominators) > 1e-12
     return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
 
@@ -384,8 +378,6 @@ def without_interval(value: float | None, n: int, clusters: int, level: float, r
 
 def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
     """Return the jackknife's standard error from the values with one cluster left out, each `weights[i]` times."""
-    import numpy as np
-
     count = int(weights.sum())
     deviations = left_out - np.average(left_out, weights=weights)
     return math.sqrt((count - 1) / count * float(weights @ deviations**2))

@@ -1,30 +1,100 @@
-"""How well a judge's yes/no labels agree with the human ones."""
+"""How well a judge's labels, probabilities and scores agree with those of people, and whether it may replace them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import itertools
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from claimeval.statistics.agreement import cohen_kappa, label_codes, label_scale
+from claimeval.statistics.agreement import Weighting, cohen_kappa, label_codes, label_scale, raw_agreement
 from claimeval.statistics.bootstrap import (
+    MIN_CLUSTERS,
     STANDARD,
     ClusterSums,
     IntervalEstimate,
     Resampling,
+    bca_interval,
     bootstrap_sums,
+    cluster_codes,
     cluster_sums,
+    distinct_rows,
     quotient,
+    resample_counts,
+    without_interval,
 )
-from claimeval.statistics.intervals import ratio_interval
-from claimeval.statistics.ranking import auroc
-from claimeval.types.errors import UsageError
+from claimeval.statistics.correction import share_estimate
+from claimeval.statistics.intervals import ratio_interval, wilson_interval
+from claimeval.statistics.quantiles import check_level
+from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from claimeval.statistics.bootstrap import Floats
+else:
+    from claimeval.statistics.bootstrap import np
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationBin:
+    """Items whose stated probabilities are alike."""
+
+    n: int
+    probability: float
+    """Mean of the stated probabilities."""
+    share: float
+    """Share that is true."""
+    low: float
+    high: float
+    """Wilson's 95 % interval of the share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Stated probabilities against what is true."""
+
+    n: int
+    bins: tuple[CalibrationBin, ...]
+    """Those with an item, in the order of their probabilities."""
+    error: float | None
+    """Expected calibration error: the mean distance of share and probability over the bins, each by its items."""
+    brier: float | None
+    """Brier score: the mean squared distance of a probability from 1 or 0."""
+
+
+def calibration(probabilities: Sequence[float | None], truths: Sequence[bool | None], *, bins: int = 10) -> Calibration:
+    """Compare stated probabilities with what is true, in bins of equal width.
+
+    The error is that of Guo et al. (2017), the Brier score as in scikit-learn's `brier_score_loss`.
+
+    Args:
+        probabilities: Stated that an item is true; None for an item without one.
+        truths: Whether it is; None for an item of which this is not known.
+        bins: The number of bins from 0 to 1; a probability of 1 is in the last.
+
+    Returns:
+        The bins, the expected calibration error and the Brier score, which are None without an item that has both.
+    """
+    if len(probabilities) != len(truths):
+        raise UsageError(f"give a truth for each probability: {len(probabilities)} and {len(truths)}")
+    grouped: dict[int, list[tuple[float, bool]]] = {}
+    for probability, truth in zip(probabilities, truths, strict=True):
+        if probability is not None and truth is not None:
+            grouped.setdefault(min(int(probability * bins), bins - 1), []).append((probability, truth))
+    filled = []
+    for _, items in sorted(grouped.items()):
+        share = sum(truth for _, truth in items) / len(items)
+        ends = wilson_interval(share, len(items))
+        mean = math.fsum(probability for probability, _ in items) / len(items)
+        filled.append(CalibrationBin(len(items), mean, share, ends.low, ends.high))
+    if not (n := sum(one.n for one in filled)):
+        return Calibration(0, (), None, None)
+    error = math.fsum(one.n * abs(one.share - one.probability) for one in filled) / n
+    squares = math.fsum((probability - truth) ** 2 for items in grouped.values() for probability, truth in items)
+    return Calibration(n, tuple(filled), error, squares / n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +152,6 @@ def binary_report(
     Raises:
         UsageError: If the arguments differ in length.
     """
-    import numpy as np
-
     sizes = {len(judge), len(human), len(judge if probabilities is None else probabilities)}
     sizes.add(len(judge if clusters is None else clusters))
     if len(sizes) > 1:
@@ -142,14 +210,12 @@ def confusion(
     labels: Sequence[Hashable] | None = None,
 ) -> Confusion:
     """Count the judge's labels per human label; items without a human label do not count."""
-    import numpy as np
-
     if len(judge) != len(human):
         raise UsageError(f"judge and human must label the same items: {len(judge)} and {len(human)} labels")
     scale = label_scale([*judge, *human], labels)
-    given, truth = label_codes(judge, scale), label_codes(human, scale)
+    judged, truth = label_codes(judge, scale), label_codes(human, scale)
     table = np.zeros((len(scale), len(scale) + 1), dtype=np.int64)
-    np.add.at(table, (truth[truth >= 0], given[truth >= 0]), 1)
+    np.add.at(table, (truth[truth >= 0], judged[truth >= 0]), 1)
     return Confusion(
         scale, tuple(tuple(int(n) for n in row[:-1]) for row in table), tuple(int(n) for n in table[:, -1])
     )
@@ -177,3 +243,342 @@ def _balanced_accuracy(sums: Floats) -> Floats:
 def _f1(sums: Floats) -> Floats:
     hits, false_alarms, misses, _ = sums.T
     return quotient(2 * hits, 2 * hits + false_alarms + misses)
+
+
+def auroc(
+    outcomes: Sequence[bool],
+    scores: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+) -> IntervalEstimate:
+    """Return the chance that an item with a true outcome scores above one with a false outcome; ties count half.
+
+    0.5 is no order at all. Undefined without both outcomes. The standard error is DeLong's (1988), for
+    clustered items Obuchowski's (1997); the interval is Wilson's on the effective number of items.
+
+    Args:
+        outcomes: The outcome of each item.
+        scores: The score of each item.
+        clusters: One key per item; by default every item is a cluster.
+        level: The confidence level.
+
+    Raises:
+        UsageError: If the arguments differ in length.
+    """
+    check_level(level)
+    if len(outcomes) != len(scores):
+        raise UsageError(f"outcomes and scores must describe the same items: {len(outcomes)} and {len(scores)}")
+    truth = np.array(outcomes, dtype=bool)
+    values = np.asarray(scores, dtype=np.float64)
+    positives, negatives = int(truth.sum()), int((~truth).sum())
+    if positives == 0 or negatives == 0:
+        reason = "needs items of both outcomes"
+        return without_interval(None, len(outcomes), 0, level, reason)
+    ranks = midranks(values)
+    placements = np.empty(len(values))
+    placements[truth] = (ranks[truth] - midranks(values[truth])) / negatives
+    placements[~truth] = 1 - (ranks[~truth] - midranks(values[~truth])) / positives
+    area = float(placements[truth].mean())
+    codes = np.arange(len(values)) if clusters is None else cluster_codes(clusters, len(values))
+    excess = placements - area
+    of_positives = np.bincount(codes, excess * truth) / positives
+    of_negatives = np.bincount(codes, excess * ~truth) / negatives
+    groups = (len(np.unique(codes[truth])), len(np.unique(codes[~truth])), len(of_positives))
+    if min(groups) < 2:
+        reason = "one cluster has no spread to measure"
+        return without_interval(area, len(outcomes), groups[2], level, reason)
+    factors = [count / (count - 1) for count in groups]
+    variance = (
+        factors[0] * float((of_positives**2).sum())
+        + factors[1] * float((of_negatives**2).sum())
+        + 2 * factors[2] * float((of_positives * of_negatives).sum())
+    )
+    error = math.sqrt(max(0.0, variance))
+    smaller = min(groups[:2])
+    return share_estimate(area, error, error, n=len(outcomes), clusters=smaller, freedom=smaller - 1, level=level)
+
+
+def correlation(
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    kind: Literal["pearson", "spearman"] = "spearman",
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling = STANDARD,
+) -> IntervalEstimate:
+    """Return the correlation of two scores of the same items, with a BCa interval.
+
+    Undefined if one of them is constant. Values equal `scipy.stats.pearsonr`, `spearmanr`.
+
+    Args:
+        x: One score of each item.
+        y: The other score of each item.
+        kind: `spearman` ranks the scores, ties in the middle. The ranks are computed again in every resample, whose
+            spread is the standard error; only the acceleration keeps the ranks of all items.
+        clusters: One key per item; by default every item is a cluster.
+        resampling: Level of confidence, number and seed of the resamples.
+
+    Returns:
+        The correlation and its interval, or the reason why there is none.
+
+    Raises:
+        UsageError: If the arguments differ in length, a score is not finite, or the kind is unknown.
+    """
+    if len(x) != len(y):
+        raise UsageError(f"x and y must describe the same items: {len(x)} and {len(y)} values")
+    if kind not in ("pearson", "spearman"):
+        raise unknown_name("correlation", kind, ["pearson", "spearman"])
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise UsageError("values must be finite; leave undefined pairs out")
+    if kind == "spearman":
+        first, second = midranks(first), midranks(second)
+    rows = cluster_sums(_moments(first, second), clusters)
+    (estimate,) = bootstrap_sums(
+        ClusterSums(rows, len(x)),
+        [_pearson],
+        resampling if kind == "pearson" or len(rows) < MIN_CLUSTERS else resampling._replace(resamples=0),
+        because="one of the scores is constant",
+    )
+    if kind == "pearson" or estimate.value is None or resampling.resamples == 0 or len(rows) < MIN_CLUSTERS:
+        return estimate
+    codes = np.arange(len(x)) if clusters is None else cluster_codes(clusters, len(x))
+    replicates = np.concatenate(
+        [
+            _reranked(first, second, drawn[:, codes])
+            for drawn in resample_counts(len(rows), resampling.resamples, resampling.seed)
+        ]
+    )
+    distinct, occurrences = distinct_rows(rows)
+    left_out = _pearson(rows.sum(axis=0) - distinct)
+    interval = bca_interval(estimate.value, replicates, left_out, occurrences, len(rows), resampling.level)
+    if interval is None:
+        reason = "nothing varies between resamples"
+        return without_interval(estimate.value, len(x), len(rows), resampling.level, reason)
+    error = float(np.nanstd(replicates, ddof=1))
+    return IntervalEstimate(estimate.value, *interval, len(x), "bca", error, len(rows), resampling.level)
+
+
+def midranks(values: Floats) -> Floats:
+    """Rank values from 1; equal values share the middle of their ranks. Equals `scipy.stats.rankdata`."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    return ranks
+
+
+def _moments(x: Floats, y: Floats) -> Floats:
+    x, y = x - x.mean() if len(x) else x, y - y.mean() if len(y) else y
+    return np.column_stack([np.ones(len(x)), x, y, x * x, x * y, y * y])
+
+
+def _pearson(sums: Floats) -> Floats:
+    count, x, y, xx, xy, yy = (sums[:, column] for column in range(6))
+    spread_x, spread_y = count * xx - x * x, count * yy - y * y
+    tiny = 1e-12 * np.maximum(count * np.maximum(xx, yy), 1e-300)
+    defined = (spread_x > tiny) & (spread_y > tiny)
+    product = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
+    return np.where(defined, np.clip((count * xy - x * y) / product, -1.0, 1.0), np.nan)
+
+
+def _reranked(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Return Spearman's correlation of items that occur `weights[r]` times in resample r."""
+    x, y = _weighted_ranks(x, weights), _weighted_ranks(y, weights)
+    count = weights.sum(axis=1, keepdims=True)
+    x = x - (weights * x).sum(axis=1, keepdims=True) / count
+    y = y - (weights * y).sum(axis=1, keepdims=True) / count
+    return _cosine(x, y, weights)
+
+
+def _cosine(x: Floats, y: Floats, weights: Floats) -> Floats:
+    product = np.sqrt((weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1))
+    defined = product > 1e-12
+    return np.where(defined, (weights * x * y).sum(axis=1) / np.where(defined, product, 1.0), np.nan)
+
+
+def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
+    """Return midranks if item i occurs `weights[r, i]` times."""
+    order = np.argsort(values, kind="stable")
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    together = np.add.reduceat(weights[:, order], starts, axis=1)
+    ranks: Floats = (np.cumsum(together, axis=1) - (together - 1) / 2)[:, inverse]
+    return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """Agreement of two raters on the items that both labeled."""
+
+    first: str
+    """One rater."""
+    second: str
+    """The other."""
+    raw: IntervalEstimate
+    """Share of equal labels."""
+    kappa: IntervalEstimate
+    """Cohen's kappa."""
+
+
+def pairwise_agreement(
+    raters: Mapping[str, Sequence[Hashable | None]],
+    *,
+    weights: Weighting = "unweighted",
+    labels: Sequence[Hashable] | None = None,
+    clusters: Sequence[Hashable] | None = None,
+    resampling: Resampling = STANDARD,
+) -> tuple[PairAgreement, ...]:
+    """Return raw agreement and Cohen's kappa of every pair of raters.
+
+    A judge's agreement with people means something next to the agreement of people with each other, so include all of
+    them.
+
+    Args:
+        raters: `raters[name][i]` is a label of item i or `None`.
+        weights: The weighting of kappa.
+        labels: The scale; by default the labels in use, sorted.
+        clusters: One key per item; by default every item is a cluster.
+        resampling: Level of confidence, number and seed of the resamples.
+
+    Returns:
+        One agreement for each pair, in the order of `raters`.
+
+    Raises:
+        UsageError: If the arguments differ in length.
+    """
+    return tuple(
+        PairAgreement(
+            first,
+            second,
+            raw_agreement(raters[first], raters[second], clusters=clusters, resampling=resampling),
+            cohen_kappa(
+                raters[first], raters[second], weights=weights, labels=labels, clusters=clusters, resampling=resampling
+            ),
+        )
+        for first, second in itertools.combinations(raters, 2)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorComparison:
+    """The judge against one annotator, measured by the others."""
+
+    annotator: str
+    """The annotator left out."""
+    items: int
+    """Items that this annotator, another one and the judge labelled."""
+    advantage: float
+    """Share of items on which the judge is at least as close to the others as this annotator."""
+    p: float
+    """One-sided p-value that the annotator's lead is smaller than epsilon."""
+    rejected: bool
+    """Whether the judge wins: rejected by Benjamini-Yekutieli over all annotators."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeAnnotatorTest:
+    """Whether using the judge instead of an annotator is justified."""
+
+    winning_rate: float | None
+    """Share of annotators against whom the judge wins (omega)."""
+    advantage: float | None
+    """Mean chance that the judge is at least as good as an annotator (rho); compares judges with each other."""
+    passed: bool | None
+    """Winning rate of one half or more."""
+    comparisons: tuple[AnnotatorComparison, ...]
+    """One per annotator with enough items."""
+    skipped: tuple[str, ...]
+    """Annotators with too few items."""
+    because: str | None = None
+    """Why there is no result."""
+
+
+def alternative_annotator_test(
+    judge: Sequence[Hashable | None],
+    annotators: Mapping[str, Sequence[Hashable | None]],
+    *,
+    epsilon: float,
+    similarity: Literal["match", "rmse"] = "match",
+    false_discovery_rate: float = 0.05,
+    least_items: int = 30,
+) -> AlternativeAnnotatorTest:
+    """Test whether the judge may replace a human annotator: the alt-test of Calderon, Reichart & Dror (2501.10970).
+
+    Leaving each annotator out, an item is won by whoever is closer to the remaining annotators; both win a tie. A
+    one-sided t-test asks whether the annotator's lead is below `epsilon`. Needs two annotators; use 50 to 100 items.
+    Gives the numbers of the authors' published code.
+
+    Args:
+        judge: The judge's label of each item, `None` if there is none.
+        annotators: `annotators[name][i]` is a label of item i or `None`.
+        epsilon: How much more a human label is worth: 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowd
+        workers.
+        similarity: `match`: mean agreement; `rmse`: negative root mean square error, for numbers.
+        false_discovery_rate: The rate of the Benjamini-Yekutieli procedure over the annotators.
+        least_items: Annotators with fewer items are skipped.
+
+    Returns:
+        The share of annotators against whom the judge wins, and each comparison.
+
+    Raises:
+        UsageError: If the arguments differ in length, or `rmse` gets labels that are no numbers.
+    """
+    different = [name for name, labels in annotators.items() if len(labels) != len(judge)]
+    if different:
+        raise UsageError(f"annotators must label the same {len(judge)} items as the judge: {different} do not")
+    by_item = [
+        {name: labels[i] for name, labels in annotators.items() if labels[i] is not None} for i in range(len(judge))
+    ]
+    results = []
+    skipped = []
+    for name in annotators:
+        items = [i for i, given in enumerate(by_item) if name in given and len(given) >= 2 and judge[i] is not None]
+        if len(items) < max(2, least_items):
+            skipped.append(name)
+            continue
+        judge_wins, leads = 0, []
+        for i in items:
+            others = [label for other, label in by_item[i].items() if other != name]
+            of_judge, of_annotator = (_closeness(label, others, similarity) for label in (judge[i], by_item[i][name]))
+            judge_wins += of_judge >= of_annotator
+            leads.append(int(of_annotator >= of_judge) - int(of_judge >= of_annotator))
+        results.append((name, len(items), judge_wins / len(items), _lead_is_small(leads, epsilon)))
+    if not results:
+        reason = f"no annotator shares {max(2, least_items)} items with another one and the judge"
+        return AlternativeAnnotatorTest(None, None, None, (), tuple(skipped), reason)
+    rejected = _benjamini_yekutieli([p for *_, p in results], false_discovery_rate)
+    comparisons = tuple(AnnotatorComparison(*result, win) for result, win in zip(results, rejected, strict=True))
+    winning_rate = sum(rejected) / len(rejected)
+    advantage = math.fsum(result.advantage for result in comparisons) / len(comparisons)
+    return AlternativeAnnotatorTest(winning_rate, advantage, winning_rate >= 0.5, comparisons, tuple(skipped))
+
+
+def _closeness(label: Hashable, others: Sequence[Hashable], similarity: Literal["match", "rmse"]) -> float:
+    if similarity == "match":
+        return sum(label == other for other in others) / len(others)
+    numbers = [value for value in (label, *others) if isinstance(value, int | float)]
+    if len(numbers) <= len(others):
+        raise UsageError(f"rmse needs numbers as labels, given {label!r} and {list(others)!r}")
+    value, *rest = numbers
+    return -math.sqrt(math.fsum((value - other) ** 2 for other in rest) / len(rest))
+
+
+def _lead_is_small(leads: Sequence[int], epsilon: float) -> float:
+    """Return the one-sided p-value of a t-test that the mean lead is below epsilon; 0 or 1 if all leads are equal."""
+    from scipy.special import stdtr
+
+    count = len(leads)
+    mean = sum(leads) / count
+    variance = math.fsum((lead - mean) ** 2 for lead in leads) / (count - 1)
+    if variance == 0:
+        return 0.0 if mean < epsilon else 1.0
+    return float(stdtr(count - 1, (mean - epsilon) / math.sqrt(variance / count)))
+
+
+def _benjamini_yekutieli(p_values: Sequence[float], rate: float) -> list[bool]:
+    """Return which hypotheses are rejected at a false discovery rate, under any dependence (2001)."""
+    count = len(p_values)
+    harmonic = math.fsum(1 / rank for rank in range(1, count + 1))
+    ordered = sorted(p_values)
+    passing = [p for rank, p in enumerate(ordered, start=1) if p <= rank / count * rate / harmonic]
+    return [bool(passing) and p <= passing[-1] for p in p_values]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from claimeval.statistics.bootstrap import Floats
 
     Positions = NDArray[np.intp]
+else:
+    from claimeval.statistics.bootstrap import np
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,8 @@ def prediction_powered(
         judge: The judge's value of each item.
         human: The human label of each item, `None` if nobody labeled it.
         strata: The strata of the draw: the judge's label, the topic.
-        clusters: One key per item, whose claims may be labeled or not (claims of one answer); the standard error is
-        that
-            of sums over them.
+        clusters: One key per item, whose claims may be labeled or not (claims of one answer); the standard error
+            is that of sums over them.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -147,8 +148,6 @@ def prediction_powered(
     Raises:
         UsageError: If the arguments differ in length or a value is not finite.
     """
-    import numpy as np
-
     check_level(resampling.level)
     if len(judge) != len(human):
         raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
@@ -179,26 +178,22 @@ def prediction_powered(
 
 
 def _stratum(items: _LabeledItems, labelled: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
-    import numpy as np
-
-    known, open_ = np.flatnonzero(labelled & members), np.flatnonzero(~labelled & members)
-    n, rest = len(known), len(open_)
-    weight = (n + rest) / len(labelled)
+    labeled, unlabeled = np.flatnonzero(labelled & members), np.flatnonzero(~labelled & members)
+    n, n_unlabeled = len(labeled), len(unlabeled)
+    weight = (n + n_unlabeled) / len(labelled)
     if n < 2:
-        return _Stratum(known, open_, weight, 0.0, 0.0, 0.0)
-    labels, scores = items.human[known], items.judge[known]
+        return _Stratum(labeled, unlabeled, weight, 0.0, 0.0, 0.0)
+    labels, scores = items.human[labeled], items.judge[labeled]
     covariance = float(((labels - labels.mean()) * (scores - scores.mean())).mean())
     variance = float(items.judge[members].var(ddof=1))
-    useful = rest > 0 and variance > 0
-    ppi_lambda = min(1.0, max(0.0, covariance / ((1 + n / rest) * variance))) if useful else 0.0
+    useful = n_unlabeled > 0 and variance > 0
+    ppi_lambda = min(1.0, max(0.0, covariance / ((1 + n / n_unlabeled) * variance))) if useful else 0.0
     explained = max(0.0, covariance) ** 2 / variance if useful else 0.0
-    return _Stratum(known, open_, weight, ppi_lambda, float(labels.var(ddof=1)), explained)
+    return _Stratum(labeled, unlabeled, weight, ppi_lambda, float(labels.var(ddof=1)), explained)
 
 
 def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> IntervalEstimate:
     """Return theta with its interval, for the lambdas in `parts`."""
-    import numpy as np
-
     total = len(items.judge)
     groups = [len(np.unique(items.clusters[part.labelled])) for part in parts]
     if not parts or min(groups) < 2:
@@ -227,8 +222,6 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
 
 def _residuals(values: Floats, clusters: Positions) -> Floats:
     """Return what each value adds to the error of the mean of `values`, with the factor G/(G-1)."""
-    import numpy as np
-
     if not len(values):
         return values
     count = len(np.unique(clusters))
@@ -292,8 +285,6 @@ def active_estimate(
     Raises:
         UsageError: If the arguments differ in length, or a probability is not in (0, 1].
     """
-    import numpy as np
-
     level = resampling.level
     check_level(level)
     if not len(judge) == len(human) == len(probabilities):
@@ -304,17 +295,17 @@ def active_estimate(
     if any(not 0 < probability <= 1 for probability in probabilities):
         raise UsageError("inclusion probabilities must lie in (0, 1]: keep those that the draw returned")
     scores, weights = np.asarray(judge, dtype=np.float64), 1 / np.asarray(probabilities, dtype=np.float64)
-    known = np.array([label is not None for label in human], dtype=bool)
+    is_labeled = np.array([label is not None for label in human], dtype=bool)
     labels = np.array([0.0 if label is None else label for label in human], dtype=np.float64)
-    shares = all(bool(((v >= 0) & (v <= 1)).all()) for v in (scores, labels[known]))
-    count = int(known.sum())
+    shares = all(bool(((v >= 0) & (v <= 1)).all()) for v in (scores, labels[is_labeled]))
+    count = int(is_labeled.sum())
 
     def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
         """Return the estimate with `helper` in place of the judge."""
         if count < 2:
             reason = "fewer than two labels"
             return without_interval(None, len(judge), 0, level, reason)
-        increments = helper + np.where(known, weights * (labels - helper), 0.0)
+        increments = helper + np.where(is_labeled, weights * (labels - helper), 0.0)
         value = float(increments.mean())
         residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
         if len(residuals) < 2:
@@ -375,9 +366,9 @@ def rogan_gladen(
     if len(keys) != len(judge):
         raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(judge)} items")
 
-    def rate(wanted: bool | None, answer: bool) -> Rate | None:
-        """Return how often the judge gives `answer` to items with the label `wanted`."""
-        chosen = [i for i, label in enumerate(human) if label == wanted]
+    def rate(human_value: bool | None, answer: bool) -> Rate | None:
+        """Return how often the judge gives `answer` to items whose label is `human_value`."""
+        chosen = [i for i, label in enumerate(human) if label == human_value]
         return _rate([judge[i] == answer for i in chosen], [keys[i] for i in chosen])
 
     labelled = [i for i, label in enumerate(human) if label is not None]
@@ -438,9 +429,6 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
 
 
 def _rate(hits: Sequence[bool], clusters: Sequence[Hashable]) -> Rate | None:
-    """Return the proportion of hits and its effective number of items; `None` without items."""
-    import numpy as np
-
     if not hits:
         return None
     share = sum(hits) / len(hits)

@@ -1,15 +1,18 @@
 """Numbers as tables, messages and pages print them: values, intervals, p-values and percentages.
 
-Halves are rounded away from zero, on the exact value of the number: 0.5625 is 0.563. The page's script rounds in the
-same way (`Number.prototype.toFixed` of ECMAScript), so a number reads alike in the terminal, in Markdown and in HTML.
+Halves are rounded away from zero: 0.2125 is 0.213. Computed in two ways, such a number can come out a hair below the
+half, as 0.21249999999999997; so much is added before it is rounded. The page's script rounds in the same way (`number`
+of numbers.js), so a number reads alike in the terminal, in Markdown and in HTML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
+HAIR = 1 + 1e-12
+"""What a number is multiplied by before it is rounded: more than sums in another order make of it."""
 UNDEFINED = "-"
 """Stands for a number that there is none of."""
 SMALLEST_P = 0.001
@@ -20,7 +23,7 @@ def decimal(value: float | None, digits: int = 3) -> str:
     """Format a value with that many decimals; a dash if it is undefined. Nothing is printed as -0."""
     if value is None:
         return UNDEFINED
-    rounded = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    rounded = Decimal(value * HAIR).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{abs(rounded) if rounded.is_zero() else rounded:f}"
 
 
@@ -28,6 +31,25 @@ def signed(value: float | None, digits: int = 3) -> str:
     """Format a difference: as `decimal`, with a plus before what is greater than zero after rounding."""
     text = decimal(value, digits)
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+
+
+def adding_up(values: Sequence[float], total: float, start: float = 0.0, digits: int = 3) -> list[str]:
+    """Format differences so that, as printed, they lead from `start` to `total`, which is their sum.
+
+    All are rounded down, then those with the largest remainders up, until the sum is right (Hamilton's method).
+
+    Args:
+        values: The differences.
+        total: Their sum added to `start`.
+        start: The number that the first difference is added to.
+        digits: Decimals.
+    """
+    unit = Decimal(1).scaleb(-digits)
+    scaled = [Decimal(value) / unit for value in values]
+    whole = [one.to_integral_value(ROUND_FLOOR) for one in scaled]
+    left = (Decimal(decimal(total, digits)) - Decimal(decimal(start, digits))) / unit - sum(whole)
+    up = sorted(range(len(values)), key=lambda i: whole[i] - scaled[i])[: max(0, int(left))]
+    return [signed(float((one + (i in up)) * unit), digits) for i, one in enumerate(whole)]
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:

@@ -69,8 +69,7 @@ def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int
         count: The number of items to draw.
         seed: The seed of the draw.
         uniform: The share of the draw in (0, 1] that ignores uncertainty. It keeps every item possible, which bounds
-        the
-            error if the judge is sure and wrong.
+            the error if the judge is sure and wrong.
 
     Raises:
         UsageError: If an uncertainty is negative or not finite, or `count` or `uniform` is out of range.

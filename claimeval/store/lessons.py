@@ -55,7 +55,8 @@ class Lessons:
 
         A lesson that is learned in the middle of a run so leaves the replies before it where they are.
         """
-        newest = request.to(self.judge(request.judge))
+        judge = self.judge(request.judge)
+        newest = request if judge is request.judge and not judge.context_tokens else request.to(judge)
         if newest is request or store is None:
             return newest
         for judge in self._forms_of(request.judge):
@@ -73,8 +74,8 @@ class Lessons:
 
     def judge(self, judge: Judge) -> Judge:
         """Return a judge as it is asked, after all that is known of it."""
-        asked = self._asked.get(judge.name)
-        if asked is None:
+        requests = self._asked.get(judge.name)
+        if requests is None:
             known = self._known.get(judge.id)
             refused = (*judge.learned.refused, *(known.refused if known else ()))
             window = judge.learned.context_tokens or (known.context_tokens if known else None)
@@ -82,10 +83,10 @@ class Lessons:
                 update={"refused": tuple(dict.fromkeys(refused)), "context_tokens": window}
             )
             knowing = judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
-            asked = self._asked[judge.name] = knowing.as_asked
+            requests = self._asked[judge.name] = knowing.as_asked
             if known:
                 _tell(judge, known.refused, window)
-        return asked
+        return requests
 
     def learn(self, request: Request, sent: Request, failure: Failure) -> bool:
         """Take in why a request was refused; return whether it can be sent in another form now.
@@ -112,6 +113,22 @@ class Lessons:
         self._write(judge.id, later.learned)
         return True
 
+    def learn_window(self, judge: Judge, window: int) -> None:
+        """Take in the context window to which a judge's server cut a prompt."""
+        now = self.judge(judge)
+        if now.context_tokens and now.context_tokens <= window:
+            return
+        later = now.model_copy(
+            update={
+                "learned": now.learned.model_copy(update={"context_tokens": window}),
+                "context_tokens": window,
+            }
+        )
+        self._asked[judge.name] = later
+        self._forms.pop(judge.name, None)
+        _tell(judge, (), window)
+        self._write(judge.id, later.learned)
+
     def check_schema(self, sent: Request, reply: Completion) -> None:
         """Take in whether a reply kept to the JSON schema that was sent; say once if it did not.
 
@@ -123,8 +140,8 @@ class Lessons:
         honoured = text.startswith("{") and text.endswith("}")
         if not honoured and self._honoured.get(name, True):
             logger.warning(
-                "%s ignores response_format: a reply is not one JSON object (%r). It is read where it can be; "
-                "`structured: false` in a judge file leaves the schema out",
+                "%s ignores response_format: a reply is not one JSON object (%r). Replies are read anyway if possible; "
+                "set `structured: false` in a judge file to send no schema",
                 name,
                 text if len(text) <= 60 else f"{text[:60]}...",
             )
@@ -163,12 +180,15 @@ def _tell(judge: Judge, refused: Iterable[str], window: int | None) -> None:
         "temperature": "temperature is left out, so its default applies",
         "max_tokens": "replies are limited by max_completion_tokens",
         "max_completion_tokens": "replies are limited by max_tokens",
-        "response_format": "no JSON schema is sent, and replies are checked here alone",
+        "response_format": "no JSON schema is sent; only claimeval checks replies",
     }
     words = [forms.get(name, f"{name} is left out of the JSON schema") for name in refused]
     if words:
         logger.warning("%s refuses %s: %s", judge.name, " and ".join(refused), "; ".join(words))
     elif window:
         logger.warning(
-            "%s has a window of %s tokens: replies are limited to what prompts leave of it", judge.name, window
+            "%s has a window of %s tokens: replies are limited to what prompts leave of it, and longer evidence is "
+            "read in parts",
+            judge.name,
+            window,
         )

@@ -6,8 +6,7 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
-from claimeval.store.replies import ReplyOrigin
-from claimeval.store.store import Store
+from claimeval.store.store import ReplyOrigin, Store
 from claimeval.types.records import Record
 
 LATEST = 253_402_300_799.0

@@ -6,28 +6,96 @@ the SQLite file with the SHA-256 of key and value before them, eviction is off, 
 (0700), and a row or setting that this store would not write is refused.
 
 A reply is written in the same step that received it, in WAL mode: it survives the death of the process at any
-instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk.
+instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk. Its
+value is a line with its origin, then the body as it was received.
+
+The folder is on a disk of this machine: SQLite's log and locks do not hold over a network. Keys are locked over all
+threads and processes by byte locks on one file, which the system releases when a process dies. Such locks belong to the
+whole process, and closing the file anywhere in it releases them all, so its threads share one open file and its locks.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import sqlite3
 import stat
 import threading
+import time
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from pydantic_core import from_json
+
+from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import StoreError, UsageError
+from claimeval.types.requests import Completion, Request
 
 if TYPE_CHECKING:
     import diskcache
 
+MOUNTS = Path("/proc/self/mounts")
+ALLOWED = "CLAIMEVAL_NETWORK_CACHE"
+"""The environment variable that allows a reply cache on a network file system."""
+NETWORKED = frozenset(
+    {
+        "afs", "beegfs", "ceph", "cephfs", "cifs", "davfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs",
+        "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb2", "smb3", "smbfs", "wekafs", "blobfuse",
+        "blobfuse2", "gcsfuse", "goofys", "juicefs", "mount-s3", "mountpoint-s3", "rclone", "s3fs", "s3ql",
+        "sshfs",
+    }
+)  # fmt: skip
+"""Types of file systems that several machines can have mounted; those of FUSE without `fuse.`."""
+
+
+class Mount(NamedTuple):
+    """A mounted file system."""
+
+    point: Path
+    type: str
+
+
+def network_mount(folder: Path) -> Mount | None:
+    """Return the network file system that a folder is, or would be, on; None for a disk of this machine.
+
+    Also None where the system does not list what is mounted.
+    """
+    try:
+        listed = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    mount: Mount | None = None
+    place = folder.absolute().resolve()
+    for line in listed.splitlines():
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[1]))
+        if place.is_relative_to(point) and (mount is None or point.is_relative_to(mount.point)):
+            mount = Mount(point, fields[2].removeprefix("fuse."))  # of two on one point, the later one is seen
+    return mount if mount and mount.type in NETWORKED else None
+
+
+def check_place(folder: Path) -> None:
+    """Raise UsageError for a folder on a network file system, unless the environment allows it."""
+    if os.environ.get(ALLOWED) or (mount := network_mount(folder)) is None:
+        return
+    raise UsageError(
+        f"the reply cache {folder} is on a network file system ({mount.type} at {mount.point}), where replies can be "
+        "lost and paid for twice. Give a folder on this machine's disk with --cache; for several machines, run "
+        "`claimeval serve --cache DIR` on one, and --via HOST:PORT on the others. If this machine alone uses the "
+        f"folder, {ALLOWED}=1 allows it"
+    )
+
+
+LARGE = 8_000_000_000
+"""Bytes above which one file is too much, and opening it says so."""
 FORMAT = "claimeval-replies-2"
 MARKER = "claimeval-store"
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -88,6 +156,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        check_place(folder)
         with _explained(folder):
             ready = _prepare(folder)
             self._cache = _open(folder, ready)
@@ -97,6 +166,18 @@ class Store:
             self._cursor = self._reading.cursor()
         self._wal = folder / "cache.db-wal"
         self._broken: StoreError | None = None
+        self._warned = False
+        self._tell_if_large()
+
+    def _tell_if_large(self) -> None:
+        """Warn once that the file is large, when it is opened or has grown so."""
+        if not self._warned and (size := (self.folder / "cache.db").stat().st_size) > LARGE:
+            self._warned = True
+            warnings.warn(
+                f"the reply cache {self.folder} is one file of {size / 1e9:.1f} GB, which takes long to copy and to "
+                "verify. Give large jobs a cache of their own with --cache",
+                stacklevel=3,
+            )
 
     def get(self, key: str) -> bytes | None:
         """Return the reply under a key, None if there is none; StoreError if it is damaged."""
@@ -138,6 +219,7 @@ class Store:
         """
         try:
             with _explained(self.folder), contextlib.suppress(FileNotFoundError):
+                self._tell_if_large()
                 descriptor = os.open(self._wal, os.O_RDONLY)
                 try:
                     os.fsync(descriptor)
@@ -229,9 +311,10 @@ def digest(key: str, content: bytes) -> bytes:
 
 def _whole(key: str, value: object) -> bytes | None:
     """Return the reply in a stored value; None if its checksum does not match."""
-    if isinstance(value, bytes) and digest(key, value[_DIGEST:]) == value[:_DIGEST]:
-        return value[_DIGEST:]
-    return None
+    if not isinstance(value, bytes):
+        return None
+    reply = value[_DIGEST:]
+    return reply if value.startswith(digest(key, reply)) else None
 
 
 _BY_KEY = "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cache WHERE key = ? AND raw = 1"
@@ -384,3 +467,107 @@ def _explained(folder: Path) -> Iterator[None]:
 def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
     problem = (isinstance(error, OSError) and error.strerror) or error
     return StoreError(f"the reply cache {folder} cannot be used: {problem}")
+
+
+LOCK_FILE = "locks"
+"""File name in the directory of the reply cache."""
+
+_Identity = tuple[int, int, int]
+_open_files: dict[_Identity, _File] = {}
+_guard = threading.Lock()
+
+
+class _File:
+    """The lock file as this process has it open."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.locked: set[int] = set()
+        self.users = 0
+
+
+def _identity(status: os.stat_result) -> _Identity:
+    return os.getpid(), status.st_dev, status.st_ino
+
+
+class KeyLocks:
+    """Locks of one run. Raises StoreError if the file system does not support locks."""
+
+    def __init__(self, file: Path) -> None:
+        with _guard:
+            file.touch(mode=0o600)
+            self._identity = _identity(file.stat())
+            if self._identity not in _open_files:
+                _open_files[self._identity] = _File(os.open(file, os.O_RDWR))
+            self._file = _open_files[self._identity]
+            self._file.users += 1
+
+    def acquire(self, key: str) -> bool:
+        """Acquire the lock of a key. Return False if another run has it."""
+        import fcntl
+
+        byte = int(key[:10], 16)
+        with _guard:
+            if byte in self._file.locked:
+                return False
+            try:
+                fcntl.lockf(self._file.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            except (BlockingIOError, PermissionError):
+                return False
+            except OSError as error:
+                raise StoreError(
+                    f"The file system of the reply cache has no locks: {error.strerror}. Use another directory"
+                ) from error
+            self._file.locked.add(byte)
+            return True
+
+    def release(self, key: str) -> None:
+        """Release the lock of a key."""
+        import fcntl
+
+        byte = int(key[:10], 16)
+        with _guard:
+            self._file.locked.discard(byte)
+            fcntl.lockf(self._file.descriptor, fcntl.LOCK_UN, 1, byte)
+
+    def close(self) -> None:
+        """Close the locks. The last user in the process closes the file."""
+        with _guard:
+            self._file.users -= 1
+            if not self._file.users:
+                os.close(_open_files.pop(self._identity).descriptor)
+
+
+class ReplyOrigin(NamedTuple):
+    """The origin of a stored reply. Nothing in it can change what the reply says."""
+
+    model: str
+    endpoint: str | None
+    prompt: str
+    """Digest of the prompt that asked."""
+    at: float
+    """Seconds since 1970."""
+    latency: float | None
+
+
+def pack(request: Request, completion: Completion) -> bytes:
+    """Return the value to store for a reply that was just received."""
+    origin = ReplyOrigin(request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency)
+    return join(origin, completion.body)
+
+
+def join(origin: ReplyOrigin, body: bytes) -> bytes:
+    """Return the value to store for a reply whose origin is known."""
+    return json.dumps(origin._asdict(), separators=(",", ":")).encode() + b"\n" + body
+
+
+def unpack(value: bytes) -> tuple[ReplyOrigin, bytes]:
+    """Split a stored value into origin and body."""
+    line, _, body = value.partition(b"\n")
+    return ReplyOrigin(**json.loads(line)), body
+
+
+def completion(value: bytes) -> Completion:
+    """Return the completion in a stored value, marked as cached. Its latency is that of the paid call."""
+    line, _, body = value.partition(b"\n")
+    return read_chat(body, latency=from_json(line)["latency"], cached=True)

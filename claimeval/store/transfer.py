@@ -15,11 +15,10 @@ from typing import BinaryIO, Literal, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from claimeval.store.lessons import Lessons
-from claimeval.store.replies import ReplyOrigin, join, unpack
 from claimeval.store.stats import LATEST, read_origin
-from claimeval.store.store import Store, StoredRow, digest
+from claimeval.store.store import ReplyOrigin, Store, StoredRow, digest, join, unpack
 from claimeval.types.chat_format import MOST_TOKENS, read_chat
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, first_problem
 from claimeval.types.records import Record
 from claimeval.types.requests import CallError, Learned
 
@@ -135,10 +134,9 @@ def _validated(kind: type[_Line], line: bytes) -> _Line:
     except ValidationError as error:
         if not line.endswith(b"\n"):
             raise _InvalidExport("the line is cut short; export the store again") from error
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
+        field, problem, _ = first_problem(error)
         noun = "lesson" if kind is _ExportedLesson else "reply"
-        raise _InvalidExport(f"not an exported {noun}: {f'{field}: ' if field else ''}{first['msg']}") from error
+        raise _InvalidExport(f"not an exported {noun}: {f'{field}: ' if field else ''}{problem}") from error
 
 
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:

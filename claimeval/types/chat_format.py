@@ -24,7 +24,7 @@ from claimeval.types.requests import (
     Usage,
 )
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SENT = {
     "temperature",
@@ -200,11 +200,15 @@ def read_chat(
         finish_reason=finish,
         refusal=_str(message.get("refusal")),
         served_model=_str(reply.get("model")),
-        usage=_usage(usage) if isinstance(usage, dict) else Usage(),
+        usage=_usage(usage) if isinstance(usage, dict) else _NOT_REPORTED,
         latency=latency,
         cached=cached,
         rate_limits=rate_limits,
+        key=None,
     )
+
+
+_NOT_REPORTED = Usage()
 
 
 def _parsed(body: bytes) -> Any:
@@ -254,7 +258,7 @@ def _preview(body: bytes) -> str:
 def _str(value: object) -> str | None:
     if not isinstance(value, str):
         return None
-    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    return value if value.isascii() else SURROGATE.sub("\ufffd", value)
 
 
 def _text(content: object) -> str | None:
@@ -266,11 +270,12 @@ def _text(content: object) -> str | None:
 
 def _usage(usage: Mapping[str, object]) -> Usage:
     details = usage.get("prompt_tokens_details")
+    details = details if isinstance(details, dict) else {}
     return Usage(
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
-        cache_write_tokens=_count(details.get("cache_write_tokens")) if isinstance(details, dict) else None,
+        cached_tokens=_count(details.get("cached_tokens")),
+        cache_write_tokens=_count(details.get("cache_write_tokens")),
     )
 
 

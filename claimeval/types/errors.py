@@ -7,6 +7,7 @@
     │   ├── DataError         invalid input file or record; names file, line and field
     │   └── PromptError       a prompt is missing, has unknown variables or does not render
     ├── CallError             a failed call to a provider; becomes a Failure record in the results
+    ├── AskerError            `claimeval serve` does not answer, or refuses what was posted; exit code 3
     ├── StoreError            the reply cache cannot be read or written, for example a full disk; exit code 3
     └── StoppedEarly          the run stopped before the last sample and can be resumed; exit code 3
 """
@@ -16,7 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class ClaimevalError(Exception):
@@ -42,6 +46,14 @@ class PromptError(UsageError):
 
 class StoreError(ClaimevalError):
     """Unusable reply cache. The message names the directory and the fix."""
+
+
+class AskerError(ClaimevalError):
+    """No answer from `claimeval serve`, or a refusal. `status` is that of HTTP; None without an answer."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class StoppedEarly(ClaimevalError):
@@ -82,7 +94,7 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     from difflib import get_close_matches
 
     names = sorted(allowed)
-    containing = sorted((known for known in names if len(name) > 3 and name in known), key=len)
+    containing = sorted((name_listed for name_listed in names if len(name) > 3 and name in name_listed), key=len)
     close = containing or get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     if len(names) > LISTED and ("metric" in kind or "measure" in kind):
@@ -90,12 +102,25 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
 
 
+def first_problem(error: ValidationError) -> tuple[str, str, str]:
+    """Return the first field of a record that is invalid, as `judges.0.name`, why, and the start of its value."""
+    first = error.errors(include_url=False)[0]
+    return ".".join(map(str, first["loc"])), first["msg"], repr(str(first["input"])[:60])
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the content of YAML. Raises yaml.YAMLError if it is none."""
+    import yaml
+
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def read_yaml(path: Path, kind: str) -> Any:
     """Return the content of a YAML file. Raises UsageError, with the kind of file, if it cannot be read."""
     import yaml
 
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the {kind} {str(path)!r}: {error}") from error
     except yaml.YAMLError as error:

@@ -61,13 +61,37 @@ class Estimate(Record):
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
+class LongEvidence(Record):
+    """Samples with a text that is longer than a judge's context window, so that it is read in several."""
+
+    judge: str
+    context_tokens: int | None
+    """The window; None if it was not stated."""
+    samples: int
+    windows: int
+    """The most windows that one text is read in."""
+
+    def in_words(self, samples: int, name: str) -> str:
+        """Return what stands beside numbers.
+
+        Args:
+            samples: All samples.
+            name: What the judge is called.
+        """
+        window = f" of {self.context_tokens:,} tokens" if self.context_tokens else ""
+        return (
+            f"{self.samples} of {samples} samples do not fit into the window{window} of {name}, which reads them in up "
+            f"to {self.windows} parts: support by any part counts as support, and no other part rules it out."
+        )
+
+
 class Cost(Record):
     """What calls cost. What nobody stated is None, never 0."""
 
     calls: int
     """Questions put to judges, whether the reply cache answered or a call was made."""
     reused: int = 0
-    """Replies taken over from an earlier run; they are not in `calls`, and their tokens are counted."""
+    """Replies reused from an earlier run; they are not in `calls`, and their tokens are counted."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
@@ -75,3 +99,5 @@ class Cost(Record):
     dollars: float | None = None
     """US dollars for these tokens at the stated price, whenever they were paid and without discounts; None if no price
     is stated or tokens were not counted, 0 for local judges."""
+    seconds: float | None = None
+    """Seconds that the replies took when they were asked for, added up; None if no call is timed, as in batches."""

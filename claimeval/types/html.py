@@ -24,7 +24,7 @@ border:1px solid color-mix(in srgb,currentColor 28%,transparent);
 border-radius:.4rem}
 .claimeval .card div{font-variant-numeric:tabular-nums}
 .claimeval .value{font-size:1.6em;font-weight:600;line-height:1.25}
-.claimeval svg{display:block;width:100%;height:.7rem;overflow:visible}
+.claimeval svg{display:block;max-width:100%;height:auto;margin:.6em 0}
 .claimeval table{border-collapse:collapse;margin:.5em 0}
 .claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;
 border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);background:none}
@@ -75,8 +75,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
 
 def listed(heading: str, items: Iterable[str], kind: str = "ul") -> Html:
     """Return a heading and a list; nothing for no items."""
-    found = [element("li", item) for item in items]
-    return joined((element("h4", heading), element(kind, *found))) if found else Html()
+    entries = [element("li", item) for item in items]
+    return joined((element("h4", heading), element(kind, *entries))) if entries else Html()
 
 
 def labeled(word: str, support: str | None, text: str) -> Html:

@@ -27,17 +27,38 @@ BatchRetries = Literal["batch", "online"]
 LongTexts = Literal["truncate", "window"]
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Shard:
+    """A part of a run that a process of its own makes."""
+
+    number: int
+    """From 1."""
+    count: int
+    """How many shards the run is cut into."""
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Return the shard in a text such as `3/16`, the third of 16; UsageError for anything else."""
+        number, _, count = text.partition("/")
+        if not (number.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(number) <= int(count) <= 99_999):
+            raise UsageError(f"shard: {text!r}; give its number and how many there are, from 1/16 to 16/16")
+        return cls(int(number), int(count))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How a run asks its judges, and what it may spend."""
 
     max_cost: float | None = None
-    """US dollars the run may cost; then exit 3.
+    """US dollars that calls may cost; then exit 3.
 
     Earlier parts of the same run count; a call is sent only if its worst case fits.
     """
     max_calls: int | None = None
-    """Calls the run may make; then exit 3.
+    """Calls that may be made; then exit 3.
 
     Retries and earlier parts of the same run count.
     """
@@ -102,6 +123,29 @@ class RunOptions:
     """
     online: tuple[str, ...] = ()
     """Ask this judge online all the same. Repeatable."""
+    shard: str | None = None
+    """This process's part, as in 3/16; then `merge`.
+
+    Shards are counted from 1. Each judges consecutive samples and writes them to `parts/` in the run directory, which
+    all shards share; `Run.merge` and `claimeval merge` join them.
+    """
+    via: str | None = None
+    """Ask through `claimeval serve` at HOST:PORT.
+
+    It has the reply cache, the keys, the pace and the caps, for all that ask through it; judges on this machine are
+    asked from here. Behind a proxy with TLS: https://HOST. The token is in $CLAIMEVAL_TOKEN.
+    """
+    compress: bool = False
+    """Write `results.jsonl.gz`, not `results.jsonl`.
+
+    A quarter of the bytes or less; everything reads both.
+    """
+    engine: str | None = None
+    """ray, or ray://HOST:PORT.
+
+    `ray` uses the cluster in $RAY_ADDRESS, else this machine. Shards are tasks, one actor asks, and models on the
+    machines load once a worker. Needs the extra `ray`.
+    """
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]
 
@@ -125,12 +169,32 @@ class RunOptions:
                 raise unknown_name("ask_again", reason, USELESS)
         if not self.batch and (self.batch_retries != "batch" or self.detach or self.online):
             raise UsageError("--batch-retries, --detach and --online say how --batch asks; add --batch")
+        if self.shard is not None:
+            Shard.parse(self.shard)
+            if self.compress:
+                raise UsageError("no shard is compressed; give --compress to `claimeval merge`, which writes the run")
+        if self.engine is not None:
+            if self.engine != "ray" and not self.engine.startswith("ray://"):
+                raise UsageError(f"engine: {self.engine!r}; it is ray, or ray://HOST:PORT")
+            conflicting = [name for name in ("batch", "offline", "shard") if getattr(self, name)]
+            if conflicting:
+                raise UsageError(f"--{conflicting[0]} cannot be used with --engine; leave one of them out")
+        if self.via is not None:
+            conflicting = [
+                name for name in ("max_cost", "max_calls", "cache", "rpm", "tpm") if getattr(self, name) is not None
+            ]
+            if conflicting or self.batch:
+                option = "--" + (conflicting or ["batch"])[0].replace("_", "-")
+                raise UsageError(
+                    f"{option} cannot be used with --via: the server holds the reply cache, the rates and the limits; "
+                    "pass it to `claimeval serve`"
+                )
 
     @property
     def reasons_to_ask_again(self) -> tuple[str, ...]:
         """The reasons of `ask_again`, one by one."""
-        given = self.ask_again.split(",") if isinstance(self.ask_again, str) else self.ask_again
-        return tuple(reason.strip() for reason in given if reason.strip())
+        reasons = self.ask_again.split(",") if isinstance(self.ask_again, str) else self.ask_again
+        return tuple(reason.strip() for reason in reasons if reason.strip())
 
     @property
     def capped(self) -> bool:
@@ -184,11 +248,11 @@ class PanelOptions:
         """The settings that are not None, by name, without the labels and with the families read."""
         from claimeval.types.families import read_families
 
-        found = {row.name: value for row in fields(self) if (value := getattr(self, row.name)) is not None}
-        found.pop("labels", None)
+        values = {row.name: value for row in fields(self) if (value := getattr(self, row.name)) is not None}
+        values.pop("labels", None)
         if isinstance(self.families, (str, Path)):
-            found["families"] = read_families(Path(self.families))
-        return found
+            values["families"] = read_families(Path(self.families))
+        return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

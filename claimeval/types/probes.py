@@ -50,7 +50,7 @@ class Probe(Record):
     refused: tuple[str, ...] = ()
     """Parameters that its server refuses, which claimeval leaves out by itself."""
     context_tokens: int | None = None
-    """The window, where the server stated it."""
+    """The window: set, stated by the server, or known of the model at its provider's address."""
     steps: tuple[ProbeStep, ...] = ()
     price: dict[str, float] | None = None
     """US dollars per million tokens, `input` and `output`. None: unknown."""
@@ -82,7 +82,7 @@ class Probe(Record):
             cost = f"{tokens}, {step.seconds:.1f} s" if step.seconds is not None else "no reply"
             reply = f' It wrote: "{step.reply}"' if step.reply and not step.right else ""
             lines[step.step] = f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
-        for name, found in (
+        for name, answer in (
             (
                 "JSON schema",
                 _words(self.schema_honoured, "honoured", "ignored; replies are checked here alone", "not sent"),
@@ -93,7 +93,7 @@ class Probe(Record):
                 _words(self.log_probabilities, "yes; set top_logprobs: 5 to use them", "no", "unknown"),
             ),
         ):
-            lines[name] = found
+            lines[name] = answer
         lines["refused"] = ", ".join(self.refused) + " (left out without a setting)" if self.refused else "nothing"
         if self.context_tokens:
             lines["window"] = f"{self.context_tokens} tokens"

@@ -76,6 +76,10 @@ class Progress:
             self.last_failure = outcome.message
         self.notify()
 
+    def computed(self) -> None:
+        """Count an answer that was computed at once."""
+        self.calls += 1
+
     def batched(self, requests: int) -> None:
         """Count requests that will be sent in a batch."""
         self.calls += requests

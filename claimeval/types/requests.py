@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from claimeval.types.errors import ClaimevalError, UsageError
 from claimeval.types.records import Claim, Document, Reason, Record
@@ -19,6 +20,8 @@ logger = logging.getLogger("claimeval")
 
 KEY_VERSION = 4
 """Part of every key. Increased when the meaning of stored replies changes."""
+RECORDED = "recorded"
+"""Provider of judges with recorded replies. They cannot be asked again."""
 
 ReplyFormat = Literal["json", "bullets", "tags"]
 TokenLimit = Literal["max_tokens", "max_completion_tokens"]
@@ -26,11 +29,13 @@ TokenLimit = Literal["max_tokens", "max_completion_tokens"]
 TOKEN_LIMITS: tuple[TokenLimit, ...] = ("max_tokens", "max_completion_tokens")
 BYTES_PER_TOKEN, FRAME_TOKENS, SHORTEST_REPLY = 3, 64, 256
 """What is assumed of a prompt in a window of known size, and the least that its reply may have."""
+CLAIMS_PER_CALL, MAX_CLAIMS_PER_CALL = 5, 50
+"""Claims in one question unless a judge names another number, and the most that it may name."""
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 
 
-DECIDES_NOTHING = {"name", "key_variable", "family", "price", "learned"}
+DECIDES_NOTHING = {"name", "key_variable", "family", "price", "num_gpus", "learned"}
 """Fields of a judge that cannot change an answer."""
 
 
@@ -61,10 +66,10 @@ FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
 class Judge(Record):
     """A named model with all settings that can change its answers. It never contains an API key."""
 
-    name: str
-    """Name in tables and files. Default: the text that the user typed."""
+    name: str = ""
+    """Name in tables and files. Default: the model, as it is given."""
     model: str
-    """`provider:name`."""
+    """`provider:name`; `@URL` after it is the endpoint."""
     endpoint: str | None = None
     """Base URL of the calls, or version of a local engine. None before the judge is resolved."""
     temperature: float | None = None
@@ -76,6 +81,8 @@ class Judge(Record):
     """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one where it is refused."""
     context_tokens: int | None = Field(default=None, gt=0)
     """Tokens that prompt and reply may have together. Replies are limited to what a prompt leaves of them."""
+    claims_per_call: int = Field(default=CLAIMS_PER_CALL, ge=1, le=MAX_CLAIMS_PER_CALL)
+    """Claims in one question."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
@@ -94,8 +101,20 @@ class Judge(Record):
     """The family of the model. None: as in the table of families."""
     price: JudgePrice | None = None
     """What its tokens cost. None: as in the files of prices."""
+    num_gpus: float | None = Field(default=None, ge=0)
+    """GPUs that each worker of `--engine ray` takes for a model on its machine; a fraction shares one."""
     learned: Learned = Learned()
     """Not a setting: what a run learned of this judge."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_model(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("model"), str):
+            return given
+        model, _, url = given["model"].partition("@")
+        named = {"name": given["model"], **given}
+        is_address = url.startswith(("http://", "https://")) and given.get("endpoint") is None
+        return {**named, "model": model, "endpoint": url} if is_address else named
 
     @classmethod
     def from_callable(
@@ -108,10 +127,10 @@ class Judge(Record):
         price: Mapping[str, float] | None = None,
         revision: str = "",
     ) -> Judge:
-        """Make a judge of a function: of a gateway with its own login, of a model in this process, of anything.
+        """Make a judge from a function, such as a call of a gateway or of a model in this process.
 
-        What it gives is stored, paced and capped as replies of a provider are. `name`, `model` and `revision` are in
-        the keys of stored replies.
+        Its replies are cached, paced and limited like those of a provider. `name`, `model` and `revision` are in the
+        keys of stored replies.
 
         Args:
             name: What tables call the judge.
@@ -143,8 +162,7 @@ class Judge(Record):
         before = FUNCTIONS.setdefault((judge.model, judge.endpoint), function)
         if before is not function:
             logger.warning(
-                "judge %s: another function takes the place of the one before, whose stored replies count as its "
-                "replies; give it another `revision`",
+                "judge %s: the new function gets the stored replies of the previous one; give it another `revision`",
                 name,
             )
             FUNCTIONS[judge.model, judge.endpoint] = function
@@ -155,11 +173,16 @@ class Judge(Record):
         """Return the provider in the model's name."""
         return self.model.partition(":")[0]
 
+    @property
+    def is_engine(self) -> bool:
+        """Return whether an engine on this machine answers, which reads the typed task of a request and no prompt."""
+        return self.model.startswith("local:")
+
     @cached_property
     def id(self) -> str:
         """Return eight hexadecimal digits of the SHA-256 of all settings that can change an answer.
 
-        The name, the variable of the key, family, price and what was learned are not included.
+        The name, the variable of the key, family, price, GPUs and what was learned are not included.
         """
         settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING)
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -167,9 +190,19 @@ class Judge(Record):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other settings, and so with another id."""
         copied = super().model_copy(update=update, deep=deep)
-        copied.__dict__.pop("id", None)
-        copied.__dict__.pop("forms", None)
+        for name in ("id", "forms", "in_keys"):
+            copied.__dict__.pop(name, None)
         return copied
+
+    @cached_property
+    def in_keys(self) -> tuple[str, tuple[str, ...]]:
+        """Return what every key of a request to this judge has of it: numbers, and texts."""
+        more = [self.extra, self.headers, self.query]
+        texts = self.model, self.endpoint or "", self.reasoning_effort or "", self.token_limit or ""
+        return f"{self.temperature} {self.top_p} {self.seed}", (
+            *texts,
+            json.dumps(more, sort_keys=True) if any(more) else "",
+        )
 
     def without(self, refused: Iterable[str]) -> Judge | None:
         """Return the judge as it is asked by a server that refuses these parameters; None if that changes nothing.
@@ -209,30 +242,38 @@ class Judge(Record):
     @cached_property
     def forms(self) -> tuple[Judge, ...]:
         """Return the judge as its requests named it before each of its lessons and after the last."""
-        known = self.learned
+        learned = self.learned
         lessons = [
-            known.model_copy(update={"refused": known.refused[:count], "context_tokens": window})
-            for count in range(len(known.refused) + 1)
-            for window in dict.fromkeys((None, known.context_tokens))
+            learned.model_copy(update={"refused": learned.refused[:count], "context_tokens": window})
+            for count in range(len(learned.refused) + 1)
+            for window in dict.fromkeys((None, learned.context_tokens))
         ]
         return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
 
 
-class Message(Record):
+@dataclass(frozen=True, slots=True)
+class Message:
     """A message of a request."""
 
     role: Literal["system", "user"]
     content: str
 
 
-class ExtractTask(Record):
+@dataclass(frozen=True, slots=True)
+class ExtractTask:
     """Extraction request for engines that are not language models."""
 
     text: str
     sentences: tuple[tuple[int, int], ...]
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """Return what an answer depends on."""
+        return iter((self.text,))
 
-class AssessTask(Record):
+
+@dataclass(frozen=True, slots=True)
+class AssessTask:
     """Assessment request for engines that are not language models."""
 
     claims: tuple[Claim, ...]
@@ -243,11 +284,22 @@ class AssessTask(Record):
     alternatives: bool = False
     """Whether one document that supports a claim is enough, as with alternative reference answers."""
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """Return what an answer depends on."""
+        yield f"{len(self.claims)} {self.alternatives} {'/'.join(self.scale.offered)}"
+        yield from [claim.text for claim in self.claims]
+        for document in self.documents:
+            yield document.title or ""
+            yield document.text
 
-class Request(Record):
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
     """A complete request to a judge. All fields that can change the reply are part of the key.
 
-    `task` has the same content as `messages` and is not part of the key.
+    `task` has the same content as `messages`. An engine reads the task alone: its requests have no messages, and the
+    key is made of the task.
     """
 
     judge: Judge
@@ -273,6 +325,11 @@ class Request(Record):
         """Return the id of the prompt, or None if there is no prompt file."""
         return self.prompt[:8] or None
 
+    def put_to(self, judge: Judge) -> Request:
+        """Return the same question to another judge that reads prompts."""
+        top_logprobs = judge.top_logprobs if isinstance(self.task, AssessTask) else None
+        return self._with(judge=judge, max_tokens=judge.max_tokens, top_logprobs=top_logprobs)
+
     def to(self, judge: Judge) -> Request:
         """Return the request as it is sent to a judge after what was learned of it.
 
@@ -286,6 +343,23 @@ class Request(Record):
             return self
         return self._with(judge=judge, max_tokens=min(limit, self.max_tokens))
 
+    @property
+    def size(self) -> int:
+        """Return the UTF-8 length of all that the model may read: the messages, the schema if one is sent, `extra`."""
+        texts = [message.content for message in self.messages]
+        texts += [schema] if (schema := self.schema_sent) else []
+        texts += [json.dumps(self.judge.extra)] if self.judge.extra else []
+        return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+    def room(self, window: int) -> int:
+        """Return the size that such a request may have in a context window of so many tokens.
+
+        A quarter of a small window is left to the reply. A token is taken to have three bytes: more in most texts, so
+        that what fits by this count fits.
+        """
+        reply = min(self.judge.max_tokens, max(SHORTEST_REPLY, window // 4))
+        return max(0, window - FRAME_TOKENS - reply) * BYTES_PER_TOKEN
+
     def repeated(self, attempt: int, replicate: int) -> Request:
         """Return the request as it is sent after earlier attempts, when a reply may be twice as long, and as one of
         several samples of the same question."""
@@ -295,7 +369,7 @@ class Request(Record):
 
     def _with(self, **changes: Any) -> Request:
         """Return a copy, which has another key."""
-        return Request.model_construct(**{name: getattr(self, name) for name in type(self).model_fields} | changes)
+        return replace(self, **changes)
 
     @property
     def schema_sent(self) -> str | None:
@@ -309,18 +383,13 @@ class Request(Record):
     @cached_property
     def key(self) -> str:
         """Return the SHA-256 of endpoint, model, parameters, messages, schema, replicate and attempt as hex digits."""
-        judge = self.judge
-        texts = [judge.model, judge.endpoint or "", judge.reasoning_effort or "", judge.token_limit or ""]
-        more = [judge.extra, judge.headers, judge.query]
-        texts.append(json.dumps(more, sort_keys=True) if any(more) else "")
-        texts.append(self.schema_sent or "")
-        header = f"{KEY_VERSION} {judge.temperature} {judge.top_p} {judge.seed} {self.max_tokens} {self.top_logprobs}"
-        header += f" {self.reply_format} {self.replicate} {self.attempt}"
-        for message in self.messages:
-            header += f" {message.role}"
-            texts.append(message.content)
-        for text in texts:  # lengths make the joined texts unambiguous
-            header += f" {len(text)}"
+        numbers, settings = self.judge.in_keys
+        texts = [*settings, self.schema_sent or "", *[message.content for message in self.messages]]
+        if self.task is not None and self.judge.is_engine:
+            texts += self.task.texts
+        fields = f"{self.max_tokens} {self.top_logprobs} {self.reply_format} {self.replicate} {self.attempt}"
+        lengths = map(str, map(len, texts))  # they make the joined texts unambiguous
+        header = " ".join([str(KEY_VERSION), numbers, fields, *[message.role for message in self.messages], *lengths])
         return hashlib.sha256("\0".join((header, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -334,7 +403,8 @@ def _without_bounds(schema: str, bounds: tuple[str, ...]) -> str:
     return json.dumps(strip(json.loads(schema)), separators=(",", ":"))
 
 
-class Usage(Record):
+@dataclass(frozen=True, slots=True)
+class Usage:
     """Token counts reported by the provider, None if not reported."""
 
     prompt_tokens: int | None = None
@@ -354,7 +424,8 @@ class RateLimitStatus(NamedTuple):
     tokens_remaining: int | None = None
 
 
-class Completion(Record):
+@dataclass(frozen=True)
+class Completion:
     """A complete reply. All other fields are read from `body`."""
 
     body: bytes
@@ -400,7 +471,6 @@ class CallError(ClaimevalError):
         possibly_paid: Whether the provider may have charged for a reply that was lost.
         rate_limits: Rate limits from the headers.
         refused: Parameters of the request that the server refused, by name; without them it may answer.
-        prompt_too_long: Whether this prompt is longer than the model reads; others may fit.
         context_tokens: The context window that the server stated.
     """
 
@@ -417,7 +487,6 @@ class CallError(ClaimevalError):
         possibly_paid: bool = False,
         rate_limits: RateLimitStatus | None = None,
         refused: tuple[str, ...] = (),
-        prompt_too_long: bool = False,
         context_tokens: int | None = None,
     ) -> None:
         super().__init__(message)
@@ -431,7 +500,6 @@ class CallError(ClaimevalError):
         self.possibly_paid = possibly_paid
         self.rate_limits = rate_limits
         self.refused = refused
-        self.prompt_too_long = prompt_too_long
         self.context_tokens = context_tokens
 
     @property

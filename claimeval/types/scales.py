@@ -179,7 +179,25 @@ VITAL = Scale(
     ),
     values=(1, 0),
 )
-SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS, PARTIAL, ON_TOPIC, VITAL)}
+SINGLE_FACT = Scale(
+    name="single_fact",
+    words=("one", "several"),
+    meanings=(
+        "it states a single fact; no part of it could be true while another part is false",
+        "it states two facts or more, each of which could be true or false by itself",
+    ),
+    values=(1, 0),
+)
+VERIFIABLE = Scale(
+    name="verifiable",
+    words=("verifiable", "unverifiable"),
+    meanings=(
+        "a fact about the world that sources could confirm or refute",
+        "an opinion, advice, a guess, a general remark, or something about the text itself",
+    ),
+    values=(1, 0),
+)
+SCALES = {scale.name: scale for scale in (THREE_WAY, BINARY, TAGS, PARTIAL, ON_TOPIC, VITAL, SINGLE_FACT, VERIFIABLE)}
 """Scales for claims, which the header of a prompt names."""
 
 UMBRELA = grade_scale(
@@ -289,7 +307,7 @@ ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFUL
 
 
 def answer_question(name: str) -> AnswerQuestion:
-    """The question of that name; UsageError with the closest name otherwise."""
+    """Return the question of that name; UsageError with the closest name otherwise."""
     if name not in ANSWER_QUESTIONS:
         raise unknown_name("question about answers", name, ANSWER_QUESTIONS)
     return ANSWER_QUESTIONS[name]

@@ -158,7 +158,7 @@ def test_a_plan_asks_nothing() -> None:
     with provider("") as server:
         forecast = ce.plan(ce.check, ANSWER, CONTEXTS, judge=server.judge)
         assert server.requests == []
-    assert [(line.step, line.calls) for line in forecast.lines] == [("extract", (1, 1)), ("assess", (1, 1))]
+    assert [(line.step, line.calls) for line in forecast.lines] == [("extract", (1, 1)), ("assess", (1, 2))]
 
 
 # --- assertions on a result ---

@@ -134,6 +134,7 @@ def test_a_report_is_saved_and_loaded(openai_judge: ThreadHandle, tmp_path: Path
     assert ce.Run.load(tmp_path / "run") == report
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "manifest.json",
+        "replies.jsonl.gz",
         "report.html",
         "results.jsonl",
         "summary.json",
@@ -167,7 +168,8 @@ def test_offline_uses_stored_replies_only(openai_judge: ThreadHandle) -> None:
 
 def test_local_lexical_scores_without_a_server_and_says_what_it_is() -> None:
     report = ce.score(COPIED, judges=["local:lexical"])
-    assert report.record.notes == ("lexical support score, not an LLM judgment",)
+    assert report.record.notes[0] == "lexical support score, not an LLM judgment"
+    assert "claims split by rules: 1.69 per biography sentence" in report.record.notes[1]
     labels = {a.label for result in report.results for a in result.assessments}
     assert labels <= {"supported", "not_found", None}
     assert report.results[0]["faithfulness"].value == 1.0

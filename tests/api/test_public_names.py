@@ -6,8 +6,8 @@ import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas
 import pytest
 
 import claimeval as ce
@@ -16,14 +16,17 @@ from claimeval import types
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 
+if TYPE_CHECKING:
+    import pandas
+
 READ, WRITE, ASK = ("fields", "limit", "skip_malformed"), ("out", "overwrite"), ("panel", "options")
 QUESTIONS = (
     *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
-    "extract_per_judge",
+    *("claims_per_call", "extract_per_judge"),
 )
 DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
 PARAMETERS: dict[str, tuple[str, ...]] = {
-    "score": ("data", *QUESTIONS, "references", *READ, *WRITE, *ASK),
+    "score": ("data", *QUESTIONS, "language", "references", *READ, *WRITE, *ASK),
     "rejudge": ("source", *QUESTIONS, "keep_verdicts", *READ, *WRITE, *ASK),
     "check": (
         *("answer", "contexts", "judge", "question", "reference_answers", "metrics", "extract_prompt", "assess_prompt"),
@@ -31,9 +34,40 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     ),
     "rate": ("data", "judges", "ask", "prompts", *READ, *WRITE, *ASK),
     "experiment": ("design", "out", "select", "options"),
+    "extraction": (
+        *(
+            "source",
+            "claims",
+            "extractor",
+            "gold",
+            "judge",
+            "sample",
+            "elements",
+            "matching",
+            "against",
+            *READ,
+            *WRITE,
+            "options",
+        ),
+    ),
     "plan": ("door", "args", "kwargs"),
+    "tune": (
+        *(
+            "labels",
+            "judge",
+            "proposer",
+            "candidates",
+            "second_judge",
+            "assess_prompt",
+            "seed",
+            "anyway",
+            "out",
+            "write_anyway",
+        ),
+        "options",
+    ),
     "compare": ("runs", "baseline", "metrics", "by", "cluster"),
-    "agreement": ("run", "labels", "evidence", "cluster"),
+    "agreement": ("run", "labels", "evidence", "scores", "ratings", "pairs", "by", "half_width", "cluster"),
     "correct": ("run", "labels", "metric", "method", "seed", "cluster"),
     "annotate": (
         *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run", "fields"),
@@ -116,6 +150,8 @@ def in_use(judge: str, other: str, folder: Path, frame: pandas.DataFrame, answer
 
 
 def test_the_snippets_of_the_documentation_run(start_server: StartServer, tmp_path: Path) -> None:
+    import pandas
+
     server = start_server(judge=claim_judge.answer)
     rows = [{**sample, "metadata": {"topic": "a"}} for sample in SAMPLES[:2]]
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

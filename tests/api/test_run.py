@@ -12,7 +12,8 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback import claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
-from claimeval.api.run import Run, StoredResults
+from claimeval.api.run import Run
+from claimeval.runs.directory import RunResults
 from claimeval.runs.slices import slices
 from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
@@ -71,11 +72,12 @@ def test_a_run_is_a_sequence_of_results(run: Run) -> None:
 def test_results_on_disk_are_read_when_they_are_needed(run: Run, start_server: StartServer, tmp_path: Path) -> None:
     server = start_server(judge=claim_judge.answer)
     stored = ce.score(TOPICS, judges=spec(server), metrics=["faithfulness"], out=tmp_path / "run")
-    assert isinstance(stored.results, StoredResults)
+    assert isinstance(stored.results, RunResults)
     assert stored.path == tmp_path / "run"
     assert {path.name for path in stored.path.iterdir()} == {
         "manifest.json",
         "results.jsonl",
+        "replies.jsonl.gz",
         "summary.json",
         "report.html",
     }
@@ -222,6 +224,7 @@ def test_data_may_be_rows_of_any_shape(start_server: StartServer, tmp_path: Path
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps(dataclasses.asdict(row)) + "\n")
     shapes = [file, [row], dataclasses.asdict(row), [dataclasses.asdict(row)], columns, pandas.DataFrame(columns)]
+    shapes += [pandas.DataFrame(columns).iloc[0], {**dataclasses.asdict(row), "draft": row.draft.encode()}]
     for shape in shapes:
         (sample,) = ce.read_samples(shape, fields={"answer": "draft"})
         assert (sample.answer, [document.text for document in sample.contexts or ()]) == (row.draft, row.contexts)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.data.labels import read_labels
-from claimeval.runs.claim_labels import ClaimLabels, drawn
+from claimeval.runs.labeling import ClaimLabels, drawn
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
 from tests.command_line import call

@@ -50,7 +50,7 @@ def plain(shown: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", shown)
 
 
-def marks(data: Path) -> list[int]:
+def marks(data: Path) -> list[float]:
     path = data.parent / "marks.qrels"
     return (
         [grade for grades in ir.read_qrels(path).values() for grade in grades.values()] if path.stat().st_size else []

@@ -15,8 +15,7 @@ import pytest
 
 from benchmarks.loopback import claim_judge
 from claimeval.judging import prompts
-from claimeval.store.replies import ReplyOrigin, join
-from claimeval.store.store import Store
+from claimeval.store.store import ReplyOrigin, Store, join
 from claimeval.types.chat_format import write_chat
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
@@ -89,7 +88,7 @@ def test_a_store_goes_to_another_folder_and_back(claimeval: Run, folder: Path, t
     assert (again.returncode, "exists already" in again.stderr) == (2, True)
 
     done = claimeval("cache", "import", file, "--cache", other)
-    assert (done.returncode, done.stdout) == (0, "replies added: 3, there already: 0\n")
+    assert (done.returncode, done.stdout) == (0, "replies added: 3, already present: 0\n")
     assert claimeval("cache", "export", "-", "--cache", other).stdout == file.read_text(encoding="utf-8")
 
 
@@ -110,7 +109,7 @@ def test_conflicts_and_bad_files_are_said_in_one_line(claimeval: Run, folder: Pa
     assert conflict.returncode == 1
     assert json.loads(conflict.stdout)["conflicts"] == 1
     assert conflict.stderr.splitlines() == [
-        "replies added: 0, there already: 2",
+        "replies added: 0, already present: 2",
         "claimeval: questions with another reply in the cache, which was kept: 1 (000000000000)",
     ]
 
@@ -154,11 +153,12 @@ class Touch:
         return os.system, (f"touch {self.file}",)
 
 
-def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, tmp_path: Path) -> None:
+def test_a_pickle_in_the_cache_runs_in_no_command(claimeval: Run, start_server: StartServer, tmp_path: Path) -> None:
     """What CVE-2025-69872 is about: diskcache by itself would load the planted values."""
     data, cache, proof = tmp_path / "data.jsonl", tmp_path / "cache", tmp_path / "proof"
     data.write_text('{"id": "1", "question": "?", "answer": "It is high.", "contexts": ["It is high."]}\n')
-    score = ("score", data, "--judge", "local:lexical", "--metrics", "faithfulness", "--cache", cache)
+    judge = spec(start_server(judge=claim_judge.answer))
+    score = ("score", data, "--judge", judge, "--metrics", "faithfulness", "--cache", cache)
     assert claimeval(*score, "--out", tmp_path / "before").returncode == 0
     with closing(sqlite3.connect(cache / "cache.db", isolation_level=None)) as connection:
         planted = connection.execute("UPDATE Cache SET mode = 4, value = ?", (pickle.dumps(Touch(proof)),)).rowcount

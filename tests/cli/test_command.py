@@ -109,6 +109,20 @@ def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field
     assert type(found) is type(value) or isinstance(value, Path)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deeper(Options):
+    """Do it deeper."""
+
+    nested: Annotated[Nested, Heading("Panel", "depth")] = Nested(depth=5, hidden=1)
+
+
+def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() -> None:
+    one = command("deeper", Deeper, lambda given: 0)
+    records = [one.read(["DATA", "-j", "x", *arguments]) for arguments in ((), ("--depth", "9"))]
+    assert [record.nested for record in records] == [Nested(depth=5, hidden=1), Nested(depth=9, hidden=1)]
+    assert "[default: 5]" in one.get_help(click.Context(one))
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
@@ -117,6 +131,7 @@ def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field
         (("--share", "much"), click.UsageError, "'much' is not a valid float"),
         (("--limit", "a"), UsageError, "--limit 'a' is not of the form METRIC=X"),
         (("--limit", "a=b"), UsageError, "--limit 'a=b' is not of the form METRIC=X"),
+        (("--limit", "a=1", "--limit", "b=3", "--limit", "a=2"), UsageError, "--limit a is given twice: 1.0 and 2.0"),
         (("--size", "big"), click.UsageError, "'big' is not a valid integer"),
         (("--hidden", "1"), click.UsageError, "No such option"),
         (("--naem", "x"), click.UsageError, "--name"),

@@ -37,6 +37,9 @@ def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> 
     assert metric["difference"]["value"] == 0.125
     assert (metric["higher"], metric["lower"]) == (1, 0)
     assert metric["supported_in_one_only"]["p"] == 1.0
+    (part, *_) = metric["because"]
+    assert (part["cause"], part["value"], part["claims"]) == ("answer", 0.125, 2)
+    assert "other answer" in claimeval("compare", "a", "b").stdout
 
 
 def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, start_server: StartServer) -> None:
@@ -114,8 +117,43 @@ def test_a_field_splits_the_differences(claimeval: Run, topics: Path) -> None:
 def test_any_run_is_the_baseline(claimeval: Run, topics: Path, baseline: str) -> None:
     done = claimeval("compare", "one", "two", "three", "--baseline", baseline, "--json")
     assert done.returncode == 0, done.stderr
-    pairs = json.loads(done.stdout)["pairs"]
-    assert [(pair["a"], pair["b"]) for pair in pairs] == [("two", "one"), ("two", "three")]
+    found = json.loads(done.stdout)
+    assert (found["runs"], found["baseline"]) == (["one", "two", "three"], 1)
     # words: 0, 0, 1 under the baseline, 1, 0, 0 otherwise
-    assert [pair["metrics"][0]["difference"]["value"] for pair in pairs] == [0.0, 0.0]
+    against = found["metrics"]["words"]["against"]
+    assert [one and (one["difference"]["value"], one["higher"], one["lower"]) for one in against] == [
+        (0.0, 1, 1),
+        None,
+        (0.0, 1, 1),
+    ]
     assert claimeval("compare", "one", "two", "--baseline", "four").returncode == 2
+
+
+def test_three_runs_are_a_page_markdown_with_pictures_and_numbers(claimeval: Run, topics: Path) -> None:
+    runs = ("one", "two", "three")
+    told = claimeval("compare", *runs, "--baseline", "two", "--out", "trend.html", "--plot", "trend.svg").stdout
+    assert claimeval("compare", *runs, "--out", "trend.md").returncode == 0
+    assert claimeval("compare", *runs, "--out", "trend.json").returncode == 0
+
+    page, markdown = (topics / "trend.html").read_text(), (topics / "trend.md").read_text()
+    against = next(line.strip() for line in told.splitlines() if "three against two" in line)
+    trend = next(line.strip() for line in told.splitlines() if "per run" in line)
+    # x falls and rises, so that the slope of every sample is 0
+    assert trend == "trend: 0.000 per run (-0.316 to +0.316), p (Holm) 1.000, 0 samples rise, 0 fall, n 3"
+    assert f"<p>{against}</p>" in page
+    assert f"<p>{trend}</p>" in page
+    assert "default-src 'none'" in page
+    assert page.count("<script") == 1, "that of the colours"
+    assert "one: 0.333" in (topics / "trend.svg").read_text()
+    assert trend in markdown
+    assert "![words](trend-words.svg)" in markdown
+    assert "one: 0.333" in (topics / "trend-words.svg").read_text()
+    (track,) = json.loads((topics / "trend.json").read_text())["tracks"]
+    assert track["trend"]["slope"]["value"] == 0.0
+
+
+def test_two_runs_are_drawn_as_differences(claimeval: Run, topics: Path) -> None:
+    assert "Picture: d.svg" in claimeval("compare", "one", "two", "--plot", "d.svg").stdout
+    assert "words: 0.000" in (topics / "d.svg").read_text()
+    wrong = claimeval("compare", "one", "two", "--plot", "d.png")
+    assert (wrong.returncode, "written as .svg" in wrong.stderr) == (2, True)

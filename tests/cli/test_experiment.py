@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ def doubting(body: Body) -> Reply:
     reply = claim_judge.answer(body)
     if "DOUBTFUL" in text_of(body) and '"verdicts"' in str(reply.content) and "- yes: " not in text_of(body):
         content = json.loads(str(reply.content))
-        content["verdicts"][2].update(label="not_found", reason="too doubtful")
+        (doubtful,) = re.findall(r'^(c\d+): ".*DOUBTFUL', text_of(body), re.MULTILINE)
+        verdict = next(verdict for verdict in content["verdicts"] if verdict["id"] == doubtful)
+        verdict.update(label="not_found", reason="too doubtful")
         return Reply(json.dumps(content))
     return reply
 
@@ -99,6 +102,14 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
     page = (folder / "experiment.md").read_text()
     assert "| binary | 0.750 | " in page
     assert "| +0.250 | " in page
+    assert "](experiment-faithfulness.svg)" in page
+    drawn = (folder / "experiment-faithfulness.svg").read_text()
+    assert "three_way: 0.500, " in drawn
+    assert "tags: +0.250, " in drawn
+    again = claimeval("report", folder, "-f", "md", "--out", "elsewhere.md").stdout
+    assert again == "Report: elsewhere.md\n"
+    assert (folder.parent / "elsewhere-faithfulness.svg").read_text() == drawn
+    assert "![" not in claimeval("report", folder, "-f", "md").stdout
     assert "difference" in done.stdout
     assert "baseline" in done.stdout
     assert json.loads((folder / "experiment.json").read_text())["baseline"] == "three_way"

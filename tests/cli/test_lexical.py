@@ -56,3 +56,13 @@ def test_text_without_spaces_is_noticed_once(claimeval: Run, data: Path) -> None
     data.write_text((json.dumps(row) + "\n") * 2)
     done = claimeval("lexical", data, "-m", "k_precision")
     assert done.stderr.count("--normalization multilingual") == 1
+
+
+def test_text_that_rouge_does_not_read_is_noticed_once(claimeval: Run, data: Path) -> None:
+    """ROUGE of two equal texts is 0 there."""
+    row = {"question": "Q", "answer": "Москва, 1147", "reference_answers": ["Москва, 1147"]}
+    data.write_text((json.dumps(row) + "\n") * 2)
+    told = "has no letters a to z, and ROUGE reads no others; use --normalization multilingual"
+    assert claimeval("lexical", data, "-m", "rouge_l,token_f1").stderr.count(told) == 1
+    assert told not in claimeval("lexical", data, "-m", "token_f1").stderr
+    assert told not in claimeval("lexical", data, "-m", "rouge_l", "--normalization", "multilingual").stderr

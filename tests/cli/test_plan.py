@@ -83,8 +83,8 @@ def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run,
     ]
     assert "At the very most $" in done.stdout
     assert "- price of openai:gpt-5-mini: $0.25 in, $2 out a million tokens, stated on 2026-09-05" in lines
-    assert "- claims: 1.0 to 5.0 a sentence where they are not stored, assumed" in lines
-    assert any(line.startswith("- not counted: questions put again") for line in lines)
+    assert "- claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed" in lines
+    assert any(line.startswith("- not counted: questions asked again") for line in lines)
 
 
 def test_an_unknown_price_is_said_with_the_line_that_states_it(claimeval: Run, data: Path, tmp_path: Path) -> None:
@@ -120,12 +120,12 @@ def test_every_job_can_be_planned_and_other_commands_say_that_they_cannot(
     judge = ("-j", f"openai:m@{server.url}")
     assert claimeval("rate", data, *judge, "--ask", "relevance", "-o", "r").returncode == 0
     asked = len(server.exchanges())
-    again = json.loads(claimeval("plan", "rejudge", "r", "-j", f"openai:n@{server.url}", "-o", "n", "--json").stdout)
+    again = json.loads(claimeval("plan", "rejudge", "r", "-j", f"openai:n@{server.url}", "--json").stdout)
     assert [(line["step"], line["judge"], line["calls"]) for line in again["lines"]] == [
         ("answers", f"openai:n@{server.url}", [asked, asked])
     ]
-    assert "Nobody is asked anything" in claimeval("plan", "rejudge", "r", "--vote", "any", "-o", "n").stdout
-    assert "Nobody is asked anything" in claimeval("plan", "measure", data, "-m", "answer_length").stdout
+    assert "No judge is asked" in claimeval("plan", "rejudge", "r", "--vote", "any", "-o", "n").stdout
+    assert "No judge is asked" in claimeval("plan", "measure", data, "-m", "answer_length").stdout
     assert len(server.exchanges()) == asked
     assert "compare asks no judge" in claimeval("plan", "compare", "r", "r").stderr
 

@@ -1,13 +1,18 @@
 """Commands start in an interpreter of their own; other tests call them in the process of the test.
 
-The commands that are left out import what one of these imports, and their own file.
+`score` and `draw` do so in test_outlets.py. Those that are left out import what one of these imports, and their own
+file.
 """
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from pydantic_core import SchemaValidator, core_schema
 
 from tests.command_line import call, spawn
 
@@ -33,11 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "command",
     [
         ("plan", "demo.jsonl", *LOCAL),
-        ("score", "demo.jsonl", *LOCAL, "--limit", 2, "--out", "c"),
         ("compare", "a", "b"),
         ("agreement", "a", "--labels", "demo_labels.jsonl"),
         ("rank", "qrels", "one.run", "-m", "mrr"),
-        ("prompts", "list"),
     ],
     ids=lambda command: command[0],
 )
@@ -46,3 +49,43 @@ def test_a_command_runs_in_an_interpreter_of_its_own(folder: Path, command: tupl
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "last"),
+    [(KeyboardInterrupt, 130, "claimeval: interrupted"), (ValueError, 70, "claimeval: this is a bug in claimeval")],
+)
+def test_an_interrupt_that_pydantic_takes_for_an_error_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException], code: int, last: str
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise error
+
+    def run(arguments: list[str]) -> int:
+        with monkeypatch.context() as patch:
+            patch.setattr("re.compile", interrupted)  # which is called while the validator is built
+            SchemaValidator(core_schema.str_schema(pattern="a", regex_engine="python-re"))
+        return 0
+
+    monkeypatch.setattr("claimeval.cli.main.run", run)
+    done = call("doctor", "data.jsonl")
+    assert done.returncode == code
+    assert done.stderr.splitlines()[-1].startswith(last)
+
+
+@pytest.mark.skipif(not hasattr(signal, "sigwaitinfo"), reason="a command on Ray has no child here")
+@pytest.mark.parametrize(
+    ("before", "then", "code", "told"),
+    [
+        ("", "sys.exit(5)", 5, ""),
+        ("", "os.kill(os.getpid(), signal.SIGKILL)", 3, "claimeval: the node died\n"),
+        ("atexit.register(lambda: os.kill(os.getpid(), signal.SIGKILL))", "", 137, ""),
+        ("", "os.kill(os.getppid(), signal.SIGTERM); signal.pause()", 3, "claimeval: the node died\n"),
+    ],
+)
+def test_the_end_of_a_child_is_that_of_the_command(before: str, then: str, code: int, told: str) -> None:
+    """One that is killed when its work is done has the code of a shell; one that vanishes before has 3 and a line."""
+    start = "import atexit, os, signal, sys; from claimeval.cli.terminal import go_on_in_a_child"
+    script = f"{start}; {before or None}; go_on_in_a_child('the node died'); {then or None}"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (code, told)

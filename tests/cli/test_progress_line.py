@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from claimeval.cli import progress_line
-from claimeval.cli.progress_line import ProgressLine, describe
+from claimeval.cli import terminal
+from claimeval.cli.terminal import ProgressLine, describe
 from claimeval.types.progress import Progress
 from claimeval.types.requests import CallError, Completion, Usage
 
@@ -87,7 +87,7 @@ class Terminal(io.StringIO):
 
 
 def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(progress_line, "QUIET", 0.0)
+    monkeypatch.setattr(terminal, "QUIET", 0.0)
     monkeypatch.setenv("COLUMNS", "40")
     progress = Progress(10)
     with ProgressLine(stream) as line:

@@ -13,6 +13,7 @@ from claimeval.runs.directory import read_results
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
+from tests.sample_runs import untimed
 
 ROWS = [
     {"id": "good", "answer": "The tower is 63 metres high. It is old."},
@@ -74,7 +75,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     ]
     assert first.calls[1].reply == '{"reason": "", "rating": "yes"}'
     again = claimeval("rate", "run", *judge)
-    assert "part in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
+    assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
     assert len(server.exchanges()) - before == 9
     report = claimeval("report", "run", "--format", "json")
     assert "rated_relevance" in report.stdout
@@ -154,7 +155,7 @@ def test_ratings_through_batches_are_the_ratings_online(
     done = claimeval(*command, "-o", "batch", "--cache", "two", "--batch")
     assert done.returncode == 0, done.stderr
     online, batch = (tmp_path / "here" / run / "results.jsonl" for run in ("online", "batch"))
-    assert batch.read_text() == online.read_text()
+    assert untimed(batch) == untimed(online)
 
 
 def test_refusals_are_counted_against_is_answerable(claimeval: Run, tmp_path: Path, start_server: StartServer) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply
-from claimeval.data.foreign import READERS
+from claimeval.data.result_files import READERS
 from claimeval.runs.directory import load_manifest, load_summary
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
@@ -182,8 +182,9 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
         ("older", 0.0, 1),
         ("panel", None, 2),
     ]
-    table = claimeval("agreement", "a")
+    table = claimeval("agreement", "a", "--plot", tmp_path / "raters.svg")
     assert "balanced accuracy" in table.stdout
+    assert "human supported, old supported: 1;" in (tmp_path / "raters.svg").read_text(encoding="utf-8")
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n9,yes\n", encoding="utf-8")
     other = json.loads(claimeval("agreement", "a", "--labels", labels, "--json").stdout)

@@ -112,6 +112,7 @@ def test_grades_of_which_none_is_left_make_no_qrels(claimeval: Run, tmp_path: Pa
     assert "Grades:" not in done.stdout
     assert sorted(path.name for path in (tmp_path / "here" / "out").iterdir() if path.is_file()) == [
         "manifest.json",
+        "replies.jsonl.gz",
         "report.html",
         "results.jsonl",
         "summary.json",

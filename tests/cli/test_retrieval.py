@@ -32,6 +32,15 @@ def test_context_correctness_stands_beside_the_scores_of_a_run(claimeval: Run, t
     assert found == [0.5, None]
 
 
+def test_metrics_that_no_sample_can_feed_are_named_beside_the_table(claimeval: Run, tmp_path: Path) -> None:
+    data = tmp_path / "samples.jsonl"
+    data.write_text(json.dumps(ROWS[1]) + "\n")
+    done = claimeval("retrieval", data, "-m", "mrr", "--out", "run")
+    assert f"Note: no sample can feed mrr. `claimeval doctor {data}` shows a sample" in " ".join(done.stdout.split())
+    data.write_text(json.dumps(ROWS[0]) + "\n")
+    assert "can feed" not in claimeval("retrieval", data, "-m", "mrr", "--out", "other").stdout
+
+
 def test_contexts_are_matched_by_a_judge_where_texts_leave_it_open(
     claimeval: Run, tmp_path: Path, start_server: StartServer
 ) -> None:

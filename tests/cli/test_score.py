@@ -45,7 +45,12 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
     for _ in range(2):
         assert claimeval("score", data, "-j", spec(server), "--out", "run").returncode == 0
         folder = data.parent / "here" / "run"
-        files.append([(folder / name).read_bytes() for name in ("results.jsonl", "summary.json", "manifest.json")])
+        files.append(
+            [
+                (folder / name).read_bytes()
+                for name in ("results.jsonl", "replies.jsonl.gz", "summary.json", "manifest.json")
+            ]
+        )
     assert files[0] == files[1]
     assert len(server.exchanges()) == 14
 
@@ -186,7 +191,7 @@ def test_doctor_says_what_a_file_can_feed_and_what_is_malformed(claimeval: Run, 
         "contexts per sample: min 1, median 1, max 1",
         "The first sample as read: id:",
         "1 lack reference_answers (first: good)",
-        "1 ids stand more than once, first 'good' (samples 1 and 4)",
+        "1 ids occur more than once, first 'good' (samples 1 and 4)",
         "1 lack contexts (first: good)",
         "look wrongly decoded (first: 'good'",
     ):

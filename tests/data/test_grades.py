@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from claimeval import ir
-from claimeval.data.grades import read_assessors, read_names, read_qrels, write_assessors
+from claimeval.data.test_collections import read_assessors, read_names, read_qrels, write_assessors
 from claimeval.types.errors import DataError, UsageError
 
 

@@ -30,6 +30,8 @@ def labels(tmp_path: Path, text: str, name: str = "labels.jsonl") -> list[HumanL
         ("1", "supported", 1),
         ('"0"', "not_found", 0),
         ("3", None, 3),
+        ("1.0", "supported", 1),
+        ('"0.0"', "not_found", 0),
     ],
 )
 def test_labels_in_words_and_numbers(tmp_path: Path, said: str, label: str | None, grade: int | None) -> None:
@@ -56,6 +58,11 @@ def test_blank_and_undecided_labels_are_left_out_and_counted(tmp_path: Path) -> 
 def test_a_file_without_a_label_is_refused(tmp_path: Path, rows: str, said: str) -> None:
     with pytest.raises(DataError, match=f"has no labels: {said}"):
         labels(tmp_path, "id,label\n" + rows, "labels.csv")
+
+
+def test_a_file_whose_labels_have_another_name_is_refused_with_its_columns(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"has no labels: its columns are id, claim, mine\. Fill the column `label`"):
+        labels(tmp_path, "id,claim,mine\na,It is.,yes\n", "labels.csv")
 
 
 def test_a_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:

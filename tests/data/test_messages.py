@@ -38,6 +38,7 @@ def read(row: dict[str, Any], **fields: str) -> Sample:
         {"chat_history": [["Who designed the tower?", "Ana Lind did."]], **REST},
         {"history": str([ASKED, SAID]), **REST},
         {"messages": [ASKED, SAID, NOW, ANSWER]},
+        {"chat_history": [{"type": "human", "data": ASKED}, {"type": "ai", "data": SAID}], **REST},
         {"messages": [ASKED, SAID, NOW], "answer": ANSWER["content"]},
         {"messages": [ASKED, SAID], **REST},
         {"messages": {"messages": [ASKED, SAID, NOW, ANSWER]}},
@@ -45,7 +46,10 @@ def read(row: dict[str, Any], **fields: str) -> Sample:
         {"user_input": [renamed(ASKED), renamed(SAID), renamed(NOW)], "response": ANSWER["content"]},
         {"messages": [ASKED, SAID, NOW, CALL, {**ANSWER, "content": [{"type": "text", "text": ANSWER["content"]}]}]},
     ],
-    ids=["history", "pairs", "csv", "messages", "no reply", "question beside", "nested", "ShareGPT", "ragas", "parts"],
+    ids=[
+        "history", "pairs", "csv", "messages", "LangChain", "no reply", "question beside", "nested", "ShareGPT",
+        "ragas", "parts",
+    ],
 )  # fmt: skip
 def test_a_conversation_is_history_question_and_answer_in_every_shape(row: dict[str, Any]) -> None:
     sample = read(row)
@@ -61,6 +65,13 @@ def test_what_tools_returned_after_the_question_are_the_contexts_unless_the_row_
     own = read({"messages": messages, "contexts": ["own"]}).contexts
     assert own
     assert [document.text for document in own] == ["own"]
+
+
+def test_results_of_tools_in_a_message_of_the_user_are_contexts_and_no_question() -> None:
+    results = [{"type": "tool_result", "content": [{"type": "text", "text": text}]} for text in ("One.", "Two.")]
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "search", "input": {}}]}
+    sample = read({"messages": [NOW, use, {"role": "user", "content": results}, ANSWER]})
+    assert (sample.question, [one.text for one in sample.contexts or ()]) == (NOW["content"], ["One.", "Two."])
 
 
 def test_a_column_that_only_has_the_name_of_a_history_is_metadata() -> None:

@@ -125,6 +125,15 @@ def test_the_index_that_pandas_writes_is_left_out_of_a_csv(tmp_path: Path) -> No
     assert (sample.id, sample.metadata) == ("a", {"topic": "art"})
 
 
+@pytest.mark.parametrize("first", ["", "sep=;\n", "SEP=;\r\n"])
+def test_a_csv_of_excel_may_say_its_separator_and_pad_its_names(tmp_path: Path, first: str) -> None:
+    rows = "id; question ;answer\n7;Q, and?;A,1,2\n8;R\n"
+    problems = Problems(skip=True, quiet=True)
+    (sample,) = read_samples(write(tmp_path, "data.csv", first + rows), problems=problems)
+    assert (sample.id, sample.question, sample.answer) == ("7", "Q, and?", "A,1,2")
+    assert f"line {4 if first else 3}: the row does not have 3 columns" in str(problems.errors[0])
+
+
 def test_a_lone_surrogate_in_a_text_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text('{"question": "Q \\ud800?"}\n', encoding="utf-8")
@@ -155,7 +164,11 @@ GOOD = b'{"question": "Q?"}\n'
         ("a.jsonl", b'{"question": "Q", "contexts": [{"txt": "x"}]}', "Did you mean 'text'?"),
         ("a.jsonl", b'{"question": "Q", "contexts": [{"id": "a"}]}', "contexts: item 1: no text"),
         ("a.jsonl", b'{"question": "Q", "contexts": ["x"], "context_ids": []}', "1 contexts but 0 context ids"),
-        ("a.jsonl", b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}', "duplicate document id"),
+        (
+            "a.jsonl",
+            b'{"question": "Q", "contexts": ["x", "y"], "context_ids": ["a", "a"]}',
+            "duplicate document id 'a'",
+        ),
         ("a.jsonl", b'{"question": "Q", "is_answerable": "maybe"}', "expected true or false, got 'maybe'"),
         (
             "a.jsonl",
@@ -274,6 +287,7 @@ def test_a_file_without_a_known_column_is_one_line_with_options_that_fit(tmp_pat
         ("Expected Output", "reference_answers"),
         ("source docs", "contexts"),
         ("reference contexts", "reference_contexts"),
+        ("ground_truth_contexts", "reference_contexts"),
         ("notes", None),
     ],
 )

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from claimeval.data.foreign.field_maps import field_map, read_mapping
-from claimeval.data.foreign.recorded import RecordedReplies
-from claimeval.data.foreign.records import JudgedSample, RecordedResults
+from claimeval.data.recorded import RecordedReplies, field_map, read_mapping
+from claimeval.data.result_files import JudgedSample, RecordedResults
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.scales import BINARY
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from claimeval.data.foreign import recognize
-from claimeval.data.foreign.records import JudgedSample
+from claimeval.data.result_files import JudgedSample, recognize
 from claimeval.types.errors import DataError
 from claimeval.types.records import Verdict
 from tests.shared_data import shared_data

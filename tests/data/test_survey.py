@@ -67,6 +67,14 @@ def test_letters_with_accents_are_not_damage(text: str) -> None:
     assert not survey([FULL.model_copy(update={"answer": text})], ROWS).invalid_text
 
 
+@pytest.mark.parametrize("text", ["nan", "NaN", "<NA>", "None"])
+def test_a_text_that_programs_write_for_nothing_is_remarked_and_stays_a_text(text: str) -> None:
+    found = survey([FULL, FULL.model_copy(update={"id": "b", "answer": text})], ROWS)
+    assert found.written_nothing == {"b": text}
+    assert f"1 samples have a text {text!r} (first: 'b')" in "; ".join(found.remarks)
+    assert not found.missing_fields["faithfulness"]
+
+
 def test_no_samples_is_an_error() -> None:
     with pytest.raises(DataError, match="no samples"):
         survey([], ROWS)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,7 @@ from claimeval.evaluation.forecast import Forecast, StepForecast, forecast
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import rows
-from claimeval.providers.prices import prompt_bytes
-from claimeval.store.replies import completion, pack
-from claimeval.store.store import Store
+from claimeval.store.store import Store, completion, pack
 from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.records import Sample
 from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
@@ -26,7 +25,8 @@ METRICS = ("faithfulness", "correctness", "coverage", "context_recall")
 
 
 def judge(name: str = "a", **settings: Any) -> Judge:
-    return Judge.model_validate({"name": name, "model": f"openai:{name}", "endpoint": "http://e", **settings})
+    usual = {"name": name, "model": f"openai:{name}", "endpoint": "http://e", "claims_per_call": 20}
+    return Judge.model_validate(usual | settings)
 
 
 def plan(
@@ -44,6 +44,7 @@ def plan(
         extract_prompt=prompts.load("extract", "atomic"),
         assess_prompt=prompts.load("assess", assess_prompt),
         panel=Panel.model_validate(panel),
+        claim_order=None,
     )
 
 
@@ -92,11 +93,11 @@ class Paid:
 
     def reply(self, request: Request) -> Completion:
         """What the model says; a token is four bytes."""
-        said = claim_judge.answer({"messages": [m.model_dump() for m in request.messages]}).content
+        said = claim_judge.answer({"messages": [asdict(m) for m in request.messages]}).content
         assert isinstance(said, str)
         body = json.loads(write_chat(said, request.judge.model))
         if self._usage:
-            tokens = {"prompt_tokens": prompt_bytes(request) // 4, "completion_tokens": len(said) // 4}
+            tokens = {"prompt_tokens": request.size // 4, "completion_tokens": len(said) // 4}
             body["usage"] = tokens
         return read_chat(json.dumps(body).encode(), latency=0.1)
 

@@ -146,7 +146,9 @@ def test_rejudging_asks_nothing_twice_and_keeps_the_alternatives(server: Server,
 
 def test_a_plan_counts_an_extraction_for_each_alternative() -> None:
     sample = Sample(id="a", question="Q?", answer="It is Paris.", reference_answers=tuple(NAMES))
-    plan = make_job(ClaimsOptions(judges=["openai:gpt-5-mini"]), select_metrics(["coverage", "correctness"]))
+    plan = make_job(
+        ClaimsOptions(claims_per_call=20, judges=["openai:gpt-5-mini"]), select_metrics(["coverage", "correctness"])
+    )
     assert asyncio.run(forecast([sample], plan, None)).calls == (6, 6)  # 3 + 1 texts, 2 assessments
 
 

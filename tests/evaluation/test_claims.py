@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -190,7 +191,7 @@ def test_a_complete_looking_reply_with_finish_reason_length_does_not_count() -> 
 
 
 def test_a_refusal_is_not_asked_again() -> None:
-    refused = completion("x").model_copy(update={"refusal": "I cannot help with that.", "text": None})
+    refused = replace(completion("x"), refusal="I cannot help with that.", text=None)
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*ANSWER)], [refused]))
     assert result["faithfulness"].because == "refused"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_output_is_taken_from_replies_to_the_same_prompt_by_the_same_model_at_th
     digest = prompts.load("extract", "atomic").digest
     same = ("openai:a", "http://e", digest)
     others = [("openai:b", "http://e", digest), ("openai:a", None, digest), ("openai:a", "http://e", "other")]
-    found = estimates.output_seen(store, [same, *others])
+    found = estimates.recorded_output(store, [same, *others])
 
     assert [found[source].total() for source in (same, *others)] == [1, 0, 0, 0]
 
@@ -74,9 +75,9 @@ def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.Monkey
     source = ("openai:a", "http://e", prompts.load("extract", "atomic").digest)
 
     monkeypatch.setattr(estimates, "SAMPLED", 3)
-    assert estimates.output_seen(store, [source])[source].total() == 3
+    assert estimates.recorded_output(store, [source])[source].total() == 3
     monkeypatch.setattr(estimates, "LOOKED_AT", 4)  # of each sample an extraction, then an assessment
-    assert estimates.output_seen(store, [source])[source].total() == 2
+    assert estimates.recorded_output(store, [source])[source].total() == 2
 
 
 def test_the_output_assumed_for_an_assessment() -> None:
@@ -90,5 +91,5 @@ def test_the_output_assumed_for_an_extraction() -> None:
     request = extract.ask(prompts.load("extract", "atomic"), judge(), "answer", "A fact. Two.", "Why?")
     # 2 sentences, 12 bytes. Low: 2 x 1 x 45 + 12 x 1.5 = 108 bytes, 5 to a token. High: 2 x 5 x 45 + 12 x 3.5 = 492, 3.
     assert estimates.output(request, "extract", 1) == pytest.approx(Range(108 / 5 + 10, 492 / 3 + 10))
-    cut = request.model_copy(update={"max_tokens": 100})
+    cut = replace(request, max_tokens=100)
     assert estimates.output(cut, "extract", 1).high == 100

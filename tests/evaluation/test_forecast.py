@@ -10,8 +10,7 @@ import pytest
 
 from claimeval.judging import extract, prompts
 from claimeval.providers.prices import cost_bound
-from claimeval.store.replies import pack
-from claimeval.store.store import Store
+from claimeval.store.store import Store, pack
 from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Sample
@@ -30,7 +29,7 @@ def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_th
     assert holds(assessment.calls, paid.calls["assess", "a"])
     assert not assessment.exact
     assert assessment.calls[0] < assessment.calls[1]
-    assert found.how == ("claims: 1.0 to 5.0 a sentence where they are not stored, assumed",)
+    assert found.how == ("claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed",)
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "tags"])
@@ -143,6 +142,19 @@ def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_
     known = foresee(SAMPLES[:2], asked, store)
     assert (line(known, "assess", "c").calls, line(known, "assess", "c").exact) == ((2, 2), True)
     assert pay(SAMPLES[:2], asked, store).calls == {("assess", "c"): 2}
+
+
+def test_stored_verdicts_on_all_claims_together_do_not_answer_for_some_of_them(store: Store) -> None:
+    contexts = ({"id": "d", "text": "Much."}, {"id": "e", "text": "More."})
+    answer = "It has a WRONG fact. It has a MISSING one. It stands."
+    samples = [sample("second", answer, contexts=contexts)]
+    pay(samples, plan(metrics=["faithfulness"]), store)
+    asked = plan(metrics=["faithfulness"], per_document=True)
+    found = line(foresee(samples, asked, store), "assess")
+    assert (found.calls, found.exact) == ((2, 3), False)
+    # Each document alone, and then both about the two claims that neither supports.
+    assert pay(samples, asked, store).calls == {("assess", "a"): 3}
+    assert line(foresee(samples, asked, store), "assess").calls == (0, 0)
 
 
 def _all(label: str, request: Request) -> str:

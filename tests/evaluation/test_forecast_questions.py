@@ -12,7 +12,6 @@ from claimeval.evaluation.rate import PutQuestion, RateJob
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.judging.rate import ask
-from claimeval.providers.prices import prompt_bytes
 from claimeval.types.records import Sample
 from claimeval.types.requests import Judge
 from claimeval.types.scales import FAITHFULNESS
@@ -32,7 +31,7 @@ def test_each_question_counts_once_and_is_priced(tmp_path: Path) -> None:
     prices.write_text("openai:m: {input: 3.0, output: 10.0}\n")
     (line,) = planned([sample("a"), sample("a"), sample("b")], prices).lines
     assert (line.step, line.judge, line.stored, line.calls, line.exact) == ("answers", "m", 0, (2, 2), True)
-    size = sum(prompt_bytes(ask(PROMPT, JUDGE, FAITHFULNESS, sample(name))) for name in "ab")
+    size = sum(ask(PROMPT, JUDGE, FAITHFULNESS, sample(name), sample(name).contexts or ()).size for name in "ab")
     # a token of a prompt is 3 to 5 bytes; a reply is 30 to 120 tokens, and never over its limit of 100
     assert line.prompt_tokens == (size // 5, -(-size // 3))
     assert line.output_tokens == (60, 200)

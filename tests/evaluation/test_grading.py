@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from claimeval.data.grades import relevance_scale
-from claimeval.evaluation import relevance
+from claimeval.data.test_collections import relevance_scale
 from claimeval.evaluation.forecast import forecast
-from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job
+from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, pool, survey
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -139,7 +139,7 @@ def test_a_document_left_out_twice_is_a_hole_and_not_a_zero() -> None:
 
 
 def test_documents_of_a_truncated_reply_are_asked_about_in_halves() -> None:
-    cut = completion(grades(("d1", 1), ("d2", 2))).model_copy(update={"finish_reason": "length"})
+    cut = replace(completion(grades(("d1", 1), ("d2", 2))), finish_reason="length")
     executor = Replies(one=[cut, grades(("d1", 1)), grades(("d1", 3))])
     first, second = asyncio.run(grade(CANDIDATES, plan("one"), executor))
     assert (first.grade, second.grade) == (1, 3)
@@ -208,22 +208,22 @@ def test_a_pool_has_judged_documents_and_the_first_of_each_run() -> None:
     other = {"q1": {"z": 9.0}, "q2": {"w": 1.0}}
     judged = {"q1": {"j": 0, "pooled": -1}, "q3": {"pooled": -1}}
     # of x and y with equal scores trec_eval sees y first
-    assert relevance.pool([run, other], 1, judged) == {"q1": ["j", "y", "z"], "q2": ["w"]}
-    assert relevance.pool([run], 0, judged) == {"q1": ["j"]}
+    assert pool([run, other], 1, judged) == {"q1": ["j", "y", "z"], "q2": ["w"]}
+    assert pool([run], 0, judged) == {"q1": ["j"]}
 
 
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        (Sample(id="two words", question="Q", contexts=DOCUMENTS), "question id 'two words' cannot stand"),
+        (Sample(id="two words", question="Q", contexts=DOCUMENTS), "question id 'two words' cannot be written"),
         (Sample(id="q", question="Q"), "nothing to grade"),
-        (Sample(id="q", question=" ", contexts=DOCUMENTS), "both a text"),
-        (Sample(id="q", question="Q", contexts=(DOCUMENTS[0], DOCUMENTS[0])), "stands twice"),
+        (Sample(id="q", question=" ", contexts=DOCUMENTS), "no pair of question and document has both texts"),
+        (Sample(id="q", question="Q", contexts=(DOCUMENTS[0], DOCUMENTS[0])), "occurs twice"),
     ],
 )
 def test_pairs_that_could_not_be_written_are_refused_before_any_call(sample: Sample, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        relevance.survey([sample])
+        survey([sample])
 
 
 def test_a_scale_of_ones_own_is_read_and_checked(tmp_path: Path) -> None:

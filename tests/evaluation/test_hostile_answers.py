@@ -25,7 +25,8 @@ def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: 
         contexts=(Document(id="a", title=hostile, text=hostile), Document(id="b", text=hostile)),
         reference_answers=(hostile,),
     )
-    shown = rate.ask(prompts.load(step, name), judge(), question, sample).messages[-1].content
+    documents = sample.documents(question.against or "") or ()
+    shown = rate.ask(prompts.load(step, name), judge(), question, sample, documents).messages[-1].content
     assert [json.loads(line) for tag in ("question", "answer") for line in within(shown, tag)] == [hostile, hostile]
     whole = f"{hostile}\n{hostile}" if hostile else hostile
     listed = {"contexts": ("evidence", [whole, hostile]), "reference": ("references", [hostile])}

@@ -401,7 +401,7 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     plan = replace(plan, metrics=(x, y), panel=Panel(per_document=True))
     executor = Scripted([claims_reply(*claims)], [by_words] * 10)
     first = asyncio.run(plan.evaluate(sample, executor))
-    both = replace(plan, judges=(*plan.judges, scripted.judge("second")), on_record=frozenset({"first"}))
+    both = replace(plan, judges=(*plan.judges, scripted.judge("second")), recorded_judges=frozenset({"first"}))
     again = asyncio.run(both.evaluate(first, executor))
     assert (first["x"].value, first["y"].value) == (1.0, 0.0)
     assert (again["x"].value, again["y"].value) == (1.0, 0.0)

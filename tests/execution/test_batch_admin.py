@@ -12,7 +12,7 @@ import pytest
 from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Name, Options, claim_judge
 from claimeval.execution.batch import Batch
-from claimeval.execution.batch.admin import BatchAdmin, CollectedBatches, open_batch_admin
+from claimeval.execution.batch.polling import BatchAdmin, CollectedBatches, open_batch_admin
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from tests.conftest import StartServer

@@ -11,7 +11,7 @@ import pytest
 
 from claimeval.execution.batch import read_line
 from claimeval.providers import anthropic, specs
-from claimeval.providers.batches import open_batches
+from claimeval.providers.batches import batches_of
 from claimeval.providers.prices import Price, batch_price
 from claimeval.types.requests import CallError, Completion
 from tests.execution.batch_runs import samples
@@ -114,7 +114,8 @@ def test_cancelling_stops_a_batch_and_one_that_has_ended_is_no_error(tmp_path: P
     file.write_bytes(anthropic.line(request(judge())))
 
     async def main(server: AnthropicServer) -> None:
-        async with open_batches(specs.parse_judge(judge(server))) as batches:
+        parsed = specs.parse_judge(judge(server))
+        async with batches_of(parsed).open(parsed) as batches:
             made = await batches.create(await batches.upload(file, "ours"), "ours")
             assert (made.phase, made.total, made.files) == ("under_way", 1, ())
             await batches.cancel(made.id)

@@ -24,9 +24,9 @@ SAMPLES = 4
 CALLS = 2 * SAMPLES
 FINAL = {
     "status_400": "provider_error",
-    "status_413": "provider_error",
+    "status_413": "too_long",
     "status_422": "provider_error",
-    "context_too_long": "provider_error",
+    "context_too_long": "too_long",
     "filtered_prompt": "filtered",
     "finish_content_filter": "filtered",
     "finish_error": "provider_error",

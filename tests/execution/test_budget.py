@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -227,7 +228,7 @@ def test_local_engines_cost_nothing_and_count_for_nothing(tmp_path: Path) -> Non
     async def main(ledger: Ledger) -> float | None:
         budget = Budget([local], ledger)
         for _ in range(3):
-            request = REQUEST.model_copy(update={"judge": local})
+            request = replace(REQUEST, judge=local)
             budget.settle(request, await budget.reserve(request), reply())
         return budget.spent
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from claimeval.execution.cached import CachedExecutor, OfflineExecutor
-from claimeval.store.replies import pack
-from claimeval.store.store import Store
+from claimeval.store.store import Store, pack
 from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.requests import Completion, Failure, Judge, Message, Outcome, Request
 
@@ -19,9 +20,9 @@ JUDGE = Judge(name="j", model="openai:m", endpoint="http://127.0.0.1/v1")
 FAILED = Failure(reason="timeout", message="too late")
 
 
-def question(text: str = "Is it so?", **fields: object) -> Request:
+def question(text: str = "Is it so?", **fields: Any) -> Request:
     asked = Request(judge=JUDGE, messages=(Message(role="user", content=text),), reply_format="json", max_tokens=9)
-    return asked.model_copy(update=fields)
+    return replace(asked, **fields)
 
 
 class Asking:
@@ -106,18 +107,18 @@ def test_one_who_stops_waiting_leaves_the_call_to_the_others(store: Store) -> No
 
 
 CHANGES: list[Callable[[Request], Request]] = [
-    lambda r: r.model_copy(update={"judge": JUDGE.model_copy(update={"model": "openai:n"})}),
-    lambda r: r.model_copy(update={"judge": JUDGE.model_copy(update={"model": "mistral:m"})}),
-    lambda r: r.model_copy(update={"judge": JUDGE.model_copy(update={"endpoint": "http://127.0.0.1:1/v1"})}),
-    lambda r: r.model_copy(update={"judge": JUDGE.model_copy(update={"temperature": 1.0})}),
-    lambda r: r.model_copy(update={"judge": JUDGE.model_copy(update={"seed": 1})}),
-    lambda r: r.model_copy(update={"judge": JUDGE.model_copy(update={"extra": {"verbosity": "low"}})}),
-    lambda r: r.model_copy(update={"messages": (Message(role="user", content="Is it so? "),)}),
-    lambda r: r.model_copy(update={"messages": (Message(role="system", content="Is it so?"),)}),
-    lambda r: r.model_copy(update={"max_tokens": 10}),
-    lambda r: r.model_copy(update={"response_schema": "{}"}),
-    lambda r: r.model_copy(update={"replicate": 1}),
-    lambda r: r.model_copy(update={"attempt": 1}),
+    lambda r: replace(r, judge=JUDGE.model_copy(update={"model": "openai:n"})),
+    lambda r: replace(r, judge=JUDGE.model_copy(update={"model": "mistral:m"})),
+    lambda r: replace(r, judge=JUDGE.model_copy(update={"endpoint": "http://127.0.0.1:1/v1"})),
+    lambda r: replace(r, judge=JUDGE.model_copy(update={"temperature": 1.0})),
+    lambda r: replace(r, judge=JUDGE.model_copy(update={"seed": 1})),
+    lambda r: replace(r, judge=JUDGE.model_copy(update={"extra": {"verbosity": "low"}})),
+    lambda r: replace(r, messages=(Message(role="user", content="Is it so? "),)),
+    lambda r: replace(r, messages=(Message(role="system", content="Is it so?"),)),
+    lambda r: replace(r, max_tokens=10),
+    lambda r: replace(r, response_schema="{}"),
+    lambda r: replace(r, replicate=1),
+    lambda r: replace(r, attempt=1),
 ]
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-import pandas as pd
-import pyarrow as pa
 import pytest
 from pydantic import BaseModel
 
 import claimeval as ce
 from claimeval.report.tables import Table
 from tests.command_line import call
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRUE = {"faithfulness": 0.5, "context_precision_claims": 0.5}
 RAGAS = {"question": "user_input", "answer": "response", "contexts": "retrieved_contexts"}
@@ -46,10 +48,22 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-FRAME = pd.DataFrame(rows())
-ONE_REFERENCE = (
-    FRAME.rename(columns=RAGAS).assign(reference=FRAME["reference_answers"].str[0]).drop(columns="reference_answers")
-)
+@cache
+def frame() -> pd.DataFrame:
+    """The rows as pandas has them; made when the first test asks, as loading it takes long."""
+    import pandas
+
+    return pandas.DataFrame(rows())
+
+
+def one_reference() -> pd.DataFrame:
+    """The same as Ragas names it, with one reference answer a row."""
+    return (
+        frame()
+        .rename(columns=RAGAS)
+        .assign(reference=frame()["reference_answers"].str[0])
+        .drop(columns="reference_answers")
+    )
 
 
 def lines(records: list[dict[str, Any]]) -> str:
@@ -67,7 +81,14 @@ def llama_index(record: dict[str, Any]) -> dict[str, Any]:
 
 def of_parquet() -> pd.DataFrame:
     """The frame as Parquet gives it back: lists are NumPy arrays."""
-    return pa.Table.from_pandas(FRAME).to_pandas()
+    return arrow().to_pandas()
+
+
+def arrow() -> Any:
+    """The frame as a table of Arrow."""
+    import pyarrow
+
+    return pyarrow.Table.from_pandas(frame())
 
 
 def printed(cell: Any) -> Any:
@@ -94,23 +115,23 @@ class Shape(NamedTuple):
 FIELDS = tuple(word for field, column in BUSINESS.items() for word in ("--field", f"{field}={column}"))
 FILES = {
     "JSON Lines": Shape("data.jsonl", lambda: lines(rows())),
-    "CSV of pandas": Shape("data.csv", lambda: FRAME.to_csv(index=False)),
-    "CSV of pandas with its index": Shape("data.csv", FRAME.to_csv),
+    "CSV of pandas": Shape("data.csv", lambda: frame().to_csv(index=False)),
+    "CSV of pandas with its index": Shape("data.csv", lambda: frame().to_csv()),
     "CSV of a frame from Parquet": Shape("data.csv", lambda: of_parquet().to_csv(index=False)),
     "CSV of the repr of arrays": Shape("data.csv", lambda: of_parquet().map(printed).to_csv(index=False)),
-    "CSV of tuples": Shape("data.csv", lambda: FRAME.map(as_tuple).to_csv(index=False)),
-    "CSV of Excel": Shape("data.csv", lambda: "\ufeff" + FRAME.to_csv(index=False, sep=";", lineterminator="\r\n")),
-    "tabs": Shape("data.tsv", lambda: FRAME.to_csv(index=False, sep="\t")),
-    "CSV of ragas": Shape("data.csv", lambda: ONE_REFERENCE.to_csv(index=False)),
-    "JSON Lines of ragas": Shape("data.jsonl", lambda: ONE_REFERENCE.to_json(orient="records", lines=True)),
-    "names of a business": Shape("data.csv", lambda: FRAME.rename(columns=BUSINESS).to_csv(index=False), FIELDS),
-    "Parquet": Shape("data.parquet", lambda: FRAME.to_parquet(None)),
+    "CSV of tuples": Shape("data.csv", lambda: frame().map(as_tuple).to_csv(index=False)),
+    "CSV of Excel": Shape("data.csv", lambda: "\ufeff" + frame().to_csv(index=False, sep=";", lineterminator="\r\n")),
+    "tabs": Shape("data.tsv", lambda: frame().to_csv(index=False, sep="\t")),
+    "CSV of ragas": Shape("data.csv", lambda: one_reference().to_csv(index=False)),
+    "JSON Lines of ragas": Shape("data.jsonl", lambda: one_reference().to_json(orient="records", lines=True)),
+    "names of a business": Shape("data.csv", lambda: frame().rename(columns=BUSINESS).to_csv(index=False), FIELDS),
+    "Parquet": Shape("data.parquet", lambda: frame().to_parquet(None)),
     "LabelledRagDataset": Shape("data.json", lambda: json.dumps({"examples": [llama_index(row) for row in rows()]})),
-    "to_json, columns": Shape("data.json", FRAME.to_json),
-    "to_json, records": Shape("data.json", lambda: FRAME.to_json(orient="records")),
-    "to_json, split": Shape("data.json", lambda: FRAME.to_json(orient="split")),
-    "to_json, index": Shape("data.json", lambda: FRAME.to_json(orient="index")),
-    "to_json, table": Shape("data.json", lambda: FRAME.to_json(orient="table")),
+    "to_json, columns": Shape("data.json", lambda: frame().to_json()),
+    "to_json, records": Shape("data.json", lambda: frame().to_json(orient="records")),
+    "to_json, split": Shape("data.json", lambda: frame().to_json(orient="split")),
+    "to_json, index": Shape("data.json", lambda: frame().to_json(orient="index")),
+    "to_json, table": Shape("data.json", lambda: frame().to_json(orient="table")),
     "one object": Shape("data.json", lambda: json.dumps(rows()[0])),
     "a bad row and one twice": Shape("data.jsonl", messy, ("--skip-malformed",)),
 }
@@ -169,17 +190,17 @@ class Polars:
 
 
 TABLES: dict[str, Callable[[], Any]] = {
-    "frame": lambda: FRAME,
+    "frame": frame,
     "frame with arrays": of_parquet,
-    "frame with named index": lambda: FRAME.set_index("id"),
-    "frame of a CSV": lambda: FRAME.map(str),
-    "rows of itertuples": lambda: FRAME.itertuples(index=False),
-    "Arrow table": lambda: pa.Table.from_pandas(FRAME),
-    "Arrow batch": lambda: pa.Table.from_pandas(FRAME).to_batches()[0],
+    "frame with named index": lambda: frame().set_index("id"),
+    "frame of a CSV": lambda: frame().map(str),
+    "rows of itertuples": lambda: frame().itertuples(index=False),
+    "Arrow table": arrow,
+    "Arrow batch": lambda: arrow().to_batches()[0],
     "Dataset": dataset,
     "polars": Polars,
-    "dict of columns": lambda: FRAME.to_dict("list"),
-    "dict of arrays": lambda: {name: FRAME[name].to_numpy() for name in FRAME},
+    "dict of columns": lambda: frame().to_dict("list"),
+    "dict of arrays": lambda: {name: frame()[name].to_numpy() for name in frame()},
     "one dict": lambda: rows()[0],
     "generator": lambda: (row for row in rows()),
     "dataclasses": lambda: [Answered(**row) for row in without_id()],
@@ -199,17 +220,17 @@ def test_tables_of_a_run_become_data_sets() -> None:
 
     run = ce.score(dataset(), judges="local:lexical", metrics="faithfulness", per_document=True)
     for table in get_args(Table):
-        frame = run.to_pandas(table)
-        again = datasets.Dataset.from_pandas(frame)
-        assert len(again) == len(frame) > 0
+        table_of_run = run.to_pandas(table)
+        again = datasets.Dataset.from_pandas(table_of_run)
+        assert len(again) == len(table_of_run) > 0
     claims = datasets.Dataset.from_pandas(run.to_pandas("claims"))
     assert claims[0]["id"] == "q0"
     assert claims[0]["label"] == next(iter(run)).assessments[0].label
 
 
 def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
-    frame = FRAME.rename(columns=BUSINESS)
-    run = ce.score(frame, judges="local:lexical", metrics="faithfulness", fields=BUSINESS)
+    data = frame().rename(columns=BUSINESS)
+    run = ce.score(data, judges="local:lexical", metrics="faithfulness", fields=BUSINESS)
     assert run["faithfulness"].mean == 0.5
 
 

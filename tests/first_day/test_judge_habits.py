@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from claimeval.execution.cached import OfflineExecutor
-from claimeval.execution.learning import LearningExecutor
-from claimeval.store.lessons import Lessons
-from claimeval.store.store import Store
+from claimeval.execution.learning import ReviewingExecutor
 from claimeval.types.requests import Completion, Failure, Judge, Request
 from tests.command_line import Done, call
 from tests.first_day.servers import Answer, Body, Respond, judged, refusal, reply, serve
@@ -253,10 +251,9 @@ def test_a_useless_judge_is_stopped_when_its_fiftieth_reply_is_readable(tmp_path
     judge, stopped = Judge(name="house", model="openai:m", endpoint="http://127.0.0.1:1/v1"), list[tuple[str, str]]()
     request = Request(judge=judge, messages=(), reply_format="json", max_tokens=1)
     useless = Failure(reason="unparsable", message="not one JSON value")
-    with Store(tmp_path) as store:
-        executor = LearningExecutor(OfflineExecutor(), store, Lessons(None), lambda *stop: stopped.append(stop))
-        for number in range(1, 51):
-            executor.review(request, Completion(body=b"", text=NONSENSE), None if number in (1, 50) else useless)
+    executor = ReviewingExecutor(OfflineExecutor(), lambda *stop: stopped.append(stop))
+    for number in range(1, 51):
+        executor.review(request, Completion(body=b"", text=NONSENSE), None if number in (1, 50) else useless)
     ((name, why),) = stopped
     assert name == "house"
     assert f'48 unreadable replies among the first 50 ("{NONSENSE}": not one JSON value)' in why

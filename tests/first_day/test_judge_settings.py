@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from claimeval.api.run import Run
 from claimeval.providers.specs import parse_judge
-from claimeval.report.requests import Rebuilder
+from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge
@@ -268,7 +268,8 @@ def test_a_small_window_is_learned_and_replies_fit_it(tmp_path: Path) -> None:
 def test_a_prompt_that_fits_no_window_fails_alone(tmp_path: Path) -> None:
     with serve(lambda body: refusal("maximum context length is 300 tokens")) as server:
         done = score(f"openai:judge@{server.url}", tmp_path)
-    assert done.returncode == 3
+    assert done.returncode == 1
+    assert "too_long" in done.stdout
     assert server.paid == 0
 
 

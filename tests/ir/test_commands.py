@@ -36,6 +36,14 @@ def test_table_has_a_row_a_measure_and_a_column_a_run_and_says_what_is_missing(f
     )
 
 
+def test_formats_of_judgments_that_only_trec_eval_reads_are_refused(files: tuple[str, str, str]) -> None:
+    command = ("rank", *files[:2], "--trec", "-m", "map")
+    assert call(*command, "-R", "qrels").stdout == call(*command).stdout
+    refused = call(*command, "-R", "prefs")
+    assert refused.returncode == 2
+    assert "-R prefs: judgments of preferences" in refused.stderr
+
+
 def test_per_query_values_come_first(files: tuple[str, str, str]) -> None:
     result = call("rank", *files[:2], "-m", "mrr", "-q")
 
@@ -69,19 +77,19 @@ def test_letters_of_trec_eval_may_be_written_as_trec_eval_takes_them(files: tupl
 
 
 def test_trec_output_goes_with_a_note_of_what_is_missing_on_standard_error(files: tuple[str, str, str]) -> None:
-    result = call("rank", files[0], files[2], "--trec", "-m", "map", "-m", "infAP")
+    result = call("rank", files[0], files[2], "--trec", "-m", "map", "-m", "gm_bpref")
 
     assert result.stdout == "map                   \tall\t1.0000\n"
     assert "two.run: 1 query (q2) of the qrels not in the run, left out" in result.stderr
-    assert "not computed here: infAP" in result.stderr
+    assert "not computed here: gm_bpref" in result.stderr
 
 
 def test_a_measure_only_trec_eval_has_is_refused_outside_trec_output(files: tuple[str, str, str]) -> None:
-    for options in (("-m", "map,infAP"), ("--trec", "-m", "infAP")):
+    for options in (("-m", "map,gm_bpref"), ("--trec", "-m", "gm_bpref")):
         result = call("rank", *files, *options)
 
         assert result.returncode == 2
-        assert "not computed here: infAP" in result.stderr
+        assert "not computed here: gm_bpref" in result.stderr
 
 
 def test_missing_error_refuses(files: tuple[str, str, str]) -> None:
@@ -115,21 +123,40 @@ def test_plot_draws_an_svg_of_both_runs(files: tuple[str, str, str], tmp_path: P
     result = call("rank", *files, "-m", "num_ret,mrr", "--plot", str(target))
 
     texts = [element.text for element in ElementTree.parse(target).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"one.run", "two.run", "interpolated precision over recall", "mrr: difference per query"} <= set(texts)
-    assert "better: 1, worse: 0, of 1 queries" in texts
+    assert {"one.run", "two.run", "nDCG over k", "Precision over recall", "mrr: two.run minus one.run"} <= set(texts)
+    assert "queries; higher: 1, lower: 0, of 1" in texts
     assert "iprec" not in result.stdout
+    assert "ndcg" not in result.stdout
+
+
+def test_a_picture_of_another_kind_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    result = call("rank", "nowhere", "nowhere.run", "--plot", str(tmp_path / "runs.png"))
+
+    assert result.returncode == 2
+    assert "a picture is written as .svg, not as 'runs.png'" in result.stderr
 
 
 def test_fuse_writes_a_run_that_rank_reads(files: tuple[str, str, str], tmp_path: Path) -> None:
     out = tmp_path / "fused.run"
 
-    printed = call("fuse", files[1], files[2], "-k", "60", "--tag", "both")
+    printed = call("fuse", files[1], files[2], "-k", "60", "--tag", "both", "--out", "-", folder=tmp_path)
     written = call("fuse", files[1], files[2], "--out", str(out), "--tag", "both")
 
     assert printed.stdout == out.read_text() != ""
+    assert [file.name for file in tmp_path.iterdir() if file.name == "-"] == []
     assert written.stdout == ""
     assert out.read_text().startswith(f"q1 Q0 a 1 {1 / 62 + 1 / 61!r} both\nq1 Q0 n 2 {1 / 61!r} both\n")
     assert "mrr         0.7500" in call("rank", files[0], str(out), "-m", "mrr").stdout
+
+
+def test_fuse_adds_weighted_scores(files: tuple[str, str, str]) -> None:
+    """By rank: n has 1 and a has .5 in the first run, a has 1 in the second."""
+    printed = call("fuse", files[1], files[2], "--method", "sum", "--normalization", "rank", "--weights", "0.25,1")
+    wrong = call("fuse", files[1], files[2], "--weights", "many")
+
+    assert printed.stdout.startswith("q1 Q0 a 1 1.125 sum\nq1 Q0 n 2 0.25 sum\n")
+    assert wrong.returncode == 2
+    assert "--weights 'many': needed are numbers joined by commas" in wrong.stderr
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claimeval import ir
-from claimeval.ir.measures import MEASURES
-from claimeval.ir.names import GROUPS, read
+from claimeval.ir.measures import GROUPS, MEASURES, read
 from claimeval.types.errors import UsageError
 
 
@@ -27,6 +26,7 @@ def trec_names(text: str) -> list[str]:
         ("iprec_at_recall..10,.20,.25", ["iprec_at_recall_0.10", "iprec_at_recall_0.20", "iprec_at_recall_0.25"]),
         ("ndcg.1=3,2=9,4=4.5", ["ndcg_1=3,2=9,4=4.5"]),
         ("ndcg(1=3,2=9,4=4.5)", ["ndcg_1=3,2=9,4=4.5"]),
+        ("utility.2,-1,0,0", ["utility_2,-1,0,0"]),
         ("set_F.0.5,rbp.p=0.8", ["set_F_0.5", "rbp_p=0.8"]),
         ("P_5,ndcg_cut_10,iprec_at_recall_0.10", ["P_5", "ndcg_cut_10", "iprec_at_recall_0.10"]),
         ("success", ["success_1", "success_5", "success_10"]),
@@ -92,13 +92,16 @@ def test_explicit_cutoffs_replace_those_of_a_group() -> None:
         ("bpref@3", "bpref takes no cutoff"),
         ("rbp(q=1)", "unknown option of rbp 'q'. Known: p, rel"),
         ("ndcg(rel=2)@5", "unknown option of ndcg 'rel'"),
+        ("rbp(p=2)", "p must be between 0 and 1"),
+        ("alpha_ndcg(alpha=-1)", "alpha must be between 0 and 1"),
         ("rbp(p=high)", "option 'p=high' is not name=number"),
         ("P.a,b", "parameters are numbers or option=number"),
         ("P@5@6", "must be a whole number"),
         ("@5", "cannot be read"),
         ("", "no measure was requested"),
-        ("infAP", "not computed here: infAP (measures of trec_eval that claimeval does not have; it has num_q"),
-        ("map,utility.2,-1,0,0", "not computed here: utility.2,-1,0,0"),
+        ("gm_bpref", "not computed here: gm_bpref (measures of trec_eval that claimeval does not have; it has num_q"),
+        ("map,Rprec_mult.2,1", "not computed here: Rprec_mult.2,1"),
+        ("utility.2,-1", "utility has four coefficients"),
     ],
 )
 def test_what_is_wrong_with_a_name_is_said(written: str, message: str) -> None:

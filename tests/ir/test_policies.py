@@ -110,10 +110,14 @@ def test_max_retrieved_cuts_each_query() -> None:
 
 
 def test_unjudged_documents_are_counted_where_a_measure_looks_at_them() -> None:
-    qrels, run = {"q": {"a": 1, "n": 0}}, {"q": {"a": 3.0, "n": 2.0, "x": 1.0}}
+    """Of a small run they are always counted."""
+    queries = range(1000)
+    qrels = {f"q{number}": {"a": 1, "n": 0} for number in queries}
+    run = {f"q{number}": {"a": 3.0, "n": 2.0, "x": 1.0} for number in queries}
 
     assert ir.evaluate(qrels, run, "map").counts.unjudged is None
-    assert ir.evaluate(qrels, run, "map,judged@5").counts.unjudged == 1
+    assert ir.evaluate(qrels, run, "map,judged@5").counts.unjudged == 1000
+    assert ir.evaluate(qrels, {"q0": run["q0"]}, "map").counts.unjudged == 1
 
 
 @pytest.mark.parametrize(
@@ -148,9 +152,9 @@ def test_no_query_in_common_is_an_error_that_shows_one_of_each() -> None:
         ),
         ({"q": {"a": 1}}, {"q": ["a"]}, "run: query 'q' has list; needed is a mapping of document id to score"),
         (
-            {"q": {"a": 0.5}},
+            {"q": {"a": float("inf")}},
             {"q": {"a": 1.0}},
-            "qrels: the grade of document 'a' for query 'q' is 0.5; needed is a whole",
+            "qrels: the grade of document 'a' for query 'q' is inf; needed is a number such as 0, 1 or 2",
         ),
         ({"q": {"a": "high"}}, {"q": {"a": 1.0}}, "qrels: the grade of document 'a' for query 'q' is 'high'"),
         ({"q": {"a"}}, {"q": {"a": 1.0}}, "qrels: query 'q' has set; needed is a mapping of document id to grade"),

@@ -60,7 +60,8 @@ def test_every_shipped_prompt_renders_both_messages(step: str, name: str) -> Non
 @pytest.mark.parametrize("name", [name for step, name in SHIPPED if step == "assess"])
 def test_evidence_comes_first_and_alike_so_that_providers_can_cache_it(name: str) -> None:
     system, user = prompts.load("assess", name).render(VALUES["assess"])
-    other_system, other = prompts.load("assess", "three_way").render(VALUES["assess"])
+    language = "".join(name.partition(".")[1:])
+    other_system, other = prompts.load("assess", f"three_way{language}").render(VALUES["assess"])
     assert system == other_system
     shared = user.content[: user.content.index("EVIDENCE") + len("EVIDENCE")]
     assert other.content.startswith(shared)

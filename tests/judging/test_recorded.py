@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from claimeval.judging.recorded import FORMS, Meaning, Reader, Vocabulary, says_yes_or_no
+from claimeval.judging.recorded import FORMS, Meaning, Reader, Vocabulary, is_binary
 from claimeval.judging.reply_values import Unparsable
 from claimeval.types.errors import UsageError
 from claimeval.types.scales import grade_scale
@@ -185,8 +185,8 @@ def test_words_on_a_scale_of_three(word: str, meaning: Meaning) -> None:
 
 def test_words_of_the_user_come_first() -> None:
     own: dict[str, Meaning] = {"Partially supported": "supported", "ja": "supported"}
-    assert read("<a>partially_supported</a>", "tag:a", own=own)[0] == YES
-    assert read("Ja, das stimmt.", own=own)[0] == YES
+    assert read("<a>partially_supported</a>", "tag:a", meanings=own)[0] == YES
+    assert read("Ja, das stimmt.", meanings=own)[0] == YES
 
 
 def test_forms_are_tried_in_order() -> None:
@@ -209,8 +209,8 @@ def test_an_unknown_or_incomplete_form_is_refused_in_words(form: str) -> None:
 
 
 def test_free_forms_say_yes_or_no() -> None:
-    assert says_yes_or_no(FREE)
-    assert not says_yes_or_no(["first_word", "tag:answer"])
+    assert is_binary(FREE)
+    assert not is_binary(["first_word", "tag:answer"])
 
 
 def test_recorded_texts_of_sixteen_models_are_read_or_refused() -> None:

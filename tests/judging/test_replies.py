@@ -239,6 +239,13 @@ def test_claims_are_read_from_json() -> None:
     assert replies.claims_json('{"claims": []}') == ()
 
 
+def test_a_book_has_thousands_of_claims_and_a_judge_that_does_not_end_has_more() -> None:
+    claim = {"claim": "A is B.", "sentences": [1], "quote": "A"}
+    assert len(replies.claims_json(json.dumps({"claims": [claim] * 2_000}))) == 2_000
+    with pytest.raises(Unparsable, match="5001 claims; at most 5000"):
+        replies.claims_json(json.dumps({"claims": [claim] * 5_001}))
+
+
 @pytest.mark.parametrize(
     "claim",
     [
@@ -448,8 +455,8 @@ def test_beside_json_of_its_shape_in_the_data_only_a_message_that_is_the_json_co
 
 @pytest.mark.parametrize("step", ["assess", "weigh", "extract", "rate", "answers", "answering", "queries", "screen"])
 def test_no_shipped_prompt_by_itself_forbids_words_around_the_json(step: str) -> None:
-    for prompt in prompts.shipped(step).values():
-        text = prompt.read_text(encoding="utf-8")
+    for prompt in prompts.shipped(step):
+        text = prompts.load(step, prompt).source
         for name in ("verdicts", "label", "grades", "grade", "claims", "claim", "questions", "question"):
             assert not reply_values.names_in_data((name,)).search(text)
         for name in ("rating", "noncommittal", "kind", *replies.SCREENED):

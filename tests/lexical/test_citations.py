@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.lexical.citations import bare, masked, places, without
+from claimeval.lexical.citations import bare, citation_spans, masked, without
 
 PLAIN = "Brandi was a restorer."
 
@@ -82,7 +82,7 @@ def test_what_a_citation_stands_between_stays_whole(cited: str, plain: str) -> N
 )  # fmt: skip
 def test_what_can_be_a_fact_is_no_citation(text: str) -> None:
     assert without(text) == text
-    assert places(text) == ()
+    assert citation_spans(text) == ()
 
 
 def test_the_bare_text_leads_back_to_the_original() -> None:

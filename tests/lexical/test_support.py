@@ -254,7 +254,7 @@ def test_other_weights_do_not_lift_the_caps() -> None:
 
 
 def test_names_are_capitalised_words_that_need_no_capital() -> None:
-    def found(text: str) -> set[str]:
+    def found(text: str) -> frozenset[str]:
         return names(tokens(text))
 
     assert found("Yesterday Ann Lee met him in May.") == {"ann", "lee", "yesterdai"}
@@ -270,7 +270,7 @@ def test_keys_are_plain_numbers_and_stems() -> None:
 
 
 def test_the_engine_names_itself() -> None:
-    assert ENGINE == model()["engine"] == "lexical-v2"
+    assert ENGINE == model()["engine"] == "lexical-v3"
     assert NOTICE == "lexical support score, not an LLM judgment"
     assert re.fullmatch(r"[0-9a-f]{64}", coefficients_digest())
 

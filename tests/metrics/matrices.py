@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from claimeval.metrics.matrix import Matrix
+from claimeval.metrics.formulas import Matrix
 from claimeval.types.records import ASKED, Assessment, Claim, Document, Evidence, Reason, Sample, SampleResult
 
 LABELS = {"s": "supported", "n": "not_found", "c": "contradicted", "p": "partly_supported", "?": None}

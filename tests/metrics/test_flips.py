@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.metrics.flips import ClaimPair, FlipTally, claim_pairs
-from claimeval.runs.compare import compare
+from claimeval.metrics.flips import ClaimPair, FlipTally, claim_pairs, flip
+from claimeval.runs.compare import compare, differences
 from claimeval.runs.experiments import read
 from claimeval.runs.experiments.results import tabulate
 from claimeval.runs.experiments.running import arm_folder
@@ -65,9 +65,8 @@ def test_claims_are_matched_by_their_text_whatever_their_ids() -> None:
     a = result(("c1", "It is old.", "supported"), ("c2", "It is red.", "supported"))
     b = result(("c1", "It is red.", "supported"), ("c2", "It is old.", "not_found"), ("c3", "It is new.", "supported"))
     tally = FlipTally({("answer", "contexts")}, graded=False)
-    assert [(flip.subject, flip.claim, flip.a, flip.b) for flip in tally.add(a, b)] == [
-        ("c1", "It is old.", "supported", "not_found")
-    ]
+    flips = [flip(a, pair) for pair in tally.add(claim_pairs(a, b))]
+    assert [(one.subject, one.claim, one.a, one.b) for one in flips] == [("c1", "It is old.", "supported", "not_found")]
     assert tally.counts() == (2, 1, 0, 0)  # "It is new." is compared with nothing
 
 
@@ -106,6 +105,9 @@ def test_experiment_and_compare_count_the_same_flips(
         make(runs[-1], samples, {"judge": says}, metrics=["faithfulness"])
     row = tabulate(design, tmp_path, RunOptions(cache=tmp_path / "cache"), {}).arms[1]
     comparison = compare(runs[0], runs[1]).comparison
+    assert (
+        differences(runs[0], runs[1]) == comparison
+    )  # also what judges said of the flipped claims, which is read for these alone
     assert (row.flips, row.relabeled, row.labeled_once) == counts
     assert (comparison.flipped, comparison.relabeled, comparison.labeled_once) == counts
     assert len(comparison.flips) == counts[0]

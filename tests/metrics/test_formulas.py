@@ -12,7 +12,7 @@ import pytest
 
 from claimeval.judging.panel import Panel, voting
 from claimeval.metrics.derived import GROUPS, scores
-from claimeval.metrics.matrix import Matrix
+from claimeval.metrics.formulas import Matrix
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import import_judged, open_file
 from claimeval.types.records import Evidence, Score

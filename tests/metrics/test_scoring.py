@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import claimeval as ce
 from claimeval.judging.panel import voting
 from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
+from claimeval.runs.overview import open_to_doubt
+from claimeval.testing import ScriptedJudge
 from claimeval.types.records import Assessment, Claim, Evidence, Reason, Score, Verdict
 
 METRIC = metric("faithfulness")
@@ -128,6 +133,20 @@ def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_i
     assert found.ends == found.bounds == pytest.approx((2 / 11, 4 / 11))
     assert found.interval is not None
     assert ends_in_words(found, "*") == "0.18 to 0.36*"
+
+
+@pytest.mark.parametrize(("unsure", "shown"), [(4, "bounds"), (1, "interval")])
+def test_a_metric_that_counts_no_claims_goes_by_those_that_it_is_read_off(
+    unsure: int, shown: str, tmp_path: Path
+) -> None:
+    """Each of 4 samples has a value, over 4 or 3 of its 4 claims."""
+    texts = [[f"Tower {i} has {n} doors." for n in range(4)] for i in range(4)]
+    judge = ScriptedJudge({one[0]: "unsure" for one in texts[:unsure]}, default="supported")
+    samples = [{"question": f"{one[0]}?", "answer": " ".join(one), "contexts": ["x"]} for one in texts]
+    run = ce.score(samples, judges=judge, metrics="factscore@10", options=ce.RunOptions(cache=tmp_path))
+    assert (run["factscore@10"].n, run["factscore@10"].shown, run["faithfulness"].shown) == (4, shown, shown)
+    doubtful = "(4 of 16 in faithfulness, factscore@10)" if shown == "bounds" else ""
+    assert doubtful in open_to_doubt(run.summary)
 
 
 def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:

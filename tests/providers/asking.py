@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from benchmarks.loopback import Handle, Name
 from claimeval import providers
@@ -28,12 +29,12 @@ def judge_at(server: Handle, provider: Name, **settings: object) -> Judge:
     return specs.parse_judge(Judge.model_validate(fields | settings))
 
 
-def question(judge: Judge, text: str = "Is it grounded?", **fields: object) -> Request:
+def question(judge: Judge, text: str = "Is it grounded?", **fields: Any) -> Request:
     """A request with one message."""
     request = Request(
         judge=judge, messages=(Message(role="user", content=text),), reply_format="json", max_tokens=judge.max_tokens
     )
-    return request.model_copy(update=fields)
+    return replace(request, **fields)
 
 
 def ask(judge: Judge) -> Asked:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from claimeval.providers import anthropic, provider, specs
-from claimeval.providers.http import MAX_REPLY_BYTES
-from claimeval.providers.prices import Price, cost_bound, price_of, prompt_bytes
+from claimeval.providers import MAX_REPLY_BYTES, anthropic, provider, specs
+from claimeval.providers.prices import Price, cost_bound, price_of
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.requests import CallError, Completion, Judge, Message, Request
@@ -213,7 +212,7 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
     price = Price(1.0, 5.0, 0.1, None, 1.25)
     asked = request(judge())
     # 3 x 16 tokens around two messages and the whole, 1,024 for the order to call the tool; all written to the cache
-    assert cost_bound(asked, price) == pytest.approx(((prompt_bytes(asked) + 48 + 1024) * 1.25 + 4096 * 5) / 1e6)
+    assert cost_bound(asked, price) == pytest.approx(((asked.size + 48 + 1024) * 1.25 + 4096 * 5) / 1e6)
 
 
 @pytest.mark.parametrize(
@@ -233,14 +232,14 @@ def test_the_cost_of_a_run_counts_the_cache_and_a_cap_the_worst_case(tmp_path: P
             400,
             "invalid_request_error",
             "prompt is too long: 215341 tokens > 200000 maximum",
-            {"prompt_too_long": True, "context_tokens": 200000, "fatal": False},
+            {"reason": "too_long", "context_tokens": 200000, "fatal": False},
         ),
         (
             400,
             "invalid_request_error",
             "input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000, decrease input length or "
             "`max_tokens` and try again",
-            {"prompt_too_long": True, "context_tokens": 200000, "fatal": False},
+            {"reason": "too_long", "context_tokens": 200000, "fatal": False},
         ),
         (
             400,

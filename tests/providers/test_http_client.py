@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import shutil
+import socket
+import ssl
+import subprocess
 import tracemalloc
+from contextlib import suppress
+from pathlib import Path
 
 import httpx2
 import pytest
 from pydantic import SecretStr
 
+from claimeval.providers import MAX_REPLY_BYTES
 from claimeval.providers import http as exchange
 from claimeval.providers.http import check_endpoint, client
 from claimeval.types.errors import UsageError
@@ -70,9 +77,10 @@ def test_a_compressed_reply_is_delivered_unpacked_and_whole(monkeypatch: pytest.
     async def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(packed))
 
+    monkeypatch.setattr(exchange, "_transport", lambda secure: httpx2.MockTransport(answer))
+
     async def main() -> bytes:
         async with client("http://127.0.0.1/v1", SecretStr("none")) as http:
-            http._transport = httpx2.MockTransport(answer)
             return (await http.post("http://127.0.0.1/v1", json={})).content
 
     assert asyncio.run(main()) == b'{"a": "b"}'
@@ -83,12 +91,13 @@ def received(reply: httpx2.Response, longest: int) -> httpx2.Response:
     """What a client makes of a reply if bodies may have `longest` bytes."""
 
     async def main() -> httpx2.Response:
-        exchange.MAX_REPLY_BYTES.set(longest)
+        MAX_REPLY_BYTES.set(longest)
         async with client("http://127.0.0.1/v1", SecretStr("none")) as http:
-            http._transport = httpx2.MockTransport(lambda _: reply)
             return await http.post("http://127.0.0.1/v1", json={})
 
-    return asyncio.run(main())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchange, "_transport", lambda secure: httpx2.MockTransport(lambda _: reply))
+        return asyncio.run(main())
 
 
 def packed(content: bytes, encoding: str = "gzip", status: int = 200) -> httpx2.Response:
@@ -117,6 +126,93 @@ def test_a_packed_reply_is_unpacked_only_up_to_the_limit() -> None:
 def test_an_error_with_a_huge_body_keeps_its_status() -> None:
     for reply in (packed(gzip.compress(b"x" * 2000), status=503), httpx2.Response(503, content=b"x" * 2000)):
         assert (received(reply, 1000).status_code, received(reply, 1000).text[:19]) == (503, "the reply is larger")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of this machine that nobody signed, with its key beside it."""
+    folder = tmp_path_factory.mktemp("certificate")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *("-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+            *("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder / "certificate.pem"
+
+
+async def asked_over_tls(certificate: Path) -> str:
+    """What a server with this certificate answers to a client, or the client's error."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nso")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", ssl=context)
+    endpoint = f"https://localhost:{server.sockets[0].getsockname()[1]}"
+    async with server, client(endpoint, SecretStr("none")) as http:
+        try:
+            return (await http.get(endpoint)).text
+        except httpx2.RequestError as error:
+            return str(exchange.connection_error(error, SecretStr("none")))
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl, which makes the certificate, is not installed")
+@pytest.mark.usefixtures("transport")
+def test_only_certificates_that_are_trusted_are_accepted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = asyncio.run(asked_over_tls(certificate))
+    assert "CERTIFICATE_VERIFY_FAILED" in refused
+    assert "set SSL_CERT_FILE" in refused
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert asyncio.run(asked_over_tls(certificate)) == "so"
+
+
+async def uploaded(port: int, write: float) -> httpx2.Response:
+    """The response to 20 MB, each part of which may take so many seconds."""
+    address = f"http://127.0.0.1:{port}"
+    async with client(address, SecretStr("none")) as http:
+        return await http.post(address, content=bytes(20_000_000), timeout=httpx2.Timeout(30, write=write))
+
+
+@pytest.mark.usefixtures("transport")
+def test_a_server_that_stops_reading_ends_the_upload() -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as deaf, pytest.raises(httpx2.WriteTimeout):
+            await uploaded(deaf.getsockname()[1], 0.05)
+        for _ in range(9):  # the loop hears that the server has closed
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("transport", ["aiohttp"], indirect=True)
+@pytest.mark.usefixtures("transport")
+def test_an_answer_before_the_whole_request_was_read_is_taken() -> None:
+    async def main() -> httpx2.Response:
+        done = asyncio.Event()
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readexactly(100)
+            writer.write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno")
+            with suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+            done.set()
+
+        async with await asyncio.start_server(answer, "127.0.0.1") as server:
+            response = await uploaded(server.sockets[0].getsockname()[1], 30)
+            await done.wait()
+        return response
+
+    refused = asyncio.run(main())
+    assert (refused.status_code, refused.text) == (413, "no")
 
 
 def test_a_response_after_its_call_is_let_go() -> None:

@@ -34,7 +34,7 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
     found = error(status, message="No.")
     assert (found.retryable, found.fatal) == (status in RETRIED, status in FATAL)
     assert found.status == status
-    assert found.reason == ("judge_stopped" if status in FATAL else "provider_error")
+    assert found.reason == ("judge_stopped" if status in FATAL else "too_long" if status == 413 else "provider_error")
     assert found.rate_limited == (status == 429)
     assert found.possibly_paid == (status in {408, 502, 504, 520, 522})
 
@@ -57,13 +57,10 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
             True,
             "a lower max_tok",
         ),
-        (400, {"message": "litellm.ContextWindowExceededError: no"}, False, "the prompt is too long"),
         (400, {"message": "Unrecognized request argument supplied: x"}, True, "change the judge's settings"),
         (422, {"message": {"detail": [{"type": "extra_forbidden"}]}}, True, "change the judge's settings"),
         (400, {"code": "model_not_found"}, True, "check its name"),
         (400, {"type": "invalid_model", "message": "Invalid model: x"}, True, "check its name"),
-        (400, {"code": "context_length_exceeded"}, False, "the prompt is too long"),
-        (429, {"code": "rate_limit_exceeded", "message": "Request too large for x."}, False, "the prompt is too long"),
     ],
 )
 def test_the_code_in_the_body_says_what_the_status_leaves_open(
@@ -130,11 +127,45 @@ def test_a_refusal_names_the_parameters(status: int, fields: dict[str, object], 
     ("words", "window"),
     [
         ("This model's maximum context length is 4096 tokens. However, you requested 4796 tokens.", 4096),
+        ("Your input exceeds the context window of this model. Please adjust your input and try again.", None),
+        (
+            "Prompt contains 40687 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+            32768,
+        ),
+        ("The decoder prompt (length 10127) is longer than the maximum model length of 8192. Make sure that ...", 8192),
+        ("The prompt (total length 25938) is too long to fit into the model (context length 4096).", 4096),
+        ("request (20001 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192),
+        ("the request exceeds the available context size. try increasing the context size", None),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1048576),
+        ("This model's maximum prompt length is 131072 but the request contains 149617 tokens.", 131072),
+        ("However, the model is loaded with context length of only 4096 tokens, which is not enough.", 4096),
+        ("Invalid request: Your request exceeded model token limit: 8192", 8192),
+        ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000", 4097),
+        ("Request too long: 121692 input tokens over the limit of 46112", 46112),
+        ("Input is too long for requested model.", None),
+        ("context length exceeded", None),
         ("litellm.ContextWindowExceededError: no", None),
     ],
 )
 def test_a_prompt_that_is_too_long_may_tell_the_window(words: str, window: int | None) -> None:
-    assert told(400, {"message": words}).context_tokens == window
+    found = told(400, {"message": words})
+    assert (found.reason, found.context_tokens, found.retryable, found.fatal) == ("too_long", window, False, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "window"),
+    [
+        (400, {"code": "context_length_exceeded", "message": "no"}, None),
+        (500, {"type": "exceed_context_size_error", "message": "no", "n_prompt_tokens": 1407, "n_ctx": 256}, 256),
+        (413, {"message": "Request Entity Too Large"}, None),
+        (429, {"code": "rate_limit_exceeded", "message": "Request too large for x."}, None),
+    ],
+)
+def test_a_code_or_a_status_may_say_that_a_prompt_is_too_long(
+    status: int, fields: dict[str, object], window: int | None
+) -> None:
+    found = told(status, fields)
+    assert (found.reason, found.context_tokens, found.retryable) == ("too_long", window, False)
 
 
 def test_gemini_says_in_the_body_how_long_to_wait() -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli.agreement import AgreementOptions, do
+from claimeval.cli.human_labels import AgreementOptions, do_agreement
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_run
-from claimeval.providers.specs import short_names
+from claimeval.providers.specs import parse_judge, short_names
 from claimeval.report import forms
 from claimeval.runs.directory import load_manifest, load_summary
+from claimeval.types.requests import Judge
 from tests.report.runs import TOWER_SAYS, make
 
 
@@ -32,6 +33,12 @@ def test_names_are_as_short_as_they_stay_different(given: list[str], shorter: li
     assert list(short_names(given).values()) == shorter
 
 
+@pytest.mark.parametrize("text", ["openai:m", "openai:m@http://127.0.0.1:1/v1", "ollama:qwen3:8b"])
+def test_a_judge_made_of_its_model_alone_is_the_one_that_is_typed(text: str) -> None:
+    assert parse_judge(Judge(model=text)) == parse_judge(text)
+    assert parse_judge(Judge(model=text, name="n")).name == "n"
+
+
 def test_an_extractor_of_the_same_name_is_the_same_model() -> None:
     assert short_names(["openai:m", "openai:m"]) == {"openai:m": "m"}
 
@@ -43,7 +50,7 @@ def test_a_judge_has_one_name_in_the_table_in_markdown_in_csv_and_in_agreement(
     run = make(tmp_path / "run", says=says, metrics=["faithfulness"])
     print_run(Output(), run, load_manifest(run), load_summary(run), 1)
     table = capsys.readouterr().out.partition("judged by")[2].partition("\n")[2]
-    do(AgreementOptions(runs=(run,)))
+    do_agreement(AgreementOptions(runs=(run,)))
     agreement = capsys.readouterr().out
     forms.write(run, "md", tmp_path / "run.md")
     forms.write(run, "csv", tmp_path / "run.csv", rows="claims")

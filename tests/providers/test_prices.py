@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from genai_prices import Usage, calc_price
 
 from claimeval.providers import anthropic, mistral, openai, specs
-from claimeval.providers.prices import FREE, TABLE, Price, batch_price, cost_bound, price, prompt_bytes
+from claimeval.providers.prices import FREE, TABLE, Price, batch_price, cost_bound, price
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge, Message, Request
 
+ROWS = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
 TODAY = date(2026, 11, 22)
 OPENAI, MISTRAL = openai.OFFICIAL, mistral.OFFICIAL
 
@@ -25,9 +25,9 @@ def write(folder: Path, text: str, name: str = "prices.yaml") -> Path:
     return path
 
 
-@pytest.mark.parametrize("key", yaml.safe_load(TABLE.read_text(encoding="utf-8")))
+@pytest.mark.parametrize("key", ROWS)
 def test_every_row_of_the_package_has_a_date_a_source_and_the_providers_own_endpoint(key: str) -> None:
-    row = yaml.safe_load(TABLE.read_text(encoding="utf-8"))[key]
+    row = ROWS[key]
     model, _, endpoint = key.partition("@")
     provider = model.partition(":")[0]
 
@@ -146,10 +146,10 @@ def request(*texts: str, schema: str | None = None, structured: bool = True, max
 
 def test_the_bytes_of_a_prompt_are_those_of_its_messages_and_of_the_schema_that_is_sent() -> None:
     # "née" has 4 bytes in UTF-8, a lone surrogate 3, "{}" 2.
-    assert prompt_bytes(request("née", "ab")) == 6
-    assert prompt_bytes(request("\ud800")) == 3
-    assert prompt_bytes(request("ab", schema="{}")) == 4
-    assert prompt_bytes(request("ab", schema="{}", structured=False)) == 2
+    assert request("née", "ab").size == 6
+    assert request("\ud800").size == 3
+    assert request("ab", schema="{}").size == 4
+    assert request("ab", schema="{}", structured=False).size == 2
 
 
 def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -> None:
@@ -194,9 +194,11 @@ DIFFERENT = {
 """Models for which genai-prices has other numbers, and why ours stand."""
 
 
-@pytest.mark.parametrize("key", yaml.safe_load(TABLE.read_text(encoding="utf-8")))
+@pytest.mark.parametrize("key", ROWS)
 def test_every_row_agrees_with_genai_prices_or_is_known_to_differ(key: str) -> None:
-    row = yaml.safe_load(TABLE.read_text(encoding="utf-8"))[key]
+    from genai_prices import Usage, calc_price
+
+    row = ROWS[key]
     provider, _, model = key.partition("@")[0].partition(":")
     try:
         theirs = calc_price(Usage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=provider)

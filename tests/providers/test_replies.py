@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 
+import httpx2
 import pytest
-from pydantic import BaseModel
 
 from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
-from claimeval.providers.http import MAX_REPLY_BYTES
-from claimeval.types.chat_format import read_chat
+from claimeval.providers import MAX_REPLY_BYTES, http, specs
+from claimeval.types.chat_format import read_chat, write_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion
 from tests.conftest import StartServer
@@ -24,8 +24,8 @@ Seen = dict[tuple[str, str], Asked]
 
 
 @pytest.fixture(scope="module")
-def seen() -> Seen:
-    """Every fault but the slow ones, met by both providers' backends."""
+def seen(transport: str) -> Seen:
+    """Every fault but the slow ones, met by both providers' backends over one transport."""
     kinds = [kind for kind in KINDS if KINDS[kind].group != "slow"]
     with pytest.MonkeyPatch.context() as environment, serve_in_thread() as server:
         found: Seen = {}
@@ -73,8 +73,8 @@ def test_what_no_further_call_can_better_is_fatal(seen: Seen, kind: str, advice:
 
 REFUSED = {
     "status_400": "provider_error",
-    "context_too_long": "provider_error",
-    "status_413": "provider_error",
+    "context_too_long": "too_long",
+    "status_413": "too_long",
     "status_422": "provider_error",
     "filtered_prompt": "filtered",
 }
@@ -183,6 +183,7 @@ def test_no_form_of_the_key_is_in_what_backends_hand_on(seen: Seen) -> None:
     assert "CANARY" not in repr([vars(asked.outcome) for asked in seen.values()])
 
 
+@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("status", ["redirect_302", "redirect_307"])
 def test_a_redirect_is_not_followed(start_server: StartServer, provider: Name, status: str) -> None:
@@ -195,6 +196,7 @@ def test_a_redirect_is_not_followed(start_server: StartServer, provider: Name, s
     assert len(server.exchanges()) == 1
 
 
+@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_server_that_is_not_there_costs_nothing_and_is_worth_a_retry(
     start_server: StartServer, provider: Name
@@ -207,6 +209,7 @@ def test_a_server_that_is_not_there_costs_nothing_and_is_worth_a_retry(
     assert (error.reason, error.retryable, error.possibly_paid) == ("provider_error", True, False)
 
 
+@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer, provider: Name) -> None:
     judge = judge_at(start_server(), provider)
@@ -224,6 +227,7 @@ def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer,
     assert asyncio.run(main()) == [(f"number {i}", f"number {i}") for i in range(50)]
 
 
+@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartServer, provider: Name) -> None:
     judge = judge_at(start_server(judge=lambda body: Reply("x" * 5000)), provider)
@@ -235,6 +239,19 @@ def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartSer
     assert isinstance(asked.outcome, CallError)
     assert (asked.outcome.reason, asked.outcome.retryable, asked.kept) == ("provider_error", False, [])
     assert asked.outcome.message.startswith("the reply is larger than 0.005 MB, the limit of max_reply_bytes")
+
+
+def test_chat_with_mistral_goes_to_its_address_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, str]] = []
+
+    def answer(sending: httpx2.Request) -> httpx2.Response:
+        sent.append((str(sending.url), sending.headers["authorization"]))
+        return httpx2.Response(200, content=write_chat("so", "judge-1"))
+
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    monkeypatch.setattr(http, "_transport", lambda secure: httpx2.MockTransport(answer))
+    assert ask(specs.parse_judge("mistral:judge-1")).kept[0].text == "so"
+    assert sent == [("https://api.mistral.ai/v1/chat/completions", f"Bearer {KEY}")]
 
 
 SETTINGS: dict[Name, dict[str, object]] = {
@@ -297,18 +314,3 @@ def test_the_body_is_kept_as_it_was_received(openai_server: ThreadHandle) -> Non
 def test_a_usage_that_cannot_be_a_count_is_none(count: str) -> None:
     body = f'{{"choices": [{{"message": {{"content": "x"}}}}], "usage": {{"prompt_tokens": {count}}}}}'
     assert read_chat(body.encode()).usage.prompt_tokens is None
-
-
-def test_a_call_of_mistrals_sdk_builds_no_model_that_an_earlier_one_built(start_server: StartServer) -> None:
-    judge = judge_at(start_server(dialect="mistral"), "mistral")
-
-    async def main() -> tuple[set[type], set[type]]:
-        async with providers.provider(judge.model).open(judge) as backend:
-            await backend.complete(question(judge), lambda completion: None)
-            before = set(BaseModel.__subclasses__())
-            await backend.complete(question(judge), lambda completion: None)
-            return before, set(BaseModel.__subclasses__())
-
-    before, after = asyncio.run(main())
-    assert {"Marshaller", "Unmarshaller"} <= {model.__name__ for model in before}
-    assert after <= before

@@ -30,6 +30,7 @@ def test_every_row_bears_the_name_that_it_is_found_by() -> None:
 )
 def test_a_judge_is_a_language_model_unless_its_row_says_otherwise(model: str, language_model: bool) -> None:
     assert reads_prompts(judge(model)) is language_model
+    assert judge(model).is_engine is not language_model
 
 
 @pytest.mark.parametrize(

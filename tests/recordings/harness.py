@@ -162,10 +162,11 @@ def files(place: Path) -> Iterator[tuple[str, Json]]:
         if path.is_dir():
             continue
         name = plain(str(path))
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
         if path.suffix == ".json":
             yield name, steady(json.loads(text))
-        elif path.suffix == ".jsonl":
+        elif path.name.endswith((".jsonl", ".jsonl.gz")):
             yield name, [steady(json.loads(line)) for line in text.splitlines()]
         elif path.suffix == ".html":
             yield name, page(text)

@@ -16,7 +16,13 @@ from tests.providers.local import tiny_models
 from tests.recordings import harness
 from tests.recordings.harness import Bench, Json, Story
 
-UNRECORDED = {"view": "a server for a browser"}
+UNRECORDED = {
+    "extraction": "its tables are in tests/cli",
+    "tune": "its tables are in tests/runs",
+    "view": "a server for a browser",
+    "serve": "a server",
+    "merge": "the run of `score`, compared in tests/distributed",
+}
 """Commands without a recording, and why."""
 
 CORPUS = [
@@ -322,7 +328,7 @@ def stored(bench: Bench) -> None:
 
 def python(bench: Bench) -> None:
     import claimeval as ce
-    from claimeval.runs.compare import track
+    from claimeval.runs.series import track
 
     a, b = bench.openai("alpha"), bench.mistral("beta")
     report = ce.score(

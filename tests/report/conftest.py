@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+
+from tests.report.realistic import Realistic, make_all
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -39,20 +43,26 @@ class Browser:
 
     def __init__(self, driver: Chrome) -> None:
         self.driver = driver
+        self._opened = itertools.count()
 
     def open(self, address: Path | str, fragment: str = "") -> None:
         """Opens a file or an address afresh and waits until it is drawn."""
-        start = address.resolve().as_uri() if isinstance(address, Path) else address
-        self.driver.get("about:blank")
         self.complaints()
-        self.driver.get(start + fragment)
+        if isinstance(address, Path):  # a number makes it another page, so that it is loaded though it may be open
+            address = f"{address.resolve().as_uri()}?{next(self._opened)}"
+        else:
+            self.driver.get("about:blank")
+        self.driver.get(address + fragment)
         self.until(lambda: self.run("return performance.getEntriesByName('drawn').length"))
 
     def go(self, fragment: str) -> None:
         """Changes the fragment as a link would, and waits for the view."""
-        turn = self.run("return shown.turn")
+        turn = self.run("return document.getElementById('main').dataset.turn")
         self.run("location.hash = arguments[0]", fragment)
-        self.until(lambda: self.run("return shown.turn > arguments[0] && shown.drawn === shown.turn", turn))
+        drawn = "return +turn > +arguments[0] && drawn === turn"
+        self.until(
+            lambda: self.run(f"const {{ turn, drawn }} = document.getElementById('main').dataset; {drawn}", turn)
+        )
 
     def run(self, script: str, *arguments: object) -> object:
         """Runs a script in the page."""
@@ -120,21 +130,45 @@ class Browser:
 
 
 @pytest.fixture(scope="session")
-def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def realistic(tmp_path_factory: pytest.TempPathFactory) -> Realistic:
+    """Runs as people have them, and their pages; tests only read them. One of pytest's workers makes them for all."""
+    import fcntl
+
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "realistic"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            make_all(folder)
+            (folder / "made").touch()
+    return Realistic.of(folder)
+
+
+@contextmanager
+def opened_browser(profile: Path) -> Iterator[Browser]:
+    """A browser with a profile of its own."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("no Chromium here; on Debian: apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
-    options.binary_location = chromium
+    options.binary_location = str(shutil.which("chromium"))
     for switch in SWITCHES:
         options.add_argument(switch)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('browser')}")
+    options.add_argument(f"--user-data-dir={profile}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options=options, service=Service(driver, env=dict(os.environ))) as chrome:
+    with webdriver.Chrome(
+        options=options, service=Service(shutil.which("chromedriver"), env=dict(os.environ))
+    ) as chrome:
         yield Browser(chrome)
+
+
+@pytest.fixture(scope="session")
+def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if not shutil.which("chromium") or not shutil.which("chromedriver"):
+        pytest.skip("no Chromium here; on Debian: apt-get install chromium chromium-driver")
+    with opened_browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.summary import Tallies
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
-from claimeval.runs.directory import RunWriter
+from claimeval.runs.directory import RunWriter, load_manifest, read_results
 from claimeval.types.records import Claim, Document, Sample, SampleResult
 from claimeval.types.requests import AssessTask, Failure, Outcome, Request
 from tests.scripted import completion, judge, plan
@@ -104,6 +104,22 @@ def make(
         writer.add(result)
     writer.finish(tallies.summary())
     return folder
+
+
+def many(folder: Path, samples: int) -> Path:
+    """Writes a run of the same sample under many ids, with contexts of 4,000 characters that differ."""
+    (result,) = read_results(make(folder / "one", [TOWER], metrics=["faithfulness"]))
+    record = load_manifest(folder / "one")
+    tallies, writer = Tallies(record), RunWriter(folder / "many", record)
+    for i in range(samples):
+        text = " ".join(f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110))
+        contexts = (DOCUMENTS[0], DOCUMENTS[1].model_copy(update={"text": text}))
+        sample = result.sample.model_copy(update={"id": f"sample-{i:05}", "contexts": contexts})
+        copy = result.model_copy(update={"sample": sample})
+        tallies.add(copy)
+        writer.add(copy)
+    writer.finish(tallies.summary())
+    return folder / "many"
 
 
 def with_spans(*spans: tuple[int, int] | None) -> Callable[[SampleResult], SampleResult]:

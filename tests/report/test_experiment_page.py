@@ -44,6 +44,7 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
         unassessed_rate=0.01,
         parse_failure_rate=None,
         flips=2,
+        compared=9,
         relabeled=5,
         labeled_once=3,
         new_calls=90,
@@ -82,8 +83,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_texts_of_an_experiment_are_its_own_tables(folder: Path) -> None:
-    for form in ("md", "csv", "json"):
+    for form in ("csv", "json"):
         assert forms.text(folder, form) == (folder / f"experiment.{form}").read_text()
+    image = "![faithfulness of each arm, and its difference to the baseline](experiment-faithfulness.svg)\n\n"
+    assert forms.text(folder, "md") == (folder / "experiment.md").read_text().replace(image, "")
 
 
 def test_an_experiment_that_cannot_be_read_is_said_in_one_line(folder: Path) -> None:
@@ -102,8 +105,12 @@ def test_arms_stand_beside_the_baseline(browser: Browser, folder: Path) -> None:
     assert rows[0].endswith("0.500 0.40 to 0.60 40 baseline")
     assert rows[1].endswith("0.700 0.60 to 0.80 40 +0.200 +0.05 to +0.35 0.020")
     assert "Chosen on one half of the questions: lenient" in browser.line(".cautions")
-    assert "0.750 0.60 to 0.85" in browser.line("section[aria-labelledby=people]")
+    assert "0.750 0.60 to 0.85" in browser.line("section:has(#people)")
     browser.picture("experiment-1280")
+    browser.one("#theme").click()
+    assert browser.run("return document.documentElement.dataset.theme") in ("light", "dark")
+    browser.one("#theme").click()  # other pages of the browser follow it
+    assert browser.run("return document.documentElement.dataset.theme") == "auto"
     assert browser.run("return window.hacked === undefined && document.querySelectorAll('main img').length") == 0
 
 

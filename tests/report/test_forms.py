@@ -87,6 +87,8 @@ def test_a_row_a_sample(run: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(forms.text(run, "csv"))))
     assert [row["id"] for row in rows] == ["tower", "bridge"]
     assert rows[0]["answer"] == TOWER.answer
+    # the claims of the answer and of the reference, and a question about each
+    assert (rows[0]["calls"], rows[0]["prompt_tokens"]) == ("4", "0")
     counts = {name: rows[0][f"faithfulness_{name}"] for name in ("because", "supported", "judged", "claims")}
     assert counts == {"because": "", "supported": "1", "judged": "3", "claims": "3"}
     assert float(rows[0]["faithfulness"]) == pytest.approx(1 / 3)
@@ -102,6 +104,8 @@ def test_a_row_a_claim_and_evidence(run: Path) -> None:
         "contradicted",
     )
     assert rows[1]["strict: cites"] == "guide"
+    (guide,) = (document.text for document in TOWER.contexts or () if document.id == "guide")
+    assert rows[1]["cited_text"] == guide
 
 
 @pytest.mark.parametrize(
@@ -151,10 +155,20 @@ def test_the_command_prints_texts_and_writes_pages(run: Path, tmp_path: Path) ->
     assert invoke(run, "--compare", run) == f"Report: {run / 'compared-with-towers.html'}\n"
     out = tmp_path / "new" / "comment.md"
     assert invoke(run, "-f", "md", "--out", out) == f"Report: {out}\n"
-    assert out.read_text(encoding="utf-8") == forms.text(run, "md")
+    image = "![Means of towers](comment-metrics.svg)\n\n"
+    assert out.read_text(encoding="utf-8").replace(image, "") == forms.text(run, "md")
+    assert (tmp_path / "new" / "comment-metrics.svg").is_file()
 
 
 def test_panels_show_every_judge_in_the_tables(tmp_path: Path) -> None:
     run = make(tmp_path / "run", says={"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}})
     head = forms.text(run, "csv", rows="claims").splitlines()[0]
     assert "a: label,a: probability,a: explanation,a: cites,b: label" in head
+
+
+def test_the_agreement_of_a_panel_that_escalates_is_that_of_the_judges_who_saw_all_claims(tmp_path: Path) -> None:
+    says = {"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}, "openai:c@http://x": {}}
+    text = forms.text(make(tmp_path / "run", says=says, panel=Panel(escalate=2)), "md")
+    assert "Judges: 2 of 4 claims with equal labels of `a` and `b`, who saw all claims; 0 ties;" in text
+    assert "| `c` alone (disputed claims) | " in text
+    assert "2 of 4 claims with equal labels; 0 ties" in forms.text(make(tmp_path / "all", says=says), "md")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.report.packing import row
-from claimeval.report.requests import Rebuilder
+from claimeval.report.packing import Rebuilder, row
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.overview import LabelCounts, bar, gather
 from claimeval.types.records import Turn
@@ -68,14 +67,29 @@ def test_no_ranks_where_nothing_is_named_and_nothing_is_known(tmp_path: Path) ->
     assert gather(make(tmp_path / "run", [sample])).ranks == ()
 
 
-def test_the_worst_claim_of_each_sample_contradicted_first(tmp_path: Path) -> None:
+def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_scores(tmp_path: Path) -> None:
     poet = TOWER.model_copy(update={"id": "poet", "answer": "Its keeper was a poet."})
-    facts = gather(make(tmp_path / "run", [poet, BRIDGE, TOWER]))
-    assert [(t.sample_id, t.claim, t.label) for t in facts.worst] == [
-        ("tower", "It is 90 metres high.", "contradicted"),
-        ("poet", "Its keeper was a poet.", "not_found"),
+    high = TOWER.model_copy(update={"id": "high", "answer": "The tower opened in 1902. It is 90 metres high."})
+    facts = gather(make(tmp_path / "run", [high, poet, BRIDGE, TOWER]))
+    assert [(t.sample_id, t.claim, t.label, t.supported, t.judged) for t in facts.worst] == [
+        ("tower", "It is 90 metres high.", "contradicted", 1, 3),  # two claims that are not supported
+        ("poet", "Its keeper was a poet.", "not_found", 0, 1),  # one, and a score of 0
+        ("high", "It is 90 metres high.", "contradicted", 1, 2),
     ]
     assert facts.worst[0].explanation == "strict: contradicted"
+    assert facts.worst[0].standing == "faithfulness 0.333, 1 of 3 claims hold"
+
+
+def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path: Path) -> None:
+    first, second = "The tower opened in 1902.", "It is 90 metres high."
+    says = {
+        "a": {first: "contradicted", second: "contradicted"},
+        "b": {first: "contradicted", second: "contradicted"},
+        "c": {second: "contradicted"},
+    }
+    (worst,) = gather(make(tmp_path / "run", [TOWER], says)).worst
+    assert (worst.claim, worst.votes) == (second, {"contradicted": 3})
+    assert worst.standing == "faithfulness 0.333, 1 of 3 claims hold; verdicts: 3 contradicted"
 
 
 def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
@@ -84,8 +98,8 @@ def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:
     said = [c.text for c in gather(make(tmp_path / "ties", says=says, notes=notes)).cautions]
     assert said == [
         "Lexical support score, not an LLM judgment.",
-        "Judges abstained on claims or are divided (2 of 3 in faithfulness), and a mean is over the others: "
-        "the bounds stand in the place of an interval.",
+        "Judges abstained on claims or are divided (2 of 3 in faithfulness); means cover the other claims only: "
+        "bounds are shown instead of an interval.",
     ]
     lost = gather(make(tmp_path / "lost", failing=["strict"])).cautions
     assert [c.kind for c in lost] == ["missing"]
@@ -105,16 +119,16 @@ def test_a_row_has_a_letter_for_every_claim(tmp_path: Path) -> None:
     metrics = load_manifest(run).rows
     tower, bridge = (row(result, metrics) for result in read_results(run))
     # The judges agree on the first claim and are divided on the two others: no label, a capital.
-    assert tower.cells[0] == (1.0, "sUU", None)
+    assert tower.cells[0] == (1.0, "sUU", None, 1, 1, ("tie",), (), 1.0)
     assert (tower.id, tower.question, tower.failed) == ("tower", TOWER.question, 0)
-    assert bridge.cells == ((1.0, "s", None), (1.0, "s", None))
+    assert [cell[:5] for cell in bridge.cells] == [(1.0, "s", None, 1, 1)] * 2
 
 
 def test_a_row_without_a_value_says_why(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER.model_copy(update={"answer": "...", "contexts": ()})], failing=["taker"])
     (found,) = read_results(run)
     cells = row(found, load_manifest(run).rows).cells
-    assert cells == ((None, "", "no_claims"), (None, "", "timeout"))
+    assert [cell[:5] for cell in cells] == [(None, "", "no_claims", 0, 0), (None, "", "timeout", 0, 0)]
 
 
 def test_the_requests_about_a_turn_of_a_conversation_are_rebuilt(tmp_path: Path) -> None:

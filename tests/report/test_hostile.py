@@ -10,7 +10,7 @@ import pytest
 
 from claimeval.metrics.rows import Metric
 from claimeval.report import forms
-from claimeval.report.requests import Rebuilder
+from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import MANIFEST, load_manifest, read_results
 from claimeval.types.records import Document, Sample
 from tests.report.conftest import Browser
@@ -122,7 +122,7 @@ def test_every_call_of_a_hostile_sample_can_be_read_word_for_word(browser: Brows
     browser.open(run / "report.html", "#/samples?sort=data")
     browser.one(".row a").click()
     browser.one(".marked")
-    browser.run("showExchange(opened.sides[0], () => true)")
+    browser.one(".exchanges").click()
     wanted = [message.content for request in requests if request for message in request.messages]
     assert browser.texts("dialog pre[data-role]") == wanted
     assert browser.texts("dialog pre[data-reply]") == [shown(call.reply or "") for call in result.calls]

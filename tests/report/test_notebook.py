@@ -24,8 +24,10 @@ SAMPLES = [
 ]
 JUDGE = ScriptedJudge({"It is 58 m high.": "supported", "It is old.": "contradicted"}, default="not_found")
 SAFE = {"div", "p", "b", "small", "span", "h4", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"} | {
-    *("blockquote", "details", "summary", "svg", "line", "rect", "progress", "style")
+    *("blockquote", "details", "summary", "svg", "progress", "style")
 }
+SHAPES = {"title", "desc", "line", "rect", "circle", "polyline", "polygon", "path", "text"}
+"""What pictures are made of."""
 
 
 class Elements(HTMLParser):
@@ -92,14 +94,16 @@ def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
     page = text(ce.compare(run, ce.score(SAMPLES, judges=judge, metrics="faithfulness"))._repr_html_())
     assert "comparison of a = run 1 (baseline) with b = run 2, over 3 shared samples" in page
     assert "faithfulness 0.250 0.750 +0.500" in page
+    assert "because of b - a claims samples faithfulness other judges, prompt or settings +0.500 1 1" in page
     assert "1 of 3 claims flipped in run 2 contradicted → supported It is old." in page
 
 
 def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None:
     page = text(ce.compare(run, run, run)._repr_html_())
-    assert "run metric baseline mean difference" in page
-    assert "run 2 faithfulness 0.250 0.250 0.000" in page
-    assert "run 3 faithfulness 0.250 0.250 0.000" in page
+    assert "run n mean 95 % change 95 % p (Holm) up, down against the baseline 95 % p (Holm)" in page
+    assert "run 2 2 0.250" in page
+    assert "run 3 against run 1: 0.000" in page
+    assert "trend: 0.000 per run" in page
 
 
 def test_an_experiment_shows_its_arms(tmp_path: Path) -> None:
@@ -136,7 +140,7 @@ def test_texts_under_judgement_are_text(run: ce.Run, tmp_path: Path) -> None:
     shown: list[Any] = [hostile, hostile.results[0], hostile.by(TEXTS), ce.compare(hostile, hostile), run]
     for one in shown:
         found = Elements(one._repr_html_())
-        assert found.names <= SAFE
+        assert found.names <= SAFE | SHAPES
         assert not {name for name in found.attributes if name.startswith("on") or name in ("src", "href", "id")}
     assert "<script>alert" in text(hostile._repr_html_())
     assert "\u202e" not in hostile._repr_html_()

@@ -12,6 +12,7 @@ from claimeval.cli.compare import do as compare
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_run
 from claimeval.report import forms
+from claimeval.report.assets import bundle
 from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
@@ -97,6 +98,7 @@ def test_an_experiment_says_the_same_in_markdown_and_on_its_page(tmp_path: Path,
         unassessed_rate=0.125,
         parse_failure_rate=0.0625,
         flips=0,
+        compared=9,
         relabeled=0,
         labeled_once=0,
         new_calls=1,
@@ -135,7 +137,9 @@ def test_the_script_rounds_every_number_as_python_does(run: Path, tmp_path: Path
     values = sorted({k / n for n in range(1, 129) for k in range(n + 1)} | {k / 2000 for k in range(2001)})
     values += [-value for value in values]
     found = browser.run(
-        "return arguments[0].map((v) => [number(v), number(v, 2), signed(v), percent(v), pValue(Math.abs(v))])", values
+        bundle("numbers") + "const { number, signed, percent, pValue } = $_numbers;"
+        "return arguments[0].map((v) => [number(v), number(v, 2), signed(v), percent(v), pValue(Math.abs(v))])",
+        values,
     )
     expected = [[decimal(v), decimal(v, 2), signed(v).replace("-", "−"), percent(v), p_value(abs(v))] for v in values]
     assert isinstance(found, list)

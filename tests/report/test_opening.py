@@ -47,7 +47,7 @@ def test_plots_say_in_words_what_they_show(browser: Browser, page: Path) -> None
 
 def test_a_bar_of_the_distribution_leads_to_its_samples(browser: Browser, page: Path) -> None:
     browser.open(page)
-    browser.one('.card a[aria-label="1 sample without a value"]').click()
+    browser.one('.card a[href$="show=no_score"]').click()
     assert browser.one(".count").text.startswith("1 of 3 samples")
     assert browser.texts(".row-id") == ["silent"]
 
@@ -140,7 +140,7 @@ def test_settings_show_prompts_judges_and_versions(browser: Browser, page: Path)
     browser.open(page, "#/settings")
     text = browser.one("main").text
     assert "assess/three_way" in text
-    assert "models as served" in text
+    assert "served models" in text
     assert "scripted (4 replies)" in text
     browser.one(".prompt summary").click()
     assert "You take texts apart into the factual claims they make" in browser.one(".prompt pre").text
@@ -151,12 +151,15 @@ def test_colours_follow_the_system_and_the_button(browser: Browser, page: Path, 
     background = "return getComputedStyle(document.body).backgroundColor"
     browser.colours(scheme)
     browser.open(page)
-    light, dark = "rgb(251, 251, 250)", "rgb(22, 24, 28)"
-    assert browser.run(background) == (dark if scheme == "dark" else light)
+    grounds = ["rgb(251, 251, 250)", "rgb(22, 24, 28)"]
+    system, other = grounds if scheme == "light" else grounds[::-1]
+    assert browser.run(background) == system
     browser.one("#theme").click()
-    assert browser.run(background) == light
+    assert browser.run(background) == other
+    browser.open(page)
+    assert browser.run(background) == other
     browser.one("#theme").click()
-    assert browser.run(background) == dark
+    assert browser.run(background) == system
 
 
 def test_going_back_finds_the_list_as_it_was_left(browser: Browser, tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_a_run_without_samples_opens(browser: Browser, tmp_path: Path) -> None:
     browser.open(forms.write(make(tmp_path / "run", ()), "html"))
     assert "mean of 0 samples" in browser.line(".card")
     browser.go("#/samples")
-    assert browser.line(".empty") == "No sample is like that."
+    assert browser.line(".empty") == "No sample matches."
     browser.press("j")
     browser.go("#/settings")
     assert "Versions" in browser.line("main")

@@ -15,12 +15,12 @@ import pytest
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import quoted
 from claimeval.report import assets, forms
-from claimeval.report.requests import Literals, Rebuilder, pack
-from claimeval.runs.directory import load_manifest, read_results, to_line
+from claimeval.report.packing import Literals, Rebuilder, line, pack
+from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.errors import DataError, UsageError
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
 
-PAGES = ("report", "experiment", "viewer")
+PAGES = ("report", "experiment", "series", "viewer")
 
 
 def unpacked(page: Path, name: str) -> Any:
@@ -45,6 +45,12 @@ def test_the_policy_admits_this_style_and_this_script_alone(name: str) -> None:
 @pytest.mark.parametrize("path", sorted(assets.FOLDER.iterdir()), ids=lambda path: path.name)
 def test_assets_reach_for_nothing_outside_and_never_make_markup_of_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+    text = re.sub(
+        r'^(?:import|/\*\* @import) \{[^}]*\} from "\./\w+\.js"(?:;| \*/)$|@\w+.*import\("\./\w+\.js"\).*',
+        "",
+        text,
+        flags=re.MULTILINE,
+    )
     assert not re.search(r"https?:|//[a-z]+\.|@import|url\(|\bimport\b|fetch\(|XMLHttpRequest|WebSocket", text)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc", text)
     assert not re.search(r"<[^>]*\son\w+=|style=", text)
@@ -52,8 +58,51 @@ def test_assets_reach_for_nothing_outside_and_never_make_markup_of_text(path: Pa
 
 
 def test_every_asset_is_part_of_a_page() -> None:
-    used = {file for files in (*assets.STYLES.values(), *assets.SCRIPTS.values()) for file in files}
-    assert used | {f"{page}.html" for page in PAGES} == {path.name for path in assets.FOLDER.iterdir()}
+    modules = {
+        f"{name}.js" for page in PAGES for name in re.findall(r"^const \$_(\w+)", assets.bundle(page), re.MULTILINE)
+    }
+    used = {file for files in assets.STYLES.values() for file in files} | modules
+    assert used | {f"{page}.html" for page in assets.STYLES} == {path.name for path in assets.FOLDER.iterdir()}
+
+
+def modules(folder: Path, monkeypatch: pytest.MonkeyPatch, **sources: str) -> None:
+    for name, source in sources.items():
+        (folder / f"{name}.js").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(assets, "FOLDER", folder)
+
+
+def test_a_module_comes_once_after_those_that_it_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modules(
+        tmp_path,
+        monkeypatch,
+        top='// It.\n\nimport { one } from "./low.js";\nimport {\n  two as too,\n} from "./middle.js";\none(too);\n',
+        middle='import { one } from "./low.js";\n\nexport const two = one();\n',
+        low="const own = 1;\n\n/** @returns {number} */\nexport function one() {\n  return own; // kept\n}\n",
+    )
+    assert assets.bundle("top") == (
+        '"use strict";\n'
+        "const $_low = (() => {\nconst own = 1;\n\nfunction one() {\n  return own; // kept\n}\nreturn { one };\n})();\n"
+        "const $_middle = (() => {\nconst { one } = $_low;\n\nconst two = one();\nreturn { two };\n})();\n"
+        "const $_top = (() => {\n\nconst { one } = $_low;\nconst {\n  two: too,\n} = $_middle;\none(too);\n"
+        "return {  };\n})();\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ('import { one } from "./a.js";\n', "modules import each other: a > b > a"),
+        ('import * as all from "./c.js";\n', "cannot be bundled: import * as all"),
+        ("export let changing = 1;\n", "cannot be bundled: export let"),
+        ("export default 1;\n", "cannot be bundled: export default"),
+    ],
+)
+def test_what_cannot_be_bundled_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, said: str
+) -> None:
+    modules(tmp_path, monkeypatch, a='import { two } from "./b.js";\n', b=source, c="")
+    with pytest.raises(ValueError, match=re.escape(said)):
+        assets.bundle("a")
 
 
 def test_a_hundred_samples_of_a_panel_stay_under_a_megabyte(tmp_path: Path) -> None:
@@ -75,7 +124,7 @@ def test_a_hundred_samples_of_a_panel_stay_under_a_megabyte(tmp_path: Path) -> N
 def test_results_stand_in_the_page_as_they_stand_in_the_run(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER, BRIDGE])
     page = forms.write(run, "html")
-    wanted = [[json.loads(to_line(result))] for result in read_results(run)]
+    wanted = [[json.loads(line(result))] for result in read_results(run)]
     assert unpacked(page, "chunk-0")["results"] == wanted
     assert unpacked(page, "index")["starts"] == [0]
 

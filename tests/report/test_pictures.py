@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.api.claims import score
-from claimeval.data.corpora import bundled
+from claimeval.data.test_collections import bundled
 from claimeval.report import forms
 from claimeval.types.options import RunOptions
 from tests.report.conftest import Browser

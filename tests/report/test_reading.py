@@ -8,7 +8,7 @@ import pytest
 
 from claimeval.judging.panel import Panel
 from claimeval.report import forms
-from claimeval.report.requests import Rebuilder
+from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.records import Call, Document, Evidence, SampleResult
 from tests.report.conftest import Browser
@@ -204,10 +204,10 @@ def test_labels_of_single_documents_fill_the_matrix(browser: Browser, tmp_path: 
     browser.open(page, "#/sample/tower")
     assert browser.texts(".matrix tbody tr:nth-child(2) td") == ["✗contradicted"] * 3
     assert browser.texts(".matrix tfoot td") == ["carries", "repeats", "repeats"]
-    scores = browser.texts("section.derived tbody td:last-child")
+    scores = browser.texts("section[aria-labelledby^=derived] tbody td:last-child")
     assert scores == ["0.333", "0.333"]
     assert "one document alone" in browser.texts(".matrix p")[0]
-    browser.run("showExchange(opened.sides[0], () => true)")
+    browser.one(".exchanges").click()
     # claims of answer and reference; each document alone, then all about the rest; the answer
     assert len(browser.texts("dialog pre[data-reply]")) == 2 + 3 + 1 + 1
     assert "cannot be rebuilt" not in browser.one("dialog").text

@@ -10,6 +10,7 @@ from claimeval.report import forms
 from claimeval.runs.compare import compare
 from claimeval.types.errors import DataError, UsageError
 from tests.report.conftest import Browser
+from tests.report.realistic import Realistic
 from tests.report.runs import TOWER, TOWER_SAYS, make
 
 SAMPLES = [TOWER.model_copy(update={"id": f"t{i}", "question": f"Question {i}?"}) for i in range(3)]
@@ -77,6 +78,7 @@ def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> 
     assert "2 shared samples, 1 only in a, 1 only in b; differences are b - a." in text
     assert "| `faithfulness` | 0.333 | 0.667 | +0.333 |" in text
     assert "- `t1`: `Its keeper was a poet.` not found → supported against `contexts`" in text
+    assert "| `faithfulness` | other judges, prompt or settings | +0.333 | 2 | 2 |" in text
 
 
 @pytest.mark.browser
@@ -84,7 +86,7 @@ def test_the_page_shows_what_changed_and_leads_there(browser: Browser, runs: tup
     browser.open(forms.write(runs[0], "html", compared=runs[1]))
     assert "+0.333" in browser.one(".differences tbody tr").text
     assert "judges: strict → kind" in browser.one(".settings").text
-    browser.one(".worst a").click()
+    browser.one("[aria-labelledby=flips] .worst a").click()
     browser.one(".side")
     assert browser.texts(".side h2 .run-letter") == ["a", "b"]
     assert "became supported" in browser.line("details.claim[open]")
@@ -99,16 +101,76 @@ def test_the_list_begins_with_the_samples_that_changed(browser: Browser, tmp_pat
     page = forms.write(b, "html", compared=a)
     browser.open(page, "#/samples")
     assert browser.texts(".row-id") == ["t0", "t1", "t2"]
-    assert browser.line(".row-value.focus") == "faithfulness 1.000 ↘ 0.333"
+    assert browser.line(".row-value.focus") == "faithfulness 1.000 ↘ 0.333 1 of 1 → 1 of 3"
     browser.open(page, "#/samples?show=flipped")
     assert browser.texts(".row-id") == ["t0"]
 
 
 @pytest.mark.browser
-def test_a_claim_of_the_second_run_shows_its_own_evidence(browser: Browser, runs: tuple[Path, Path]) -> None:
+def test_a_chosen_claim_shows_the_verdicts_of_both_runs(browser: Browser, runs: tuple[Path, Path]) -> None:
     page = forms.write(runs[0], "html", compared=runs[1])
     browser.open(page, "#/sample/t1?run=1&claim=answer-1")
-    assert "kind: supported" in browser.line("details.claim[open]")
-    assert "named by kind" in browser.line(".document.named")
-    browser.one('.side[data-run="0"] .pin').click()
-    assert "named by strict" in browser.line(".document.named")
+    assert "kind: supported" in browser.line('.side[data-run="1"] details.claim[open]')
+    assert "strict: supported" in browser.line('.side[data-run="0"] details.claim[open]')
+    said = browser.line(".document.named")
+    assert "a: named by strict" in said
+    assert "b: named by kind" in said
+    browser.one('.side[data-run="0"] .pin[data-claim="answer-3"]').click()
+    assert browser.texts(".both-verdicts p") == [
+        "Its keeper was a poet.",
+        "a? not found · strict ?not found",
+        "b✓ supported · kind ✓supported",
+    ]
+
+
+@pytest.fixture
+def compared(realistic: Realistic) -> Path:
+    """The page of two runs with other contexts and other answers."""
+    return realistic.pages["ab"]
+
+
+@pytest.mark.browser
+def test_one_list_of_documents_says_which_run_had_which(browser: Browser, compared: Path) -> None:
+    browser.open(compared, "#/sample/q15?claim=answer-1")
+    found = browser.run(
+        "return [...document.querySelectorAll('.document')].map((d) => [d.dataset.document, "
+        "[...d.querySelectorAll('.rank')].map((r) => r.textContent).join(' '), d.querySelector('.flag').textContent])"
+    )
+    # b kept the first of three contexts and got another.
+    assert found == [
+        ["tavelpund-0", "a1 b1", "both"],
+        ["other-15", "b2", "b only"],
+        ["tavelpund-1", "a2", "a only"],
+        ["tavelpund-2", "a3", "a only"],
+    ]
+    assert browser.line(".evidence h2") == "Evidence: retrieved contexts (1 in both, 2 only in a, 1 only in b)"
+    assert browser.line(".changed") == "Different in the two runs: the answer, the contexts."
+
+
+@pytest.mark.browser
+def test_words_that_only_one_answer_has_are_marked(browser: Browser, compared: Path) -> None:
+    browser.open(compared, "#/sample/q15")
+    first, second = (" ".join(browser.texts(f'.side[data-run="{run}"] .marked b')) for run in (0, 1))
+    assert second == "Nobody knows who paid for it"
+    assert "council" in first
+    assert "harbour" not in first + second
+    assert browser.texts('.side[data-run="1"] .claims .flag') == ["only in b"]
+    browser.go("#/sample/q03")  # the same answer over other contexts
+    assert browser.texts("b.differs") == []
+
+
+@pytest.mark.browser
+def test_the_head_has_the_metadata_of_both_runs(browser: Browser, compared: Path) -> None:
+    browser.open(compared, "#/sample/q15")
+    assert browser.texts(".facts > div")[:2] == [
+        "answered byaopenai:gpt-4.1 banthropic:claude-sonnet-4 ",
+        "fieldPhysics",
+    ]
+
+
+@pytest.mark.browser
+def test_samples_with_other_contexts_or_answers_are_listed(browser: Browser, compared: Path) -> None:
+    browser.open(compared, "#/samples?show=other_contexts&sort=data")
+    assert browser.texts(".row-id") == [*(f"q{i:02}" for i in range(3, 24, 3)), "arabic", "word"]
+    browser.go("#/samples?show=other_reference")
+    assert browser.texts(".row-id") == ["q07"]

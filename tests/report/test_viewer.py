@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.report.viewer import Viewer, run_entry, runs
+from claimeval.report import forms
+from claimeval.report.viewer import Building, Viewer, ready_made, run_entry, runs
 from claimeval.types.errors import UsageError
 from tests.report.conftest import Browser
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -46,6 +47,8 @@ def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple
     response = connection.getresponse()
     body = response.read().decode()
     connection.close()
+    if "Refresh" in response.headers:
+        return ask(viewer, path, method, **headers)
     return response.status, body, response.headers
 
 
@@ -110,6 +113,10 @@ def test_it_only_reads(viewer: Viewer, method: str) -> None:
         "/report?run=/etc",
         "/report?run=first&run=first&run=first",
         "/report?run=",
+        "/compare?run=first&run=deep/er/second",
+        "/compare?run=first&run=first&run=deep/er/second",
+        "/compare?run=first&run=link&run=deep/er/second",
+        "/compare?run=first&run=deep/er/second&run=broken&baseline=other",
         "/favicon.ico",
     ],
 )
@@ -146,6 +153,52 @@ def test_a_run_that_was_written_anew_is_read_anew(viewer: Viewer, folder: Path) 
     shutil.rmtree(folder / "changing")
 
 
+def test_a_page_that_lies_ready_is_served_and_an_old_or_foreign_one_is_not(tmp_path: Path) -> None:
+    path = forms.write(make(tmp_path / "run"), "html")
+    assert ready_made(tmp_path / "run") == path.read_bytes()
+    os.utime(tmp_path / "run" / "summary.json", ns=(2**62, 2**62))
+    assert ready_made(tmp_path / "run") is None, "older than what it shows"
+    os.utime(path, ns=(2**62, 2**62))
+    path.write_text(path.read_text().replace("script-src 'sha256-", "script-src 'sha256-A"))
+    os.utime(path, ns=(2**62, 2**62))
+    assert ready_made(tmp_path / "run") is None, "of another version"
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+    assert ready_made(tmp_path / "run") is None
+
+
+def test_a_page_that_takes_long_is_announced_and_comes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "run")
+    slow = threading.Event()
+    monkeypatch.setattr("claimeval.report.viewer.PATIENCE", 0.01)
+    monkeypatch.setattr("claimeval.report.viewer.render", lambda file, *_, **__: slow.wait(20) and file.write("done"))
+    with Viewer(tmp_path) as server:
+        with pytest.raises(Building):
+            server.report(["run"])
+        assert server.listing(), "the list is not held up"
+        slow.set()
+        monkeypatch.setattr("claimeval.report.viewer.PATIENCE", 20)
+        assert server.report(["run"]) == b"done"
+
+
+def test_what_hinders_a_page_is_said_and_the_next_look_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "run")
+    tried: list[int] = []
+
+    def fail(*_: object, **__: object) -> None:
+        tried.append(1)
+        raise UsageError("no")
+
+    monkeypatch.setattr("claimeval.report.viewer.render", fail)
+    with Viewer(tmp_path) as server:
+        for _ in range(2):
+            with pytest.raises(UsageError, match="no"):
+                server.report(["run"])
+    assert len(tried) == 2
+
+
 def test_a_folder_that_is_none_and_a_taken_port_are_said_in_one_line(viewer: Viewer, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a directory"):
         Viewer(tmp_path / "nowhere")
@@ -160,11 +213,10 @@ def test_a_person_finds_opens_and_compares_runs(browser: Browser, viewer: Viewer
     browser.press("/")
     browser.press("strict")
     assert browser.line("#found") == "1 of 3 runs"
-    browser.one("#runs a").click()
+    browser.one("#groups tr:not([hidden]) a").click()
     assert browser.line("h1") == "towers.jsonl"
     browser.one(".brand a").click()
-    for chosen in range(2):
-        browser.one("#runs input:not([disabled]):not(:checked)").click()
-        browser.until(lambda wanted=chosen: len(browser.all("#runs .run-letter")) > wanted)  # type: ignore[misc]
+    for box in browser.all("#groups input"):
+        box.click()
     browser.one("#compare").click()
-    assert browser.line("h1") == "Two runs over the same samples"
+    assert browser.line("h1") == "Two runs on the same samples"

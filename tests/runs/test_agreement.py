@@ -9,7 +9,7 @@ import pytest
 
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.panel import Panel, voting
-from claimeval.runs.agreement import Agreement, measure
+from claimeval.runs.agreement import Agreement, labels_needed, measure
 from claimeval.runs.labels import join, weights
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
@@ -260,3 +260,33 @@ def test_weights_of_votes_come_from_accuracy_on_human_labels() -> None:
         "a": pytest.approx(math.log((3 / 5) / (2 / 5))),
         "b": pytest.approx(math.log((4 / 5) / (1 / 5))),
     }
+
+
+def test_agreement_by_the_values_of_a_field_has_the_confusion_of_each() -> None:
+    topics = {"s1": "towers", "s2": "towers", "s3": None}
+    results = [
+        one.model_copy(update={"sample": one.sample.model_copy(update={"metadata": {"topic": topic} if topic else {}})})
+        for name, topic in topics.items()
+        for one in [result({"contexts": ["++", "+0", "-0"]}, name=name)]
+    ]
+    labels = [
+        label(said, claim_id=f"answer-{n}", sample=name)
+        for name in topics
+        for n, said in enumerate(("supported", "not_found", "contradicted"), 1)
+    ]
+    found = measure(join(results, JUDGES, Panel(), labels, by="metadata.topic"), Panel(), half_width=0.1)
+    slices = {(one.value, one.rater): one for one in found.slices}
+    assert set(slices) == {(value, rater) for value in ("towers", "-") for rater in ("a", "b", "panel")}
+    of_a = slices["towers", "a"]  # supported, supported, contradicted on each of two samples
+    assert of_a.labels == ("contradicted", "not_found", "supported")
+    assert of_a.confusion == ((2, 0, 0), (0, 0, 2), (0, 0, 2))
+    assert of_a.compared == 6
+    assert of_a.same.value == pytest.approx(2 / 3)
+    assert slices["-", "a"].compared == 3
+
+
+def test_labels_needed_for_a_half_width_grow_with_its_square() -> None:
+    known = Estimate(value=0.8, low=0.7, high=0.88, n=100, clusters=100)
+    assert labels_needed(known, 0.1) == 0
+    assert labels_needed(known, 0.05) == 300  # a quarter of the width: four times the labels
+    assert labels_needed(Estimate(value=0.8, n=4, clusters=4), 0.05) is None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 import claimeval as ce
-from claimeval.runs.compare import compare, track
+from claimeval.runs.compare import compare
 from claimeval.runs.directory import RunWriter, beside, load_manifest
+from claimeval.runs.series import track
 from claimeval.testing import samples
 from claimeval.types.errors import DataError, UsageError
 from tests.command_line import call
@@ -16,7 +18,7 @@ from tests.command_line import call
 
 def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 1}')
-    with pytest.raises(DataError, match="is a run of format 1, and this version reads format 2"):
+    with pytest.raises(DataError, match="is a run of format 1, and this version reads format 3"):
         load_manifest(tmp_path)
 
 
@@ -36,15 +38,16 @@ def killed(tmp_path: Path) -> Path:
     """The run directory of a process that was killed while it wrote its third sample."""
     run = tmp_path / "killed"
     ce.score(samples()[:3], judges="local:lexical", metrics="faithfulness", out=run)
-    lines = (run / "results.jsonl").read_bytes().splitlines(keepends=True)
-    (run / "results.jsonl.part").write_bytes(b"".join(lines)[:-20])
-    for name in ("results.jsonl", "summary.json", "report.html"):
+    (run / "results.jsonl.part").write_bytes((run / "results.jsonl").read_bytes()[:-20])
+    (run / "replies.jsonl.part").write_bytes(gzip.decompress((run / "replies.jsonl.gz").read_bytes()))
+    for name in ("results.jsonl", "replies.jsonl.gz", "summary.json", "report.html"):
         (run / name).unlink()
     return run
 
 
 def test_a_killed_run_is_reported_judged_again_and_compared_as_far_as_it_went(killed: Path, tmp_path: Path) -> None:
-    line = "killed is not complete: 2 samples are finished; the command that began it goes on from there"
+    assert len(ce.Run.load(killed).results[1].calls) == 2
+    line = "killed is not complete: 2 samples are finished; run the command that began it again to resume"
     run = ce.Run.load(killed)
     assert (len(run), run.complete, run.record.samples) == (2, False, 2)
     assert [result.sample.id for result in run] == [run.results[i].sample.id for i in range(2)]
@@ -68,8 +71,28 @@ def test_each_sample_is_in_the_file_once_it_is_finished(killed: Path, tmp_path: 
 
 def test_a_run_without_a_finished_sample_says_that_its_command_goes_on(killed: Path) -> None:
     (killed / "results.jsonl.part").write_bytes(b"")
-    with pytest.raises(DataError, match=r"it has no summary\.json; the command that began it goes on"):
+    with pytest.raises(DataError, match=r"it has no summary\.json; run the command that began it again to resume"):
         ce.Run.load(killed)
+
+
+def test_a_compressed_run_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    def score(name: str, *, compress: bool) -> ce.Run:
+        options = ce.RunOptions(cache=tmp_path / "cache", compress=compress)
+        return ce.score(
+            samples()[:3], judges="local:lexical", metrics="faithfulness", out=tmp_path / name, options=options
+        )
+
+    packed, plain = score("packed", compress=True), score("plain", compress=False)
+    assert not (tmp_path / "packed" / "results.jsonl").exists()
+    content = (tmp_path / "packed" / "results.jsonl.gz").read_bytes()
+    assert gzip.decompress(content) == (tmp_path / "plain" / "results.jsonl").read_bytes()
+    assert packed == plain
+    assert packed.results[1] == plain.results[1]
+    assert ce.compare(packed, plain).metrics["faithfulness"].change == 0
+    sources = [ce.rejudge(run, panel=ce.PanelOptions(vote="any")).manifest.source for run in (packed, plain)]
+    assert len({source.digest for source in sources if source}) == 1
+    score("packed", compress=False)
+    assert not (tmp_path / "packed" / "results.jsonl.gz").exists()
 
 
 def test_what_another_run_left_is_gone_once_it_is_overwritten(killed: Path) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.runs.document_labels import (
+from claimeval.runs.labeling import (
     DocumentDraw,
     DocumentLabel,
     DocumentLabels,
     Mark,
     Shown,
-    draw,
+    draw_documents,
     lgtm,
 )
 from claimeval.types.errors import DataError, UsageError
@@ -91,17 +91,17 @@ def test_the_interval_resamples_whole_questions() -> None:
 
 
 def test_more_questions_begin_with_the_same_ones_in_the_same_order() -> None:
-    few, pairs = draw(items(30), 5, first=3, seed=1, source="x")
-    many, more = draw(items(30), 9, first=3, seed=1, source="x")
+    few, pairs = draw_documents(items(30), 5, first=3, seed=1, source="x")
+    many, more = draw_documents(items(30), 9, first=3, seed=1, source="x")
     assert many.queries[:5] == few.queries
     assert more[: len(pairs)] == pairs
     assert (few.population, len(pairs)) == (30, 15)
-    other, _ = draw(items(30), 5, first=3, seed=2, source="x")
+    other, _ = draw_documents(items(30), 5, first=3, seed=2, source="x")
     assert other.queries != few.queries
 
 
 def test_documents_are_shown_in_an_order_that_does_not_tell_their_rank() -> None:
-    found, pairs = draw(items(40, each=5), 40, first=5, seed=0, source="x")
+    found, pairs = draw_documents(items(40, each=5), 40, first=5, seed=0, source="x")
     assert {shown.documents for shown in found.queries} == {("d0", "d1", "d2", "d3", "d4")}
     firsts = {pair.document.id for pair in pairs if pair.place == 1}
     assert firsts == {"d0", "d1", "d2", "d3", "d4"}
@@ -109,7 +109,7 @@ def test_documents_are_shown_in_an_order_that_does_not_tell_their_rank() -> None
 
 def test_questions_without_results_are_counted_and_not_drawn() -> None:
     samples = [Sample(id="full", question="Q", contexts=documents("a", "b", "c")), Sample(id="none", question="Q")]
-    found, pairs = draw(samples, 50, first=2, seed=0, source="x")
+    found, pairs = draw_documents(samples, 50, first=2, seed=0, source="x")
     assert (found.population, found.without_results) == (1, 1)
     assert found.queries == (Shown(query="full", documents=("a", "b")),)
     assert len(pairs) == 2
@@ -117,7 +117,7 @@ def test_questions_without_results_are_counted_and_not_drawn() -> None:
 
 def test_a_document_without_a_text_is_counted_and_not_shown() -> None:
     item = Sample(id="q", question="Q?", contexts=(Document(id="empty", text=" "), *documents("a")))
-    found, pairs = draw([item], 1, first=10, seed=0, source="x")
+    found, pairs = draw_documents([item], 1, first=10, seed=0, source="x")
     assert found.queries[0].without_text == ("empty",)
     assert [pair.document.id for pair in pairs] == ["a"]
 
@@ -125,14 +125,14 @@ def test_a_document_without_a_text_is_counted_and_not_shown() -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (Sample(id="two words", question="Q", contexts=documents("a")), "cannot stand in a qrels file"),
-        (Sample(id="q", question="Q", contexts=documents("a", "a")), "stands twice under question"),
+        (Sample(id="two words", question="Q", contexts=documents("a")), "cannot be written to a qrels file"),
+        (Sample(id="q", question="Q", contexts=documents("a", "a")), "occurs twice for question"),
         (Sample(id="q", question="Q", contexts=()), "nothing to grade"),
     ],
 )
 def test_what_could_not_be_written_is_refused_before_anybody_marks(item: Sample, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        draw([item], 1, first=10, seed=0, source="x")
+        draw_documents([item], 1, first=10, seed=0, source="x")
 
 
 def test_marks_are_qrels_and_what_is_unsure_stays_beside_them(tmp_path: Path) -> None:
@@ -162,13 +162,16 @@ def test_a_line_that_was_cut_off_is_dropped_and_marking_goes_on(tmp_path: Path) 
 
 def test_other_draws_and_other_data_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "marks.qrels"
-    first, _ = draw(items(30), 5, first=3, seed=1, source="x")
+    first, _ = draw_documents(items(30), 5, first=3, seed=1, source="x")
     DocumentLabels(path).begin(first)
-    more, _ = draw(items(30), 9, first=3, seed=1, source="x")
-    for other in (draw(items(30), 4, first=3, seed=1, source="x"), draw(items(30), 5, first=3, seed=2, source="x")):
+    more, _ = draw_documents(items(30), 9, first=3, seed=1, source="x")
+    for other in (
+        draw_documents(items(30), 4, first=3, seed=1, source="x"),
+        draw_documents(items(30), 5, first=3, seed=2, source="x"),
+    ):
         with pytest.raises(UsageError, match="first 3 documents of 5 questions, seed 1"):
             DocumentLabels(path).begin(other[0])
-    changed, _ = draw(items(30, each=2), 5, first=3, seed=1, source="x")
+    changed, _ = draw_documents(items(30, each=2), 5, first=3, seed=1, source="x")
     with pytest.raises(DataError, match="are not those that"):
         DocumentLabels(path).begin(changed)
     DocumentLabels(path).begin(more)
@@ -188,5 +191,5 @@ def test_a_file_of_something_else_is_refused_with_its_line(tmp_path: Path, line:
 def test_qrels_of_somebody_else_are_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "human.qrels"
     path.write_text("q1 0 d0 1\n")
-    with pytest.raises(UsageError, match="holds no marks that could be gone on with"):
+    with pytest.raises(UsageError, match="holds no labels to continue from"):
         DocumentLabels(path)

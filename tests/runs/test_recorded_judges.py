@@ -10,11 +10,11 @@ import pytest
 
 from benchmarks.recorded_panels import OPENQA
 from claimeval.api.claims import rejudge
-from claimeval.data.foreign.field_maps import field_map
 from claimeval.data.labels import read_labels
+from claimeval.data.recorded import field_map
 from claimeval.runs.agreement import Agreement, measure
-from claimeval.runs.directory import read_results
-from claimeval.runs.import_replies import LABELS, ImportedRun, import_judged, open_file
+from claimeval.runs.directory import LABELS, read_results
+from claimeval.runs.import_replies import ImportedRun, import_judged, open_file
 from claimeval.runs.labels import join
 from claimeval.types.options import PanelOptions
 from tests.shared_data import shared_data

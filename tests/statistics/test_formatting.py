@@ -27,13 +27,16 @@ from claimeval.statistics.formatting import (
         (0.0625, "0.063"),
         (0.0005, "0.001"),  # as a float 0.0005000000000000000104
         (0.0015, "0.002"),  # as a float 0.0015000000000000000312
-        (1.0005, "1.000"),  # as a float 1.000499999999999989
+        (1.0005, "1.001"),  # as a float 1.000499999999999989
+        (0.2125, "0.213"),  # as a float 0.21249999999999999445
+        (0.6375 - 0.85, "-0.213"),  # as floats -0.21250000000000002; the same difference, computed in another way
+        (0.21249999, "0.212"),
         (-0.0001, "0.000"),
         (1, "1.000"),
         (None, "-"),
     ],
 )
-def test_halves_are_rounded_away_from_zero_on_the_exact_value(value: float | None, text: str) -> None:
+def test_halves_are_rounded_away_from_zero_however_they_were_computed(value: float | None, text: str) -> None:
     assert decimal(value) == text
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.store.locks import KeyLocks
+from claimeval.store.store import KeyLocks
 
 KEY, OTHER = "a" * 64, "b" * 64
 
 HOLDER = """
 import sys
 from pathlib import Path
-from claimeval.store.locks import KeyLocks
+from claimeval.store.store import KeyLocks
 locks = KeyLocks(Path(sys.argv[1]))
 print(locks.acquire(sys.argv[2]), flush=True)
 sys.stdin.read()

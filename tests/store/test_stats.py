@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.store.replies import ReplyOrigin, join
 from claimeval.store.stats import PromptUsage, Verification, collect_stats, verify
-from claimeval.store.store import Store
+from claimeval.store.store import ReplyOrigin, Store, join
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import StoreError
 

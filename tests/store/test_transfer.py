@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from claimeval.store import transfer
 from claimeval.store.lessons import Lessons
-from claimeval.store.replies import ReplyOrigin, join
-from claimeval.store.store import Store
+from claimeval.store.store import ReplyOrigin, Store, join
 from claimeval.store.transfer import ExportCounts, TransferCounts
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import DataError

@@ -14,10 +14,11 @@ from claimeval.evaluation.validity import validity
 from claimeval.metrics.scoring import MetricTally
 from claimeval.runs import directory
 from claimeval.runs.agreement import measure
-from claimeval.runs.compare import compare, track
+from claimeval.runs.compare import compare
 from claimeval.runs.correct import correct
 from claimeval.runs.directory import load_manifest, load_summary, read_results
 from claimeval.runs.labels import join
+from claimeval.runs.series import track
 from claimeval.statistics import mean_interval, paired_difference
 from claimeval.types.clusters import check_cluster, cluster_of, sample_count
 from claimeval.types.errors import UsageError

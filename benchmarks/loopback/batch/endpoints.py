@@ -174,7 +174,7 @@ class Batches:
         )
 
     def _list_jobs(self, call: Call) -> Answer:
-        jobs = [self._told(job) for job in self._jobs.all(call.dialect.name)]
+        jobs = [self._job_record(job) for job in self._jobs.all(call.dialect.name)]
         if call.dialect.name == "openai":
             return _page(call, jobs)
         wanted = dict(call.query)
@@ -196,7 +196,7 @@ class Batches:
 
     def _job(self, call: Call) -> Answer:
         job = self._jobs.get(call.dialect.name, call.id)
-        return Answer(200, encode(self._told(job))) if job else call.absent("Batch")
+        return Answer(200, encode(self._job_record(job))) if job else call.absent("Batch")
 
     def _cancel(self, call: Call) -> Answer:
         job = self._jobs.get(call.dialect.name, call.id)
@@ -209,7 +209,7 @@ class Batches:
             job = self._jobs.save(dataclasses.replace(job, cancelled=time.time()))
         return Answer(200, encode(told(job, self.plan, "cancelling", time.time())))
 
-    def _told(self, job: Job) -> dict[str, Any]:
+    def _job_record(self, job: Job) -> dict[str, Any]:
         """The record of a batch now; runs it if its time has come."""
         now = time.time()
         phase = job.phase(self.plan, now)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from array import array
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
-from claimeval.evaluation.summary.cost import CostTally, RunCost
-from claimeval.evaluation.summary.members import MemberTally
+from claimeval.evaluation.summary.cost import CostTally, RunCost, long_evidence, windows_of
 from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
-from claimeval.evaluation.summary.panel import PanelTally
-from claimeval.evaluation.summary.preference import Kinship, Preferences
-from claimeval.evaluation.summary.records import PanelSummary, SameFamily
+from claimeval.evaluation.summary.panel import Kinship, MemberTally, PanelSummary, PanelTally, Preferences, SameFamily
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.metrics.derived import unknown_because
+from claimeval.judging.panel.rules import ErrorRates
+from claimeval.judging.replies import UNCLEAR
+from claimeval.metrics.derived import derived, unknown_because
+from claimeval.metrics.extraction import ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary, MetricTally
+from claimeval.metrics.tally import Keyed, Tally
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import visible
-from claimeval.types.estimates import Estimate
+from claimeval.types.estimates import Estimate, LongEvidence
 from claimeval.types.families import Families
 from claimeval.types.records import (
     ABSTAINED,
@@ -32,6 +33,9 @@ from claimeval.types.records import (
     SampleResult,
     claims_question,
 )
+
+if TYPE_CHECKING:
+    from claimeval.evaluation.summary.extraction import ExtractionTallies
 
 _ALONE = Panel()
 _NO_FAILURE = NOT_APPLICABLE | ABSTAINED
@@ -72,8 +76,14 @@ class Summary(Record):
     """The first call that failed for each reason, also where the question was asked again."""
     stopped: str | None = None
     """Why the run ended before the last sample."""
+    unclear: int = 0
+    """Statements that an extractor left out because nothing says what they refer to."""
+    long: tuple[LongEvidence, ...] = ()
+    """Samples with a text that is longer than a judge's window, so that the judge read it in several."""
     order_effects: OrderEffects | None = None
     """What other orders of the documents do to the labels, where they were asked about."""
+    extraction: ExtractionSummary | None = None
+    """How good claims are, in an extraction run, where each metric's mean is a ratio of sums over all samples."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
@@ -85,8 +95,13 @@ class Summary(Record):
         return {reason: example for reason, example in self.failures.items() if reason in reasons - _NO_FAILURE}
 
 
-class Tallies:
+class Tallies(Tally):
     """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
+
+    ADDED: ClassVar[tuple[str, ...]] = (
+        *("_clusters", "_of_rows", "_derived", "_others", "_members", "_panel", "_preferences", "_kinship", "_cost"),
+        *("_orders", "_extraction", "_long", "_unclear"),
+    )
 
     def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
         """Begin a summary of the run; `prices` is a file of prices."""
@@ -98,20 +113,25 @@ class Tallies:
         self._job = record.job
         self._cluster = record.cluster
         self._clusters = array("q")
-        self._rows = [(metric, MetricTally()) for metric in record.rows]
+        self._rows = record.rows
+        self._of_rows = [MetricTally() for _ in self._rows]
         self._derived = {name: MetricTally() for name in record.derived}
-        self._others = {name: MetricTally() for name in record.others}
+        self._extraction = _extraction_tallies(record)
+        self._others = {} if self._extraction else {name: MetricTally() for name in record.others}
         self._members = [
             MemberTally(
                 tuple(models) if several else (),
                 panel.for_question(claims_question(metric.claims_of, metric.against)),
             )
-            for metric in record.rows
+            for metric in self._rows
         ]
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
         self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
         self._failures: dict[Reason, FailureExample] = {}
+        self._judges = record.asked
+        self._unclear = 0
+        self._long = Keyed[str, "array[int]"](lambda judge: array("q"))
         self._cost = CostTally(judges, extractor, panel if record.of_claims else _ALONE, prices)
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
@@ -120,31 +140,37 @@ class Tallies:
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
         columns = result.columns() if self._rows else {}
+        if self._extraction:
+            self._extraction.add(result)
         for name, tally in self._others.items():
             tally.add(result.scores[name], cluster=cluster)
         for name, tally in self._derived.items():
             score = result.scores[name]
             tally.add(score, unknown_because(name, score, result), cluster=cluster)
-        for (metric, tally), members in zip(self._rows, self._members, strict=True):
+        for metric, tally, members in zip(self._rows, self._of_rows, self._members, strict=True):
             score = result.scores[metric.name]
             assessments = columns.get((metric.claims_of, metric.against), [])
             counted = result.counted(metric.name, metric.claims_of)
-            mine = {claim.id: claim for claim in result.claims_of(metric.claims_of)}
             tally.add(
                 score,
                 [a.unassessed for a in assessments if a.unassessed and a.subject in counted],
-                sum(mine[subject].grounding == "ungrounded" for subject in counted),
+                sum([claim.grounding == "ungrounded" for claim in result.claims if claim.id in counted]),
                 cluster=cluster,
                 unasked=any(a.unasked for a in assessments),
             )
             if self._panel:
-                values = members.add(score, assessments, cluster, mine)
+                claims = {claim.id: claim for claim in result.claims_of(metric.claims_of)}
+                values = members.add(score, assessments, cluster, claims)
                 if "answer" in (metric.claims_of, metric.against):
                     self._preferences.add(result.sample, metric.name, values, cluster)
         if self._panel:
             self._panel.add(result)
         self._kinship.add(result.sample)
         self._cost.add(result)
+        for judge, most in windows_of(result.calls).items():
+            self._long[judge].append(most)
+        if isinstance(phrases := result.details.get(UNCLEAR), dict):
+            self._unclear += sum(len(one) for one in phrases.values() if isinstance(one, list))
         for call in result.calls:
             if call.failed and call.failed not in self._failures:
                 self._failures[call.failed] = _example(result, call)
@@ -155,6 +181,17 @@ class Tallies:
         if self._orders:
             self._orders.add(result, cluster)
 
+    def state(self) -> dict[str, Any]:
+        """Return what was added so far, as JSON."""
+        failures = {reason: example.model_dump(mode="json") for reason, example in self._failures.items()}
+        return {**super().state(), "failures": failures}
+
+    def absorb(self, state: dict[str, Any]) -> None:
+        """Add what the samples that follow those added so far come to."""
+        super().absorb(state)
+        for reason, example in state["failures"].items():
+            self._failures.setdefault(reason, FailureExample(**example))
+
     def _look_up(self, result: SampleResult, assessment: Assessment, because: Reason) -> None:
         """Keep the call that left the subject without a verdict, as the first example of that reason."""
         judges = {verdict.judge for verdict in assessment.verdicts if verdict.unassessed == because}
@@ -164,27 +201,46 @@ class Tallies:
                 return
 
     def summary(self, *, stopped: str | None = None, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
-        """What the samples so far come to; `rates` are what the vote rests on, where it does."""
-        rows = list(zip(self._rows, self._members, strict=True))
-        noise = {metric.name: members.noise() for (metric, _), members in rows}
+        """Return what the samples so far come to; `rates` are what the vote rests on, where it does."""
+        rows = list(zip(self._rows, self._of_rows, self._members, strict=True))
+        noise = {metric.name: members.noise() for metric, _, members in rows}
+        of_claims = self._extraction.metrics() if self._extraction else {}
+        metrics = {
+            metric.name: tally.summary().model_copy(update={"by_judge": members.summary()})
+            for metric, tally, members in rows
+        }
+        doubtful = {name for name, one in metrics.items() if one.shown == "bounds"}
+        for name, tally in self._derived.items():
+            metrics[name] = tally.summary()
+            if not metrics[name].total and metrics[name].bounds and not doubtful.isdisjoint(derived(name).needs):
+                metrics[name] = metrics[name].model_copy(update={"shown": "bounds"})
+        metrics |= {name: tally.summary() for name, tally in self._others.items()}
         return Summary(
             job=self._job,
             complete=complete,
             samples=len(self._clusters),
             clusters=len(set(self._clusters)),
-            metrics={
-                metric.name: tally.summary().model_copy(update={"by_judge": members.summary()})
-                for (metric, tally), members in rows
-            }
-            | {name: tally.summary() for name, tally in (self._derived | self._others).items()},
+            metrics=metrics | of_claims,
             notes=self._notes,
             panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
             same_family=self._kinship.summary(),
             cost=self._cost.summary(),
             failures=self._failures,
             stopped=stopped,
+            unclear=self._unclear,
+            long=long_evidence(self._long, self._judges),
             order_effects=self._orders.summary() if self._orders else None,
+            extraction=self._extraction.summary(of_claims) if self._extraction else None,
         )
+
+
+def _extraction_tallies(record: Manifest) -> ExtractionTallies | None:
+    """Return what adds up an extraction run; it is loaded for these alone, since its word rules take a while."""
+    if record.job != "extraction":
+        return None
+    from claimeval.evaluation.summary.extraction import ExtractionTallies
+
+    return ExtractionTallies(record)
 
 
 def _example(result: SampleResult, call: Call) -> FailureExample:

@@ -1,15 +1,19 @@
-"""What the replies cost that results rest on, by judge and step, from their tokens and the stated prices."""
+"""What calls show: the cost of replies, by judge and step, and which texts are longer than a judge's window."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from claimeval.judging.assess import CLAIMS_PER_CALL
 from claimeval.judging.panel import Panel
-from claimeval.providers.prices import counted, price_of
-from claimeval.types.estimates import Cost
+from claimeval.metrics.tally import Keyed, Tally
+from claimeval.providers import claims_per_call
+from claimeval.providers.prices import Price, counted, price_of
+from claimeval.providers.windows import known_window
+from claimeval.types.estimates import Cost, LongEvidence
 from claimeval.types.records import Call, Evidence, Part, Record, SampleResult
 from claimeval.types.requests import Judge, Usage
 
@@ -31,8 +35,10 @@ class RunCost(Record):
     """Calls that later judges did not need because the first ones agreed (escalation)."""
 
 
-class JudgeCost:
+class JudgeCost(Tally):
     """Adds up the calls of one judge."""
+
+    ADDED = ("_calls", "_reused", "_prompt", "_completion", "_cached", "_written", "_milliseconds", "uncounted")
 
     def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
         """`judge` None is a judge that the run does not know, whose price is unknown."""
@@ -42,8 +48,19 @@ class JudgeCost:
         self._completion: int | None = None
         self._cached: int | None = None
         self._written: int | None = None
+        self._milliseconds: int | None = None
         self.uncounted = 0
         """Replies that came without a count of tokens, of the prompt or of the reply."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what was added so far, and its price, as JSON."""
+        price = self._price and self._price._replace(as_of=None)._asdict()
+        return {**super().state(), "price": price}
+
+    def absorb(self, state: dict[str, Any]) -> None:
+        """Add the calls of a tally of the same judge, with the price that it knew."""
+        super().absorb(state)
+        self._price = Price(**state["price"]) if state["price"] else None
 
     def add(self, call: Call) -> None:
         """Count one call in."""
@@ -57,11 +74,13 @@ class JudgeCost:
             self._cached = (self._cached or 0) + call.cached_tokens
         if call.cache_write_tokens is not None:
             self._written = (self._written or 0) + call.cache_write_tokens
+        if call.seconds is not None:
+            self._milliseconds = (self._milliseconds or 0) + round(1000 * call.seconds)
         self.uncounted += call.reply is not None and not counted(call)
 
     def cost(self) -> Cost:
         """Return the cost of the calls so far."""
-        known = self._price is not None and not (self.uncounted and self._price.input + self._price.output > 0)
+        is_priced = self._price is not None and not (self.uncounted and self._price.input + self._price.output > 0)
         used = Usage(
             prompt_tokens=self._prompt,
             completion_tokens=self._completion,
@@ -74,7 +93,8 @@ class JudgeCost:
             prompt_tokens=self._prompt,
             completion_tokens=self._completion,
             cached_tokens=self._cached,
-            dollars=self._price.of(used) if known and self._price else None,
+            dollars=self._price.of(used) if is_priced and self._price else None,
+            seconds=None if self._milliseconds is None else self._milliseconds / 1000,
         )
 
 
@@ -89,47 +109,53 @@ def total(costs: Iterable[Cost]) -> Cost:
         completion_tokens=_sum(cost.completion_tokens for cost in every),
         cached_tokens=_sum(cost.cached_tokens for cost in every),
         dollars=sum(dollars) if len(dollars) == len(every) else None,
+        seconds=_seconds(cost.seconds for cost in every),
     )
+
+
+def _seconds(times: Iterable[float | None]) -> float | None:
+    """Return the sum of the times that are known; None if none is."""
+    measured = [seconds for seconds in times if seconds is not None]
+    return round(math.fsum(measured), 3) if measured else None
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
     """Return the sum of what was counted; None if nothing was."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    counted = [count for count in counts if count is not None]
+    return sum(counted) if counted else None
 
 
-class CostTally:
+class CostTally(Tally):
     """Adds up the calls of a run."""
+
+    ADDED = ("_costs", "_skipped")
 
     def __init__(
         self, judges: Sequence[Judge], extractor: Judge | None, panel: Panel, prices: str | Path | None
     ) -> None:
         everyone = (*judges, *([extractor] if extractor else ()))
-        self._prices = prices
         self._judges = {judge.name: judge for judge in everyone}
         for judge in everyone:
             price_of(judge, prices)  # a file of prices that cannot be read is refused at the start
-        self._later = tuple(judge.name for judge in judges[panel.escalate :]) if panel.escalate else ()
+        self._later = {judge.name: claims_per_call(judge) for judge in judges[panel.escalate :] if panel.escalate}
         self._repeats = panel.replicates
-        self._costs: dict[tuple[str, str], JudgeCost] = {}
+        self._costs = Keyed[tuple[str, str], JudgeCost](lambda key: JudgeCost(self._judges.get(key[0]), prices))
         self._skipped = 0
 
     def add(self, result: SampleResult) -> None:
         """Count the calls of one sample in."""
         for call in result.calls:
-            if (key := (call.judge, call.step)) not in self._costs:
-                self._costs[key] = JudgeCost(self._judges.get(call.judge), self._prices)
-            self._costs[key].add(call)
+            self._costs[call.judge, call.step].add(call)
         if self._later:
-            self._skipped += self._not_needed(result)
+            self._skipped += self._skipped_requests(result)
 
-    def _not_needed(self, result: SampleResult) -> int:
+    def _skipped_requests(self, result: SampleResult) -> int:
         """Calls that the later judges would have had, each asked about all claims, less those they had."""
         part_of = {claim.id: claim.of for claim in result.claims}
         claims: Counter[tuple[Part, Evidence]] = Counter(
             (part_of[a.subject], a.evidence) for a in result.assessments if not a.unasked
         )
-        in_all = sum(-(-n // CLAIMS_PER_CALL) for n in claims.values()) * len(self._later) * self._repeats
+        in_all = sum(-(-n // size) for n in claims.values() for size in self._later.values()) * self._repeats
         had = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
         return max(0, in_all - had)
 
@@ -141,3 +167,36 @@ class CostTally:
             StepCost(judge=judge, step=step, cost=costs.cost()) for (judge, step), costs in sorted(self._costs.items())
         )
         return RunCost(total=total(one.cost for one in by), by=by, skipped=self._skipped)
+
+
+def windows_of(calls: Iterable[Call]) -> dict[str, int]:
+    """Return, of the calls of one sample, by judge the most windows in which it read a text that is too long for it."""
+    most: dict[str, int] = {}
+    for call in calls:
+        if call.window is not None:
+            most[call.judge] = max(most.get(call.judge, 0), call.window)
+    return most
+
+
+def long_evidence(
+    counts: Mapping[str, Sequence[int]],
+    judges: Iterable[Judge],
+    adapted: Callable[[Judge], Judge] = lambda judge: judge,
+) -> tuple[LongEvidence, ...]:
+    """Return the samples that do not fit, of each judge for which there are some.
+
+    Args:
+        counts: By judge, the most windows of each such sample.
+        judges: The judges.
+        adapted: Returns a judge with what was learned of its server.
+    """
+    return tuple(
+        LongEvidence(
+            judge=judge.name,
+            context_tokens=known_window(adapted(judge)) or judge.learned.context_tokens,
+            samples=len(counts[judge.name]),
+            windows=max(counts[judge.name]),
+        )
+        for judge in {judge.name: judge for judge in judges}.values()
+        if judge.name in counts
+    )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from claimeval.metrics.flips import counted_differently
+from claimeval.metrics.tally import Tally
 from claimeval.statistics import mean_interval
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Evidence, Record, Sample, SampleResult
@@ -48,14 +49,16 @@ class OrderEffects(Record):
     are left out."""
 
 
-class OrderTally:
+class OrderTally(Tally):
     """Adds up the labels under other orders, sample by sample."""
+
+    ADDED = ("_shares", "_clusters", "_claims", "_flipped", "_lost", "_gained", "_places")
 
     def __init__(self, orders: int) -> None:
         self._orders = orders
         self._shares, self._clusters = array("d"), array("q")
         self._claims = self._flipped = self._lost = self._gained = 0
-        self._places: dict[int, Counter[str]] = {}
+        self._places: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """By rank what `RankEffect` counts."""
 
     def add(self, result: SampleResult, cluster: int) -> None:
@@ -66,13 +69,13 @@ class OrderTally:
             place, order = (other.subject, other.evidence.whole), other.evidence.order
             if order is not None and place in original:
                 columns.setdefault(place, {0: original[place]})[order] = other
-        found = [
+        flips = [
             self._claim(result.sample, evidence, labelled)
             for (_, evidence), by_order in columns.items()
             if len(labelled := {n: a for n, a in by_order.items() if a.label is not None}) > 1
         ]
-        if found:
-            self._shares.append(sum(found) / len(found))
+        if flips:
+            self._shares.append(sum(flips) / len(flips))
             self._clusters.append(cluster)
 
     def _claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
@@ -90,7 +93,7 @@ class OrderTally:
             rank = sample.ranks(evidence)[best]
             for number, assessment in by_order.items():
                 shown = Evidence(part=evidence.part, order=number) if number else evidence
-                place = self._places.setdefault(sample.ranks(shown).index(rank) + 1, Counter())
+                place = self._places[sample.ranks(shown).index(rank) + 1]
                 place["labelled"] += 1
                 place["supported"] += assessment.support == "supported"
                 if number and 0 in by_order:
@@ -99,7 +102,7 @@ class OrderTally:
         return flipped
 
     def summary(self) -> OrderEffects:
-        """What the samples so far show."""
+        """Return what the samples so far show."""
         return OrderEffects(
             orders=self._orders,
             claims=self._claims,
@@ -115,7 +118,7 @@ class OrderTally:
 
 
 def _most_named(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
-    """The place, in the original order, of the document named most often for support; the first among equals."""
+    """Return the place, in the original order, of the document named most often for support; the first among equals."""
     named = Counter(
         document
         for assessment in assessments

@@ -1,18 +1,146 @@
-"""Adds up how the judges of a run agree, sample by sample, in memory that hardly grows with the run."""
+"""What a run says about its panel: agreement, disputes, repeats, and whether judges favour their own family.
+
+All is added up sample by sample, in memory that hardly grows with the run.
+"""
 
 from __future__ import annotations
 
 import heapq
+import math
+from array import array
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
-from claimeval.evaluation.summary.records import Dispute, PanelSummary, RaterAgreement, ReplicateNoise, SelfPreference
+from pydantic import Field
+
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.ballots import Ballot, cast_ballots, choice
-from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.types.records import ASKED, Assessment, Claim, Sample, SampleResult, Verdict
+from claimeval.judging.panel.rules import Ballot, ErrorRates, cast_ballots, choice
+from claimeval.metrics.scoring import MetricSummary, MetricTally, best
+from claimeval.metrics.tally import Keyed, Tally
+from claimeval.types.estimates import Estimate
+from claimeval.types.families import Families
+from claimeval.types.records import (
+    ASKED,
+    Assessment,
+    Claim,
+    Evidence,
+    Part,
+    Reason,
+    Record,
+    Sample,
+    SampleResult,
+    Score,
+    Verdict,
+)
+
+
+class RaterAgreement(Record):
+    """Two raters over the claims that both labelled."""
+
+    first: str
+    second: str
+    claims: int
+    raw_agreement: float | None
+    """Share of equal labels."""
+    kappa: float | None
+    """Cohen's kappa; None where both use only one label."""
+    confusion: tuple[tuple[int, ...], ...] = ()
+    """`confusion[a][b]`: claims that the first labels `labels[a]` of the panel's summary and the second `labels[b]`."""
+    disputed_only: bool = False
+    """Whether one of them, by escalation, was asked only about claims on which the first judges are not of one mind:
+    nothing to quote as reliability."""
+
+
+class Dispute(Record):
+    """A claim on which the votes are split."""
+
+    sample: str
+    subject: str
+    claim: str
+    of: Part
+    """Whose claim it is."""
+    evidence: Evidence
+    votes: dict[str, str]
+    """Per judge its label (or grade), or why there is none."""
+    entropy: float
+    """Of all votes, in bits."""
+
+
+class ReplicateNoise(Record):
+    """What repeats of one judge show of its own chance."""
+
+    claims: int
+    """Claims with two labels or more of this judge."""
+    inconsistent: int
+    """Those of them on which it contradicted itself."""
+    variance_share: float | None
+    """Of the variance of a single verdict (supported or not), the part that lies between repeats of one claim."""
+    score_variance_share: dict[str, float | None]
+    """The same for a sample's score, per metric: what averaging over repeats can remove."""
+
+
+class SameFamily(Record):
+    """Someone who is of the family that wrote answers of the run."""
+
+    role: Literal["judge", "extractor", "reference_author"]
+    name: str
+    family: str
+    samples: int
+    """Samples whose answer that family wrote."""
+
+
+class SelfPreference(Estimate):
+    """How much more a family of judges favours answers of its own family than other judges do.
+
+    The difference in differences of `statistics.self_preference`, with its 95 % interval over questions.
+    """
+
+    metric: str
+    family: str
+
+
+class PanelSummary(Record):
+    """How the judges of a run stand to each other."""
+
+    judges: tuple[str, ...]
+    claims: int
+    """Claims that were put to the panel, once for each evidence they were assessed against."""
+    labels: tuple[str, ...] = ()
+    """The labels (or grades) that judges choose from."""
+    measured_on: tuple[str, ...]
+    """The judges who were asked about all claims; `unanimous`, `split`, `alpha` and `ac1` are theirs. With escalation
+    the first ones; none where every judge takes its own claims, and then nothing is said of agreement."""
+    unanimous: int
+    """Claims with two labels or more (or grades), all equal."""
+    split: int
+    """Claims with two labels or more that differ, also where all of them count the same in a score."""
+    ties: int
+    """Claims without a label because the judges are divided."""
+    no_quorum: int
+    """Claims without a label because too few judges gave one."""
+    alpha: float | None
+    """Krippendorff's alpha (nominal over labels; ordinal over grades), missing labels allowed."""
+    ac1: float | None
+    """Gwet's AC1."""
+    judge_pairs: tuple[RaterAgreement, ...]
+    """Every pair of judges, on the claims that both labelled."""
+    judge_vs_panel: tuple[RaterAgreement, ...]
+    """Every judge (first) beside the panel's own label (second)."""
+    noise: dict[str, ReplicateNoise]
+    """Per judge, where questions were repeated."""
+    disputes: tuple[Dispute, ...]
+    """The claims that divide the judges most, at most 20."""
+    self_preference: tuple[SelfPreference, ...] = ()
+    """Where answers of two families or more and judges of two families or more are known."""
+    error_rates: ErrorRates | None = None
+    """What the judges' votes say of their errors, where the vote rests on it."""
+    stopped_judges: dict[str, int] = Field(default_factory=dict)
+    """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims they therefore say
+    nothing of: the panel is incomplete."""
+
 
 DISPUTES = 20
 """The claims that divide the judges most that a summary lists."""
@@ -22,8 +150,10 @@ PANEL = "panel"
 Votes = tuple[str | None, ...]
 
 
-class PanelTally:
+class PanelTally(Tally):
     """Counts how often each pattern of votes occurs; everything said of agreement follows from that."""
+
+    ADDED = ("_patterns", "_ties", "_no_quorum", "_claims", "_repeats", "_changed", "_stopped")
 
     def __init__(self, judges: Sequence[str], panel: Panel) -> None:
         self._judges = tuple(judges)
@@ -55,14 +185,26 @@ class PanelTally:
             if assessment.entropy:
                 self._list_dispute(result.sample, claims[assessment.subject], assessment, ballots)
 
+    def state(self) -> dict[str, Any]:
+        """Return what was added so far, as JSON."""
+        disputed = [[entropy, place, dispute.model_dump(mode="json")] for entropy, place, dispute in self._disputed]
+        return {**super().state(), "disputed": disputed}
+
+    def absorb(self, state: dict[str, Any]) -> None:
+        """Add what a tally of the same make has added up; its claims come after those of this one."""
+        theirs = [(entropy, place - self._claims, Dispute(**fields)) for entropy, place, fields in state["disputed"]]
+        self._disputed = heapq.nlargest(DISPUTES, [*self._disputed, *theirs], key=lambda one: one[:2])
+        heapq.heapify(self._disputed)
+        super().absorb(state)
+
     def _decided(self, assessment: Assessment) -> str | None:
         return None if assessment.tied else assessment.label
 
     def _count_repeats(self, verdicts: Sequence[Verdict]) -> None:
         for judge in self._judges:
-            said = [v for v in verdicts if v.judge == judge and v.label is not None]
-            self._repeats[judge][sum(v.support == "supported" for v in said), len(said)] += 1
-            self._changed[judge] += len({choice(v, self._panel) for v in said}) > 1
+            labelled = [v for v in verdicts if v.judge == judge and v.label is not None]
+            self._repeats[judge][sum(v.support == "supported" for v in labelled), len(labelled)] += 1
+            self._changed[judge] += len({choice(v, self._panel) for v in labelled}) > 1
 
     def _list_dispute(
         self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]
@@ -88,15 +230,15 @@ class PanelTally:
         noise_of_scores: Mapping[str, Mapping[str, float | None]] | None = None,
         rates: ErrorRates | None = None,
     ) -> PanelSummary:
-        """What the samples so far show; `noise_of_scores` is per metric and judge."""
+        """Return what the samples so far show; `noise_of_scores` is per metric and judge."""
         from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
 
         measured_on = self._panel.asked_about_all(self._judges)
         unanimous = split = 0
         for votes, n in self._patterns.items():
-            given = [vote for vote in votes[: len(measured_on)] if vote is not None]
-            unanimous += n * (len(given) > 1 and len(set(given)) == 1)
-            split += n * (len(set(given)) > 1)
+            labels = [vote for vote in votes[: len(measured_on)] if vote is not None]
+            unanimous += n * (len(labels) > 1 and len(set(labels)) == 1)
+            split += n * (len(set(labels)) > 1)
         ratings = [votes[: len(measured_on)] for votes in self._patterns] if measured_on else []
         counts = list(self._patterns.values()) if measured_on else []
         order = self._panel.scale.ranked
@@ -105,6 +247,7 @@ class PanelTally:
         last = len(self._judges)
         return PanelSummary(
             judges=self._judges,
+            labels=tuple(order),
             claims=self._claims,
             measured_on=measured_on,
             unanimous=unanimous,
@@ -148,7 +291,7 @@ class _PairwiseTally:
 
         self._later = later
 
-        place: dict[str | None, int] = {said: i for i, said in enumerate(order)}
+        place: dict[str | None, int] = {label: i for i, label in enumerate(order)}
         codes = [[place.get(vote, -1) for vote in votes] for votes in patterns]
         self._codes = np.array(codes, dtype=np.int64).reshape(len(codes), len(raters))
         self._times = np.fromiter(patterns.values(), np.int64, len(patterns))
@@ -165,13 +308,231 @@ class _PairwiseTally:
         both = (a >= 0) & (b >= 0)
         cells = np.bincount(a[both] * size + b[both], weights=self._times[both], minlength=size * size)
         counts = [int(n) for n in cells]
-        said = [(i, j) for i in range(size) for j in range(size)]
+        places = [(i, j) for i in range(size) for j in range(size)]
         claims = sum(counts)
         return RaterAgreement(
             first=self._raters[first],
             second=self._raters[second],
             claims=claims,
             raw_agreement=sum(counts[:: size + 1]) / claims if claims else None,
-            kappa=cohen_kappa([i for i, _ in said], [j for _, j in said], counts=counts, resampling=NO_INTERVAL).value,
+            kappa=cohen_kappa(
+                [i for i, _ in places], [j for _, j in places], counts=counts, resampling=NO_INTERVAL
+            ).value,
+            confusion=tuple(tuple(counts[i : i + size]) for i in range(0, size * size, size)),
             disputed_only=bool({self._raters[first], self._raters[second]} & set(self._later)),
+        )
+
+
+class _Groups(Tally):
+    """Groups of numbers, one a sample."""
+
+    ADDED = ("_values", "_sizes")
+
+    def __init__(self) -> None:
+        self._values, self._sizes = array("d"), array("q")
+
+    def add(self, values: Sequence[float]) -> None:
+        self._values.extend(values)
+        self._sizes.append(len(values))
+
+    def __iter__(self) -> Iterator[array[float]]:
+        start = 0
+        for size in self._sizes:
+            yield self._values[start : start + size]
+            start += size
+
+
+class MemberTally(Tally):
+    """Adds up one metric for every judge apart."""
+
+    ADDED = ("_tallies", "_repeats")
+
+    def __init__(self, judges: Sequence[str], panel: Panel) -> None:
+        self._panel = panel
+        self._tallies = {judge: MetricTally() for judge in judges}
+        self._repeats = {judge: _Groups() for judge in judges}
+
+    def add(
+        self,
+        score: Score,
+        assessments: Sequence[Assessment],
+        cluster: int,
+        claims: Mapping[str, Claim] = MappingProxyType({}),
+    ) -> dict[str, float | None]:
+        """Add one sample and return the value of each judge on it.
+
+        A judge's value covers the claims that it was asked about and those that need no judge; of the latter, claims
+        that one judge extracted count for that judge alone. Of several alternatives, the judge's best one counts. If a
+        reason in the sample makes the panel's score undefined, the judges' values are undefined too.
+
+        Args:
+            score: The panel's score of the sample.
+            assessments: The panel's assessments of the metric's claims.
+            cluster: Number of the sample's cluster.
+            claims: The claims by id.
+
+        Returns:
+            The value of each judge by name.
+        """
+        by_extractor: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
+        for assessment in assessments:
+            claim = claims.get(assessment.subject)
+            number = claim.alternative if claim and claim.alternative and score.alternative else 0
+            if assessment.unasked and assessment.label:
+                extractor = claim.extractor if claim else None
+                for judge in by_extractor if extractor is None else {extractor} & by_extractor.keys():
+                    by_extractor[judge].setdefault(number, _Counts()).add(positive=assessment.label == "supported")
+            for ballot in cast_ballots(assessment.verdicts, self._panel):
+                if (by_number := by_extractor.get(ballot.judge)) is None:
+                    continue
+                if (counts := by_number.get(number)) is None:
+                    counts = by_number[number] = _Counts()
+                if ballot.choice is None:
+                    assert ballot.because is not None, "a ballot without a choice says why"
+                    counts.reasons.append(ballot.because)
+                else:
+                    counts.add(positive=self._panel.scale.positive(ballot.choice))
+        values: dict[str, float | None] = {}
+        for judge, tally in self._tallies.items():
+            scores = {number: one for number, counts in by_extractor[judge].items() if (one := _score(score, counts))}
+            score_of_judge = best(scores) if scores and score.alternative else scores.get(0) or _score(score, _Counts())
+            if score_of_judge:
+                counts = by_extractor[judge].get(score_of_judge.alternative or 0, _Counts())
+                tally.add(score_of_judge, counts.reasons, cluster=cluster)
+            values[judge] = score_of_judge.value if score_of_judge else None
+        if self._panel.replicates > 1:
+            self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.subject))])
+        return values
+
+    def _add_repeats(self, assessments: Sequence[Assessment]) -> None:
+        """Each judge's score of this sample once per repeat."""
+        labels: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
+        for assessment in assessments:
+            for verdict in assessment.verdicts:
+                if verdict.label is not None and verdict.judge in labels:
+                    labels[verdict.judge].setdefault(verdict.replicate, []).append(verdict.support == "supported")
+        for judge, by_repeat in labels.items():
+            if by_repeat:
+                self._repeats[judge].add([sum(hits) / len(hits) for hits in by_repeat.values()])
+
+    def summary(self) -> dict[str, MetricSummary]:
+        """Per judge what the samples so far come to."""
+        return {judge: tally.summary() for judge, tally in self._tallies.items()}
+
+    def noise(self) -> Mapping[str, float | None]:
+        """Per judge the share of the variance of a sample's score that lies between repeats."""
+        from claimeval.statistics import variance_components
+
+        return {judge: variance_components(list(groups)).within_share for judge, groups in self._repeats.items()}
+
+
+class _Counts:
+    """What one judge said of the claims of one text."""
+
+    def __init__(self) -> None:
+        self.judged = self.hits = 0
+        self.reasons: list[Reason] = []
+
+    def add(self, *, positive: bool) -> None:
+        self.judged += 1
+        self.hits += positive
+
+
+def _counts_in(score: Score, claim: Claim | None) -> bool:
+    return claim is None or score.alternative in (None, claim.alternative)
+
+
+def _score(panels: Score, counts: _Counts) -> Score | None:
+    """One judge's score of the sample; None where it was asked about none of the claims."""
+    judged, total = counts.judged, counts.judged + len(counts.reasons)
+    if judged:
+        return Score.counted(counts.hits, judged, total)
+    if total:
+        return Score.undefined(Counter(counts.reasons).most_common(1)[0][0], total=total)
+    if panels.total and panels.judged:
+        return None
+    return Score.undefined(panels.because, total=panels.total)
+
+
+class _MetricPreferences(Tally):
+    """The values of one metric: a column a family of judges, and the generator and cluster of each row."""
+
+    ADDED = ("columns", "generators", "clusters")
+
+    def __init__(self, families: Iterable[str]) -> None:
+        self.columns = {family: array("d") for family in families}
+        self.generators: list[str] = []
+        self.clusters = array("q")
+
+
+class Preferences(Tally):
+    """Collects what each family of judges makes of the answers of each family of generators."""
+
+    ADDED = ("_metrics",)
+
+    def __init__(self, judges: Mapping[str, str], families: Families) -> None:
+        """`judges` are names and models. A model of unknown family is a family of its own."""
+        self._families = families
+        self._family = {name: families.family_of(model) or model for name, model in judges.items()}
+        self._metrics = Keyed[str, _MetricPreferences](lambda _: _MetricPreferences(self._family.values()))
+
+    def add(self, sample: Sample, metric: str, values: Mapping[str, float | None], cluster: int) -> None:
+        """Add a sample's value of a metric by each judge; a sample without a generator does not count.
+
+        Args:
+            sample: The sample.
+            metric: Name of the metric.
+            values: The value of each judge by name.
+            cluster: Number of the sample's cluster.
+        """
+        if sample.generator is None:
+            return
+        rows = self._metrics[metric]
+        for family, column in rows.columns.items():
+            of_family = [v for judge, v in values.items() if self._family[judge] == family and v is not None]
+            column.append(sum(of_family) / len(of_family) if of_family else math.nan)
+        rows.generators.append(self._families.family_of(sample.generator) or sample.generator)
+        rows.clusters.append(cluster)
+
+    def estimates(self) -> Iterator[SelfPreference]:
+        """Per metric and family of judges that also generated; nothing below two families on either side."""
+        from claimeval.statistics import self_preference
+
+        for metric, rows in self._metrics.items():
+            if len(rows.columns) < 2 or len(set(rows.generators)) < 2:
+                continue
+            scores = {f: [None if math.isnan(v) else v for v in column] for f, column in rows.columns.items()}
+            preference = self_preference(scores, rows.generators, clusters=rows.clusters)
+            for family in sorted(set(rows.columns) & set(rows.generators)):
+                estimate = Estimate.of(preference[family])
+                yield SelfPreference(metric=metric, family=family, **estimate.model_dump())
+
+
+class Kinship(Tally):
+    """Counts the samples whose answer is by the family of a judge, of the extractor or of the author of the gold."""
+
+    ADDED = ("_found",)
+
+    def __init__(self, judges: Mapping[str, str], extractor: tuple[str, str] | None, families: Families) -> None:
+        self._families = families
+        self._people = [("judge", name, model) for name, model in judges.items()]
+        self._people += [("extractor", *extractor)] if extractor else []
+        self._found: Counter[tuple[str, str, str]] = Counter()
+
+    def add(self, sample: Sample) -> None:
+        """One sample; one that names no generator counts for nobody."""
+        if sample.generator is None:
+            return
+        author = sample.reference_author
+        people = [*self._people, ("reference_author", author, author)] if author else self._people
+        for role, name, model in people:
+            if self._families.are_same_family(model, sample.generator):
+                self._found[role, name, self._families.family_of(sample.generator) or sample.generator] += 1
+
+    def summary(self) -> tuple[SameFamily, ...]:
+        """Who is of the family of some generator, in the order of judges, extractor, authors."""
+        order = {"judge": 0, "extractor": 1, "reference_author": 2}
+        return tuple(
+            SameFamily(role=role, name=name, family=family, samples=n)  # type: ignore[arg-type]  # the roles above
+            for (role, name, family), n in sorted(self._found.items(), key=lambda item: order[item[0][0]])
         )

@@ -1,37 +1,134 @@
 """Answer requests through the batch APIs of providers. Requests that are not in the reply cache go to request files.
 
-The pipeline uses it like any other executor. If a request has no reply yet, it is written to a file and its item is
-dropped for this pass (see `rounds`). Once every item is blocked, the files are submitted, and the replies are stored
-like live ones. Another executor answers for judges without batches and for judges listed in `online`.
+The pipeline uses it like any other executor. In each pass over the items, every item runs as far as the stored replies
+allow. One that needs a reply from a batch has its request written to a file, is dropped, and starts from its beginning
+in the next pass, out of the reply cache. So memory does not grow with the number of items, one round of batches holds
+the requests of all items, and a run that was killed resumes like any other. Another executor answers for judges without
+batches and for judges listed in `online`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from claimeval.execution import Executor
 from claimeval.execution.batch import BatchTarget, ReleasedRequests, batch_target
+from claimeval.execution.batch.files import Received, RequestFile
 from claimeval.execution.batch.lifecycle import BatchLifecycle
 from claimeval.execution.batch.polling import BatchPoller
-from claimeval.execution.batch.request_file import RequestFile
-from claimeval.execution.batch.results import Received
-from claimeval.execution.batch.rounds import request_in_progress, suspend
 from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, Budget, Ledger
-from claimeval.providers.batches import line, supports_batches
+from claimeval.providers.batches import batches_of, supports_batches
+from claimeval.providers.http import stated_window
 from claimeval.providers.prices import batch_price_of, cost_bound
-from claimeval.store.locks import LOCK_FILE, KeyLocks
-from claimeval.store.replies import completion
-from claimeval.store.store import Store
+from claimeval.store.store import LOCK_FILE, KeyLocks, Store, completion
 from claimeval.types.chat_format import refused_parameters
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
+
+R = TypeVar("R")
+
+IDLE_STEPS = 20
+"""Steps of the event loop without a new request after which an item counts as blocked.
+
+The pipeline takes four steps from one request to the next. Dropping an item too early only costs it a pass."""
+
+_current: ContextVar[ItemPass] = ContextVar("item_pass")
+"""The pass of the item that the current task belongs to."""
+
+
+class ItemPass:
+    """One item in one pass."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        """Number of requests that started or ended."""
+        self.blocked = False
+        """Whether a request needs a reply that will not arrive in this pass."""
+        self.idle = asyncio.Event()
+        """Set while no request is in progress."""
+        self.idle.set()
+        self._requests = 0
+
+    def start_request(self) -> None:
+        """Count a request that starts."""
+        self.events += 1
+        self._requests += 1
+        self.idle.clear()
+
+    def end_request(self) -> None:
+        """Count a request that was answered or has no reply in this pass."""
+        self.events += 1
+        self._requests -= 1
+        if not self._requests:
+            self.idle.set()
+
+
+@contextmanager
+def request_in_progress() -> Iterator[None]:
+    """Mark the block as the processing of one request."""
+    item_pass = _current.get()
+    item_pass.start_request()
+    try:
+        yield
+    finally:
+        item_pass.end_request()
+
+
+async def suspend() -> NoReturn:
+    """Suspend a request whose reply will not arrive in this pass. The item is cancelled here."""
+    _current.get().blocked = True
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError("the item is cancelled")
+
+
+async def run_until_blocked(coroutine: Coroutine[Any, Any, R]) -> R | None:
+    """Return the item's result, or None if it needs replies that will not arrive in this pass."""
+    item_pass = ItemPass()
+    token = _current.set(item_pass)
+    task = asyncio.create_task(coroutine)
+    _current.reset(token)
+    try:
+        idle_steps = 0
+        while not task.done() and idle_steps < IDLE_STEPS:
+            await item_pass.idle.wait()
+            events = item_pass.events
+            await asyncio.sleep(0)
+            idle_steps = idle_steps + 1 if item_pass.blocked and item_pass.events == events else 0
+        return task.result() if task.done() else None
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def run_in_rounds(
+    run_pass: Callable[[int], AsyncGenerator[R | None]], next_round: Callable[[], Awaitable[bool]]
+) -> AsyncGenerator[R]:
+    """Yield the results of all items in order, each as soon as it and all before it are complete.
+
+    `run_pass` runs the items from a given number on and yields None for a blocked item. `next_round` gets the missing
+    replies and returns False if the run should not wait for them.
+    """
+    finished = 0
+    while True:
+        complete = True
+        async with aclosing(run_pass(finished)) as results:
+            async for result in results:
+                if result is None:
+                    complete = False
+                elif complete:
+                    finished += 1
+                    yield result
+        if complete or not await next_round():
+            return
 
 
 def batch_judges(judges: Sequence[Judge], options: RunOptions) -> dict[str, Judge]:
@@ -169,14 +266,15 @@ class BatchExecutor:
             self._failed.add(key)
         if entry and entry.final and entry.reason:
             refused = refused_parameters(entry.message) if entry.reason == "judge_stopped" else ()
-            return Failure(reason=entry.reason, message=entry.message, refused=refused)
+            window = stated_window(entry.message) if entry.reason == "too_long" else None
+            return Failure(reason=entry.reason, message=entry.message, refused=refused, context_tokens=window)
         if self._options.batch_retries == "online" and (entry or request.attempt):
             return await self._fallback.ask(request)
         return self._collect(request)
 
     def _collect(self, request: Request) -> Outcome | None:
         """Add a request to a file, unless the budget is exhausted or another process was faster."""
-        text = line(request)
+        text = batches_of(request.judge).line(request)
         price = self._prices[request.judge.name]
         reserved = round(cost_bound(request, price) * NANO) if price else 0
         ledger = self._budget.ledger

@@ -14,12 +14,11 @@ from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
 from claimeval.execution.batch import Batch, BatchTarget, ReleasedRequests, State
-from claimeval.execution.batch.results import BatchResultReader, Received
+from claimeval.execution.batch.files import BatchResultReader, Received
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.execution.budget import LEDGER_FILE, NANO, Ledger
-from claimeval.providers.batches import BatchBackend, BatchStatus, Phase, open_batches
-from claimeval.store.locks import KeyLocks
-from claimeval.store.store import Store
+from claimeval.providers.batches import BatchBackend, BatchStatus, Phase, batches_of
+from claimeval.store.store import KeyLocks, Store
 from claimeval.types.requests import CallError
 
 T = TypeVar("T")
@@ -152,7 +151,9 @@ class BatchLifecycle:
 
     async def _backend(self, batch: Batch) -> BatchBackend:
         if batch.target not in self._backends:
-            self._backends[batch.target] = await self._stack.enter_async_context(open_batches(batch.judge))
+            self._backends[batch.target] = await self._stack.enter_async_context(
+                batches_of(batch.judge).open(batch.judge)
+            )
         return self._backends[batch.target]
 
     async def _with_timeout(self, call: Awaitable[T], seconds: float | None = None) -> T:
@@ -186,9 +187,9 @@ class BatchLifecycle:
         if batch.upload is None:
             return False
         backend = await self._backend(batch)
-        found = await self._with_timeout(backend.find(batch.name, batch.at - CLOCK_TOLERANCE, batch.upload))
+        submitted = await self._with_timeout(backend.find(batch.name, batch.at - CLOCK_TOLERANCE, batch.upload))
         others = {other.id for other in self._state.batches()}
-        status = next((status for status in found if status.phase != "refused" and status.id not in others), None)
+        status = next((status for status in submitted if status.phase != "refused" and status.id not in others), None)
         if status:
             self._state.mark_submitted(batch.name, status)
         return status is not None

@@ -69,15 +69,15 @@ class Panel(Record):
         return vote_rule(self.vote)
 
     def other_orders(self, documents: int) -> range:
-        """The numbers of the other orders in which so many documents are shown; no more than they have."""
+        """Return the numbers of the other orders in which so many documents are shown; no more than they have."""
         return range(1, min(self.shuffle_contexts, factorial(documents) - 1) + 1)
 
     def asked_about_all(self, judges: Sequence[str]) -> tuple[str, ...]:
-        """The judges who assess every claim; fewer with escalation, none where each has claims of its own."""
+        """Return the judges who assess every claim; fewer with escalation, none where each has claims of its own."""
         return () if self.extract_per_judge else tuple(judges[: self.escalate])
 
     def needed(self, voters: int) -> int:
-        """The quorum where so many judges may vote."""
+        """Return the quorum where so many judges may vote."""
         return min(self.quorum, voters) if self.quorum else voters // 2 + 1
 
     @property
@@ -116,8 +116,8 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
             "the order of documents matters where they are read together: either --per-document or --shuffle-contexts "
             "(--no-per-document judges a run with single documents without them)"
         )
-    if strangers := set(panel.weights) - set(judges):
-        raise unknown_name("judge with a weight", min(strangers), judges)
+    if unknown := set(panel.weights) - set(judges):
+        raise unknown_name("judge with a weight", min(unknown), judges)
     learned = with_labels and not panel.weights
     if panel.rule.learns == "weights" and not learned and (missing := [n for n in judges if n not in panel.weights]):
         raise UsageError(

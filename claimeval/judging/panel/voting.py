@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.judging.panel.ballots import Ballot, Winners, cast_ballots, choice, representative
-from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.judging.panel.rules import VoteContext
+from claimeval.judging.panel.rules import Ballot, ErrorRates, VoteContext, Winners, cast_ballots, choice, representative
 from claimeval.statistics import vote_entropy
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
@@ -63,8 +61,8 @@ def vote(
         The assessment, with all verdicts.
     """
     about = {"subject": subject, "question": question, "evidence": evidence}
-    if len(verdicts) == 1 and not same_family and verdicts[0].label in (None, *panel.scale.words):
-        return _as_it_stands(about, verdicts[0], panel)
+    if len(verdicts) == 1 and not same_family and ((label := verdicts[0].label) is None or label in panel.scale.words):
+        return _preliminary(about, verdicts[0], panel)
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
@@ -74,8 +72,8 @@ def vote(
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labelled, panel):
         return _assessment(about, verdicts, _Outcome(None, None, reason), ballots, panel)
-    said = {ballot.choice for ballot in labelled if ballot.choice is not None}
-    winners = panel.rule.decide(labelled, VoteContext(panel=panel, rates=rates)) if len(said) > 1 else tuple(said)
+    choices = {ballot.choice for ballot in labelled if ballot.choice is not None}
+    winners = panel.rule.decide(labelled, VoteContext(panel=panel, rates=rates)) if len(choices) > 1 else tuple(choices)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
     label = winner or _label(winners, panel)
     return _assessment(about, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
@@ -90,20 +88,25 @@ class _Outcome(NamedTuple):
     because: Reason | None
 
 
-def _as_it_stands(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> Assessment:
-    """What every rule makes of one verdict, in the common case of a single judge."""
-    return Assessment(
-        **about,
-        verdicts=(verdict,),
-        label=verdict.label,
-        positive=verdict.positive,
-        unassessed=verdict.unassessed,
-        probability=None if verdict.label is None or panel.scale.ordered else verdict.probability,
+def _preliminary(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> Assessment:
+    """Return what every rule makes of one verdict, in the common case of a single judge."""
+    return Assessment.holding(
+        {
+            **about,
+            "verdicts": (verdict,),
+            "label": verdict.label,
+            "positive": verdict.positive,
+            "unassessed": verdict.unassessed,
+            "tied": False,
+            "agreement": None,
+            "probability": None if verdict.label is None or panel.scale.ordered else verdict.probability,
+            "entropy": None,
+        }
     )
 
 
 def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
-    """Whether these judges are not of one mind: two values, or a judge without one.
+    """Return whether these judges are not of one mind: two values, or a judge without one.
 
     Judges who differ only in which label of no support they give are of one mind: no score depends on it.
     """
@@ -112,29 +115,29 @@ def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
 
 
 def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel) -> Reason | None:
-    """Why there is no vote; None when the quorum is met."""
+    """Return why there is no vote; None when the quorum is met."""
     if not labelled:
         return Counter(ballot.because for ballot in ballots).most_common(1)[0][0]
     voters = [ballot for ballot in ballots if ballot.because != "same_family"]
-    needed = panel.needed(len(voters))
-    if len(labelled) >= needed:
+    quorum = panel.needed(len(voters))
+    if len(labelled) >= quorum:
         return None
     honest = [ballot.because for ballot in voters if ballot.because in ABSTAINED]
-    return Counter(honest).most_common(1)[0][0] if len(labelled) + len(honest) >= needed else "no_quorum"
+    return Counter(honest).most_common(1)[0][0] if len(labelled) + len(honest) >= quorum else "no_quorum"
 
 
 def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> str | None:
-    """The choice among several winners, None where they differ in value and the tie rule has no choice."""
-    left: Sequence[str] = winners
+    """Return the choice among several winners, None where they differ in value and the tie rule has no choice."""
+    tied: Sequence[str] = winners
     if panel.tie == CONSERVATIVE:
         least = min(panel.scale.value(winner) for winner in winners)
-        left = [winner for winner in winners if panel.scale.value(winner) == least]
+        tied = [winner for winner in winners if panel.scale.value(winner) == least]
     elif panel.tie != ABSTAIN:
-        for own in (ballot.choice for ballot in labelled if ballot.judge == panel.tie and ballot.choice is not None):
-            if own in winners:
-                return own
-            left = [winner for winner in winners if panel.scale.value(winner) == panel.scale.value(own)] or winners
-    return representative(left, panel) if len({panel.scale.value(winner) for winner in left}) == 1 else None
+        for choice in (ballot.choice for ballot in labelled if ballot.judge == panel.tie and ballot.choice is not None):
+            if choice in winners:
+                return choice
+            tied = [winner for winner in winners if panel.scale.value(winner) == panel.scale.value(choice)] or winners
+    return representative(tied, panel) if len({panel.scale.value(winner) for winner in tied}) == 1 else None
 
 
 def _assessment(
@@ -145,10 +148,12 @@ def _assessment(
     panel: Panel,
 ) -> Assessment:
     counted = {ballot.judge for ballot in ballots if ballot.because != "same_family"}
-    votes = [said for verdict in verdicts if (said := choice(verdict, panel)) is not None and verdict.judge in counted]
+    votes = [
+        chosen for verdict in verdicts if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
+    ]
     several = len(votes) > 1
     labelled = [ballot for ballot in ballots if ballot.choice is not None]
-    return Assessment(
+    return Assessment.trusted(
         **about,
         verdicts=tuple(verdicts),
         **panel.scale.labeled(outcome.label),
@@ -161,7 +166,7 @@ def _assessment(
 
 
 def _label(winners: Winners, panel: Panel) -> str | None:
-    """The lowest of the winners, if a score counts their side alone and they are all on one; else None."""
+    """Return the lowest of the winners, if a score counts their side alone and they are all on one; else None."""
     sides = {panel.scale.positive(winner) for winner in winners}
     return representative(winners, panel) if not panel.scale.divided and len(sides) == 1 else None
 
@@ -172,11 +177,11 @@ def _share(winner: str, labelled: Sequence[Ballot]) -> float:
 
 def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> float | None:
     """Mean over the judges; a vote without a probability counts as 0 or 1 beside others, and alone says nothing."""
-    known = [ballot.probability for ballot in ballots if ballot.probability is not None]
+    probabilities = [ballot.probability for ballot in ballots if ballot.probability is not None]
     if several:
-        said = [b.choice for b in ballots if b.probability is None and b.choice is not None]
-        known += [float(panel.scale.positive(word)) for word in said]
-    return sum(known) / len(known) if known else None
+        choices = [b.choice for b in ballots if b.probability is None and b.choice is not None]
+        probabilities += [float(panel.scale.positive(word)) for word in choices]
+    return sum(probabilities) / len(probabilities) if probabilities else None
 
 
 def same_family(judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part) -> frozenset[str]:
@@ -196,5 +201,5 @@ def refuse_same_family(people: Iterable[tuple[str, Judge]], panel: Panel, genera
             if families.are_same_family(one.model, generator):
                 raise UsageError(
                     f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
-                    f"{role}, or say what to do with --on-same-family warn or skip"
+                    f"{role}, or set --on-same-family to warn or skip"
                 )

@@ -16,18 +16,23 @@ from operator import mul
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.sentences import Span
-from claimeval.lexical.support import conflicts, words
+from claimeval.lexical.support import words
 from claimeval.lexical.support.features import (
     FEATURES,
     ClaimFeatures,
     SentenceIndex,
     WordMatch,
+    antonym,
     feature_values,
     match_words,
+    negation,
+    other_name,
+    other_number,
     read_claim,
+    role_swap,
 )
 
-ENGINE = "lexical-v2"
+ENGINE = "lexical-v3"
 NOTICE = "lexical support score, not an LLM judgment"
 
 
@@ -148,15 +153,15 @@ def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tu
     missing = claim.every & ~match.sentence
     few, fewer = max(1, count // 4), count // 8
     cues = (
-        ("antonym", conflicts.antonym, missing.bit_count() <= few),
-        ("negation", conflicts.negation, missing.bit_count() <= few),
-        ("other_name", conflicts.other_name, (missing & ~claim.openings).bit_count() <= fewer),
-        ("other_number", conflicts.other_number, (missing & ~claim.digits).bit_count() <= fewer),
+        ("antonym", antonym, missing.bit_count() <= few),
+        ("negation", negation, missing.bit_count() <= few),
+        ("other_name", other_name, (missing & ~claim.openings).bit_count() <= fewer),
+        ("other_number", other_number, (missing & ~claim.digits).bit_count() <= fewer),
     )
     if not any(nearly_equal for _, _, nearly_equal in cues):
         return "", (), ()
     sentence = words.tokens(text)
-    swapped = ("role_swap",) if not missing and conflicts.role_swap(claim.tokens, sentence) else ()
+    swapped = ("role_swap",) if not missing and role_swap(claim.tokens, sentence) else ()
     for cap, cue, nearly_equal in cues:
         if nearly_equal and (differing := cue(claim.tokens, sentence)):
             return cap, differing, swapped

@@ -1,12 +1,16 @@
 """What the lexical support score measures: which words of a claim a document has, and how close together.
 
 Sets of the claim's words are bit masks, bit i for `claim.keys[i]`, so that counting and joining them is one operation.
+
+Caps are cues that a sentence with the words of a claim differs in meaning: a negation, an opposite, another name. Each
+looks at a claim and the one sentence that has most of it, and gives the words that differ, the claim's before the
+sentence's, or nothing. They are meant for nearly equal texts; the caller ensures that most words are shared.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -45,7 +49,7 @@ _NUMERIC = frozenset("#+*")
 class ClaimFeatures(NamedTuple):
     """A claim by its distinct keys."""
 
-    tokens: list[Word]
+    tokens: tuple[Word, ...]
     keys: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
     function_words: frozenset[str]
@@ -106,11 +110,11 @@ class SentenceIndex:
         self.pairs: set[tuple[str, str]] = set()
         function_words: set[str] = set()
         for number, span in enumerate(self.spans):
-            keys, others = words.read(text[span.start : span.end])
+            keys, without_key = words.read(text[span.start : span.end])
             for key in set(keys):
                 self.sentences_with[key].append(number)
             self.pairs.update(pairwise(keys))
-            function_words.update(others)
+            function_words.update(without_key)
         self.function_words = frozenset(word.lower() for word in function_words)
         self._rounded: dict[int, dict[tuple[str, int], list[int]]] = {}
 
@@ -126,18 +130,18 @@ class SentenceIndex:
         on, powers of a thousand do not matter, as tables give "in millions" once for all.
         """
         figure = significant(key) if "." in key or key.endswith("000") else None
-        if figure is None or (places := len(figure[0])) < 2:
+        if figure is None or (digits := len(figure[0])) < 2:
             return []
-        if places not in self._rounded:
-            self._rounded[places] = self._rounded_to(places)
-        shifts = range(-9, 10, 3) if places > 2 else (0,)
-        return [index for shift in shifts for index in self._rounded[places].get((figure[0], figure[1] + shift), ())]
+        if digits not in self._rounded:
+            self._rounded[digits] = self._rounded_to(digits)
+        shifts = range(-9, 10, 3) if digits > 2 else (0,)
+        return [index for shift in shifts for index in self._rounded[digits].get((figure[0], figure[1] + shift), ())]
 
-    def _rounded_to(self, places: int) -> dict[tuple[str, int], list[int]]:
+    def _rounded_to(self, digits: int) -> dict[tuple[str, int], list[int]]:
         numbers: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
         for key, indices in self.sentences_with.items():
             if key[0] == "#" and (figure := significant(key)):
-                numbers[rounded(*figure, places)] += indices
+                numbers[rounded(*figure, digits)] += indices
         return dict(numbers)
 
 
@@ -172,10 +176,10 @@ def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | No
     alike = 0
     for position, key in enumerate(claim.keys):
         bit = 1 << position
-        places = document.sentences_with.get(key) or (document.sentences_rounding_to(key) if key[0] == "#" else [])
-        for number in places:
+        locations = document.sentences_with.get(key) or (document.sentences_rounding_to(key) if key[0] == "#" else [])
+        for number in locations:
             by_sentence[number] |= bit
-        if places or (len(key) > 3 and words.beginning(key) in document.beginnings):
+        if locations or (len(key) > 3 and words.beginning(key) in document.beginnings):
             alike |= bit
     if not by_sentence:
         return None
@@ -211,9 +215,120 @@ def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMat
 
 
 def _longest_run(mask: int) -> int:
-    """Return the length of the longest run of set bits."""
     length = 0
     while mask:
         mask &= mask >> 1
         length += 1
     return length
+
+
+_NEGATION_REACH = 3
+"""Words after a negation among which the content word that it denies is looked for."""
+
+
+def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
+    """Return the negation of a shared word that only one side denies.
+
+    Nothing where the negations of both sides, with words such as "unlikely", are even in number, and for "not only".
+    """
+    claimed, claim_count = _denied(claim)
+    stated, stated_count = _denied(sentence)
+    if (claim_count + stated_count) % 2 == 0:
+        return ()
+    for denials, counterpart in ((claimed, stated), (stated, claimed)):
+        for key, denial in denials.items():
+            if denial and counterpart.get(key, denial) == "":
+                return (denial,)
+    return ()
+
+
+def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], int]:
+    """Return the negation of each key, empty if it also occurs without one; and the number of negations."""
+    denials: dict[str, str] = {}
+    count = reach = 0
+    denial = ""
+    for token in tokens:
+        word = token.text.lower()
+        if token.opens:
+            reach = 0
+        if words.is_negation(word) or words.is_near_negation(word):
+            count, reach, denial = count + 1, _NEGATION_REACH, token.text
+        elif word == "only" and reach == _NEGATION_REACH:
+            count, reach = count - 1, 0
+        elif token.key:
+            denials[token.key] = denial if reach and denials.get(token.key, denial) else ""
+            reach = 0
+        else:
+            reach = max(0, reach - 1)
+    return denials, count
+
+
+def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
+    """Return a word that the sentence lacks and its opposite that the claim lacks, next to the same word."""
+    claimed, stated = _spelt(claim), _spelt(sentence)
+    positions: dict[str, list[int]] = defaultdict(list)
+    for index, key in enumerate(stated):
+        positions[key].append(index)
+    claimed_words = set(claimed)
+    for i, key in enumerate(claimed):
+        for opposite in () if key in positions else words.antonyms(key) - claimed_words:
+            for j in positions.get(opposite, ()):
+                if _has_same_neighbour(claimed, i, stated, j):
+                    return claim[i].text, sentence[j].text
+    return ()
+
+
+def _spelt(tokens: Sequence[Word]) -> list[str]:
+    """Return the keys, and for function words, which have none, their stems."""
+    return [token.key or words.stem(token.text.lower()) for token in tokens]
+
+
+def _has_same_neighbour(first: Sequence[str], i: int, second: Sequence[str], j: int) -> bool:
+    before = i > 0 and j > 0 and first[i - 1] == second[j - 1]
+    return before or (i + 1 < len(first) and first[i + 1 : i + 2] == second[j + 1 : j + 2])
+
+
+def other_name(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
+    """Return a name that the sentence lacks and the one that it has instead, next to the same content word."""
+    return _instead(claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True))
+
+
+def other_number(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
+    """Return a number that the sentence lacks and the one that it has instead, next to the same content word."""
+    return _instead(claim, sentence, _numbers(claim), _numbers(sentence))
+
+
+def _numbers(tokens: Sequence[Word]) -> set[str]:
+    return {token.key for token in tokens if token.key[:1] in "#+" and token.key}
+
+
+def _instead(
+    claim: Sequence[Word], sentence: Sequence[Word], of_claim: Set[str], of_sentence: Set[str]
+) -> tuple[str, ...]:
+    claimed, stated = ([token for token in tokens if token.key] for tokens in (claim, sentence))
+    beginnings = {words.beginning(token.key) for token in stated}
+    missing = {key for key in of_claim if words.beginning(key) not in beginnings}
+    unclaimed = of_sentence - {token.key for token in claimed}
+    if not (missing and unclaimed):
+        return ()
+    pairs = list(pairwise(stated))
+    after = {first.key: second.text for first, second in pairs if second.key in unclaimed}
+    before = {second.key: first.text for first, second in pairs if first.key in unclaimed}
+    runs = [(absent, list(run)) for absent, run in groupby(claimed, lambda token: token.key in missing)]
+    for (_, left_run), (absent, run), (_, right_run) in zip(
+        [(False, []), *runs], runs, [*runs[1:], (False, [])], strict=False
+    ):
+        instead = (left_run and after.get(left_run[-1].key)) or (right_run and before.get(right_run[0].key))
+        if absent and instead:
+            return " ".join(token.text for token in run), instead
+    return ()
+
+
+def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
+    """Return whether the sentence has the claim's names in another order; not for lists of names or passives ("by")."""
+    shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
+    claimed, stated = (
+        list(dict.fromkeys(token.key for token in tokens if token.key in shared)) for tokens in (claim, sentence)
+    )
+    is_list = [named for named, _ in groupby(token.key in shared for token in claim if token.key)].count(True) < 2
+    return claimed != stated and not is_list and all(token.text != "by" for token in (*claim, *sentence))

@@ -1,7 +1,10 @@
 """The words that the lexical support score compares: content words lightly stemmed, numbers and names; no citations.
 
+Texts in any script have words and numbers; what hangs on lists (function words, months, negations) is known in English
+and, for months, powers of ten and negations, in the languages that there are prompts for.
+
 Every content word and number has a key: the stem in lower case without accents, or one key per value of a number,
-however it is written. Function words have none. The word lists, in `lexical_support.json`, are English.
+however it is written. Function words have none. The word lists are in `lexical_support.json`.
 
 The key of a number is `#` and its plain decimal form: "twelve", "12" and "12.0" are `#12`; "235, 000", "235,000",
 "235k" and "235 thousand" are `#235000`. Until its neighbors are known, a number word is `+12` and a power of ten `*3`.
@@ -13,12 +16,13 @@ import functools
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from claimeval.lexical.citations import without
+from claimeval.lexical.words import is_other, scaled, words_apart
 
 THOUSANDS = r"\d{1,3}(?:(?:,\s?|[\u00a0\u202f])\d{3}){1,10}"
 """Digits in groups of three, as in 235,000; the stray space of "235, 000" is how tokenised corpora write it."""
@@ -49,7 +53,7 @@ def number_key(token: str, suffixes: Mapping[str, int]) -> str:
     if fraction := fraction.rstrip("0"):
         number += f".{fraction}"
     if ending in suffixes:
-        return "#" + _scaled(number, suffixes[ending])
+        return "#" + scaled(number, suffixes[ending])
     return f"#{number}" if ending in _ORDINAL_ENDINGS else f"#{number}{ending}"
 
 
@@ -73,7 +77,7 @@ def joined(keys_to_join: list[str]) -> list[str]:
         elif key[0] == "*":
             power = int(key[1:])
             if keys and len(keys[-1]) < _LONGEST and _PLAIN.fullmatch(keys[-1]):
-                keys[-1] = "#" + _scaled(keys[-1][1:], power)
+                keys[-1] = "#" + scaled(keys[-1][1:], power)
                 spoken *= 10**power
             else:
                 spoken = 10**power
@@ -98,16 +102,10 @@ def significant(key: str) -> tuple[str, int] | None:
     return digits.rstrip("0"), len(whole) - 1 - (len(whole + fraction) - len(digits))
 
 
-def rounded(digits: str, magnitude: int, places: int) -> tuple[str, int]:
-    """Round significant digits half up to `places` of them: 81797 to three places is 818."""
-    head = str(int(digits[:places]) + (digits[places : places + 1] >= "5"))
-    return head.rstrip("0"), magnitude + len(head) - min(places, len(digits))
-
-
-def _scaled(number: str, power: int) -> str:
-    whole, _, fraction = number.partition(".")
-    shifted = (whole + fraction[:power].ljust(power, "0")).lstrip("0") or "0"
-    return f"{shifted}.{fraction[power:]}" if fraction[power:] else shifted
+def rounded(digits: str, magnitude: int, count: int) -> tuple[str, int]:
+    """Round significant digits half up to `count` of them: 81797 to three digits is 818."""
+    head = str(int(digits[:count]) + (digits[count : count + 1] >= "5"))
+    return head.rstrip("0"), magnitude + len(head) - min(count, len(digits))
 
 
 _TOKEN = re.compile(
@@ -118,7 +116,18 @@ _TOKEN = re.compile(
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
     r"|[^\W_]{1,40}(?:['’][^\W\d_]{1,40})?"
 )
-_OPENING = re.compile(r"(?:^|[.!?:;\"“‘'(])\s*+$")
+_LETTER = (
+    r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff])"
+)
+"""A letter or a sign over, under or behind one: vowels of Hindi are no letters to Python."""
+_TOKEN_OF_OTHER_SCRIPT = re.compile(
+    rf"(?<![\d.,]){THOUSANDS}(?![\d,])"
+    rf"|\d{{1,40}}(?:[.,]\d{{1,40}}){{0,10}}[a-zA-Z]{{0,3}}"
+    rf"|{_LETTER}{{1,40}}(?:['’]{_LETTER}{{1,40}})?"
+)
+_BEFORE_OPENING = frozenset(".!?:;\"“‘'(")
+_NEAR = 3
+"""Characters before a word among which what opens a sentence, quotation or bracket is looked for."""
 _MOSTLY_CAPITALS = 0.7
 """Share of capitalised words from which a text is a heading, whose capitals do not make names."""
 
@@ -162,9 +171,9 @@ def _lists() -> _Lists:
     words = model()["words"]
     months, ordinals = ([names.split("/") for names in words[kind].split()] for kind in ("months", "ordinals"))
     opposites: dict[str, set[str]] = {}
-    for one, other in (map(stem, pair.split("/")) for pair in words["antonyms"].split()):
-        opposites.setdefault(one, set()).add(other)
-        opposites.setdefault(other, set()).add(one)
+    for first, second in (map(stem, pair.split("/")) for pair in words["antonyms"].split()):
+        opposites.setdefault(first, set()).add(second)
+        opposites.setdefault(second, set()).add(first)
     return _Lists(
         function_words=frozenset(words["function_words"].split()),
         negations=frozenset(words["negations"].split()),
@@ -175,7 +184,7 @@ def _lists() -> _Lists:
         powers=words["powers"],
         suffixes=words["suffixes"],
         irregular=dict(pair.split("/") for pair in words["irregular"].split()),
-        antonyms={word: frozenset(others) for word, others in opposites.items()},
+        antonyms={word: frozenset(opposite) for word, opposite in opposites.items()},
     )
 
 
@@ -183,7 +192,8 @@ def read(text: str) -> tuple[list[str], list[str]]:
     """Return the keys of `text`, and its function words, each in order."""
     keys: list[str] = []
     function_words: list[str] = []
-    for token in _TOKEN.findall(without(text)):
+    pattern, text = _readable(without(text))
+    for token in pattern.findall(text):
         if key := _key(token):
             keys.append(key)
         else:
@@ -191,13 +201,24 @@ def read(text: str) -> tuple[list[str], list[str]]:
     return joined(keys), function_words
 
 
-def tokens(text: str) -> list[Word]:
+@functools.lru_cache(maxsize=256)
+def tokens(text: str) -> tuple[Word, ...]:
     """Return the words of `text` one by one; numbers of several words are not joined."""
-    text = without(text)
-    return [
-        Word(match[0], _key(match[0]), _OPENING.search(text, max(0, match.start() - 3), match.start()) is not None)
-        for match in _TOKEN.finditer(text)
-    ]
+    pattern, text = _readable(without(text))
+    return tuple([Word(match[0], _key(match[0]), _opens(text, match.start())) for match in pattern.finditer(text)])
+
+
+def _opens(text: str, start: int) -> bool:
+    """Return whether the word that begins there opens a sentence, quotation or bracket."""
+    if start > 1 and text[start - 1] == " " and text[start - 2].isalnum():
+        return False
+    before = text[max(0, start - _NEAR) : start].rstrip()
+    return before[-1] in _BEFORE_OPENING if before else start <= _NEAR
+
+
+def _readable(text: str) -> tuple[re.Pattern[str], str]:
+    """Return what finds the words of a text, and the text as it is to be read."""
+    return (_TOKEN_OF_OTHER_SCRIPT, words_apart(text)) if is_other(text) else (_TOKEN, text)
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -249,6 +270,11 @@ def is_number(key: str) -> bool:
     return key[0] == "#" or key in _lists().months
 
 
+def is_month(key: str) -> bool:
+    """Return whether a key is that of a month."""
+    return key in _lists().months
+
+
 def is_negation(word: str) -> bool:
     """Return whether a word in lower case denies what follows."""
     return word in _lists().negations or word.endswith(("n't", "n’t"))
@@ -264,24 +290,28 @@ def antonyms(key: str) -> frozenset[str]:
     return _lists().antonyms.get(key, frozenset())
 
 
-def names(words: Sequence[Word], *, openings: bool = False) -> set[str]:
+@functools.lru_cache(maxsize=256)
+def names(words: tuple[Word, ...], *, openings: bool = False) -> frozenset[str]:
     """Return the keys of the capitalized words; not months, words also written small, and headings.
 
     The first word of a sentence needs a second capital in or after it, unless `openings` are all to be counted.
     """
-    if sum(word.text[0].isupper() for word in words) > max(3, _MOSTLY_CAPITALS * len(words)):
-        return set()
-    common = {word.key for word in words if word.text[0].islower()} | _lists().months
-    return {
-        word.key
-        for word, following in zip_longest(words, words[1:])
-        if word.key
-        and word.text[0].isupper()
-        and word.key not in common
-        and (
-            openings
-            or not word.opens
-            or any(letter.isupper() for letter in word.text[1:])
-            or (following is not None and following.text[0].isupper())
-        )
-    }
+    capitals = [word for word in words if word.text[0].isupper()]
+    if not capitals or len(capitals) > max(3, _MOSTLY_CAPITALS * len(words)):
+        return frozenset()
+    common = {word.key for word in words if word.text[0].islower()} | _lists().months | {""}
+    if openings:
+        return frozenset([word.key for word in capitals if word.key not in common])
+    return frozenset(
+        [
+            word.key
+            for word, following in zip_longest(words, words[1:])
+            if word.text[0].isupper()
+            and word.key not in common
+            and (
+                not word.opens
+                or any(letter.isupper() for letter in word.text[1:])
+                or (following is not None and following.text[0].isupper())
+            )
+        ]
+    )

@@ -18,9 +18,6 @@ from typing import Literal, NamedTuple, Protocol, Self
 
 from pydantic import JsonValue
 
-from claimeval.providers.local import prompts
-from claimeval.providers.local.batching import MicroBatcher
-from claimeval.providers.local.chunks import Chunk, EvidenceChunks
 from claimeval.providers.local.loading import (
     DTYPES,
     DeviceSettings,
@@ -35,9 +32,8 @@ from claimeval.providers.local.loading import (
     locate,
     reduce,
 )
-from claimeval.providers.local.networks import Classifier, Seq2Seq
-from claimeval.providers.local.prompts import SourcePrompt
-from claimeval.providers.local.tokenizing import Tokenizing
+from claimeval.providers.local.networks import Classifier, MicroBatcher, Seq2Seq
+from claimeval.providers.local.tokens import Chunk, EvidenceChunks, SourcePrompt, Tokenizing, load_prompt
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document
 
@@ -191,7 +187,7 @@ class EntailmentSettings(NamedTuple):
     files: ModelFiles
     device: str
     dtype: str
-    prompt: prompts.SourcePrompt | None
+    prompt: SourcePrompt | None
     """Only for sequence-to-sequence models."""
     window: int | None
     batch: int | None
@@ -237,7 +233,7 @@ def load_settings(model: str, extra: Mapping[str, JsonValue]) -> EntailmentSetti
     config = config_of(files)
     labels = {name: value for name, value in text.items() if name.endswith("_label")}
     if kind_of(config) == "seq2seq":
-        prompt = prompts.load("claim_given_document", text.get("prompt"))
+        prompt = load_prompt("claim_given_document", text.get("prompt"))
     else:
         prompt = None
         label_indices(config.id2label, labels, model)
@@ -287,7 +283,6 @@ class EntailmentJudge:
         return [_finding(*column) for column in zip(rooms, single, joined, strict=True)]
 
     async def _ask(self, claims: Sequence[str], chunks: Sequence[Sequence[Chunk]]) -> list[list[ChunkFinding]]:
-        """Return the finding of each piece of evidence about its claim."""
         premises = [
             Premise(chunk.text, claim) for claim, pieces in zip(claims, chunks, strict=True) for chunk in pieces
         ]

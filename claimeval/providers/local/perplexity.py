@@ -12,12 +12,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from claimeval.providers.local import prompts
-from claimeval.providers.local.chunks import ReadText, SourceWindows
 from claimeval.providers.local.loading import Loaded
 from claimeval.providers.local.networks import Seq2Seq
-from claimeval.providers.local.prompts import SourcePrompt
 from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer, key_of, score_items
+from claimeval.providers.local.tokens import ReadText, SourcePrompt, SourceWindows, load_prompt
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions, LongTexts
@@ -154,7 +152,7 @@ class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
 
     def __init__(self, options: LocalOptions = LocalOptions()) -> None:
         super().__init__(options)
-        self._prompt = prompts.load("question_given_text", options.prompt)
+        self._prompt = load_prompt("question_given_text", options.prompt)
         self.prompt = self._prompt.digest
         self._long_texts: LongTexts = options.long_texts
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from claimeval.providers.local.loading import Loaded
 from claimeval.providers.local.networks import Classifier
 from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer, key_of, score_items
-from claimeval.providers.local.tokenizing import Encoded
+from claimeval.providers.local.tokens import Encoded
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Record, Sample
@@ -99,15 +99,11 @@ class RewardModel:
     def _fit(self, exchange: QuestionAnswerPair) -> tuple[Encoded, int] | None:
         """Return the pair with as much of the answer as the window holds, and how many tokens it does not."""
         question, answer = self._tokens.data(exchange.question), self._tokens.data(exchange.answer)
-        (encoded,) = self._tokens.pairs([question], [answer])
-        if len(encoded.ids) <= self._window:
-            return encoded, 0
-        starts = self._tokens.starts(answer)
-        count = len(starts)
-        while len(encoded.ids) > self._window and count > 1:
-            count = max(count - (len(encoded.ids) - self._window), 1)
-            (encoded,) = self._tokens.pairs([question], [answer[: starts[count]]])
-        return (encoded, len(starts) - count) if len(encoded.ids) <= self._window else None
+        (whole,) = self._tokens.pairs([question], [answer])
+        if len(whole.ids) <= self._window:
+            return whole, 0
+        cut = self._tokens.cut_pair(question, answer, self._window)
+        return cut and (cut, len(whole.ids) - len(cut.ids))
 
 
 class RewardScorer(Scorer[QuestionAnswerPair, Reward]):

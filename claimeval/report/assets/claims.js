@@ -1,49 +1,57 @@
 // A text with its claims marked in place, and the list of these claims with the verdicts of every judge.
 
-const GRAVITY = ["contradicted", "not_found", "unassessed", "supported"]; // which label a piece of several claims shows
+import { all, el } from "./elements.js";
+import { sameClaim } from "./entries.js";
+import { showDocument } from "./evidence.js";
+import { showExchange } from "./exchange.js";
+import { chip, LABELS, labelInWords, labelOf, reasonInWords, sign, signText, WORST_FIRST, wordOf } from "./labels.js";
+import { number, percent } from "./numbers.js";
+import { sampleAddress } from "./route.js";
+import { copyButton } from "./exports.js";
+import { block, cut, data, visible } from "./text.js";
 
-// The claims of one metric with what was found: [{ claim, number, assessment, label, because }].
-function entriesOf(result, metric) {
-  const found = new Map(
-    (result.assessments ?? []).filter((a) => isWhole(a.evidence, metric.against)).map((a) => [a.subject, a]),
-  );
-  const score = result.scores?.[metric.name];
-  return claimsOf(result, metric.claims_of).map((claim, i) => {
-    const assessment = found.get(claim.id) ?? null;
-    const because = assessment ? assessment.unassessed : score?.because;
-    return { claim, number: i + 1, assessment, label: labelOf(assessment ?? {}), because };
-  });
-}
+/** @import { Entry } from "./entries.js" */
+/** @import { Side } from "./opened.js" */
 
-// The text in pieces: a piece that claims stand on is a mark, and each claim has a pin where it ends.
-function markedText(text, entries, select) {
+/** @typedef {(claims: string[], same?: boolean) => void} Select */
+
+const MANY = 8; // claims above which they can be filtered by label
+
+/**
+ * The text in pieces: a piece with claims is marked, and each claim has a pin at its end.
+ *
+ * @param {string} text
+ * @param {Entry[]} entries
+ * @param {Select} select takes the claims that a click can mean
+ * @param {import("./difference.js").Stretch[]} differences what the text of the other run does not have
+ */
+export function markedText(text, entries, select, differences) {
   const placed = entries
     .filter(({ claim }) => claim.span)
-    .map((entry) => ({ start: entry.claim.span[0], end: entry.claim.span[1], entry }));
-  const nodes = cut(text, placed).flatMap(({ text: piece, to, spans }) => {
-    if (!spans.length) return visible(piece);
-    const innermost = [...spans].sort((a, b) => a.to - a.from - (b.to - b.from)).map(({ entry }) => entry);
-    const label = GRAVITY.find((grave) => spans.some(({ entry }) => entry.label === grave));
-    const mark = el(
-      "mark",
-      {
-        class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
-        "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
-        click: () => select(following(innermost)),
-      },
-      visible(piece),
-    );
-    return [mark, ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select))];
-  });
+    .map((entry) => ({ start: entry.claim.span?.[0], end: entry.claim.span?.[1], entry }));
+  const nodes = cut(text, [...placed, ...differences.map((stretch) => ({ ...stretch, entry: null }))]).flatMap(
+    ({ text: piece, to, spans: covering }) => {
+      const spans = covering.filter(({ entry }) => entry !== null);
+      const shown = covering.length > spans.length ? el("b", { class: "differs" }, visible(piece)) : visible(piece);
+      if (!spans.length) return shown;
+      const innermost = [...spans].sort((a, b) => a.to - a.from - (b.to - b.from)).map(({ entry }) => entry);
+      const label = WORST_FIRST.find((grave) => spans.some(({ entry }) => entry.label === grave));
+      const mark = el(
+        "mark",
+        {
+          class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
+          "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
+          click: () => select(innermost.map(({ claim }) => claim.id)),
+        },
+        shown,
+      );
+      return [mark, ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select))];
+    },
+  );
   return el("div", { class: "text marked", dir: "auto" }, nodes);
 }
 
-// A click on a piece that several claims share goes from one to the next.
-function following(entries) {
-  const at = entries.findIndex(({ claim }) => claim.id === opened.claim);
-  return entries[(at + 1) % entries.length].claim.id;
-}
-
+/** @param {Entry} entry @param {Select} select */
 function pin({ claim, number, label, because }, select) {
   return el(
     "button",
@@ -52,25 +60,70 @@ function pin({ claim, number, label, because }, select) {
       class: `pin is-${label}`,
       "data-claim": claim.id,
       "aria-label": `Claim ${number}: ${labelInWords(label, because)}`,
-      click: () => select(claim.id),
+      click: () => select([claim.id]),
     },
     signText(label, because),
     String(number),
   );
 }
 
-function claimList(side, select) {
+/** @param {Side} side @param {Select} select */
+export function claimList(side, select) {
   if (!side.entries.length) return el("p", { class: "quiet" }, noClaims(side));
-  return el(
+  const list = el(
     "ol",
     { class: "claims" },
     side.entries.map((entry) => claimItem(entry, side, select)),
   );
+  return [side.entries.length > MANY && claimFilter(side.entries, list), list];
 }
 
+/**
+ * Buttons that leave only claims with some labels in the list.
+ *
+ * @param {Entry[]} entries
+ * @param {HTMLElement} list
+ */
+function claimFilter(entries, list) {
+  const counted = new Map();
+  for (const { label, because } of entries) {
+    const kind = because === "tie" ? "divided" : label;
+    counted.set(kind, (counted.get(kind) ?? 0) + 1);
+  }
+  /** @type {Set<string>} */
+  const shown = new Set();
+  const press = (/** @type {MouseEvent} */ event, /** @type {string} */ kind) => {
+    const on = shown.delete(kind) ? false : Boolean(shown.add(kind));
+    /** @type {HTMLElement} */ (event.currentTarget).setAttribute("aria-pressed", String(on));
+    for (const item of all("li", list)) item.hidden = shown.size > 0 && !shown.has(item.dataset.label ?? "");
+  };
+  const button = (/** @type {string} */ kind) => {
+    const label = kind === "divided" ? "unassessed" : kind;
+    return el(
+      "button",
+      {
+        type: "button",
+        class: "token",
+        "aria-pressed": "false",
+        click: (/** @type {MouseEvent} */ event) => press(event, kind),
+      },
+      sign(label, kind === "divided" ? "tie" : null),
+      ` ${counted.get(kind)} ${kind === "divided" ? "divided" : LABELS[kind].word}`,
+    );
+  };
+  return el(
+    "p",
+    { class: "claim-filter", role: "group", "aria-label": "Show only claims that are" },
+    ["contradicted", "not_found", "divided", "unassessed", "supported"].filter((kind) => counted.has(kind)).map(button),
+  );
+}
+
+/** @param {Side} side */
 function noClaims({ result, metric }) {
-  const because = result.unextracted?.[metric.claims_of] ?? result.scores?.[metric.name]?.because;
-  const failed = (result.calls ?? []).findLast((call) => call.step === "extract" && call.part === metric.claims_of && call.failed);
+  const because = result.unextracted?.[metric.claims_of ?? ""] ?? result.scores?.[metric.name]?.because;
+  const failed = (result.calls ?? []).findLast(
+    (call) => call.step === "extract" && call.part === metric.claims_of && call.failed,
+  );
   return [
     "No claims",
     because ? `: ${reasonInWords(because)}.` : ".",
@@ -79,13 +132,16 @@ function noClaims({ result, metric }) {
 }
 
 // Which of several gold answers a claim is of, and whether the score is counted over that one.
+/** @param {Line.Claim} claim @param {Side} side */
 function alternativeNote(claim, side) {
-  const score = side.result.scores[side.metric.name];
+  const score = side.result.scores?.[side.metric.name];
   const counts = score?.alternative ?? null;
-  const said = counts === null ? "" : counts === claim.alternative ? ", which counts" : `; gold answer ${counts} counts`;
-  return `Of gold answer ${claim.alternative}${said}.`;
+  const counted =
+    counts === null ? "" : counts === claim.alternative ? ", which counts" : `; gold answer ${counts} counts`;
+  return `Of gold answer ${claim.alternative}${counted}.`;
 }
 
+/** @param {Entry} entry @param {Side} side @param {Select} select */
 function claimItem(entry, side, select) {
   const { claim, number, label, because, assessment } = entry;
   const verdicts = assessment?.verdicts ?? [];
@@ -110,7 +166,7 @@ function claimItem(entry, side, select) {
     {
       class: `claim is-${label}`,
       "data-claim": claim.id,
-      toggle: (event) => event.target.open && event.target.dataset.claim !== opened.claim && select(claim.id, side.run),
+      toggle: () => item.open && select([claim.id], true),
     },
     el(
       "summary",
@@ -127,13 +183,13 @@ function claimItem(entry, side, select) {
         "p",
         { class: "claim-label" },
         chip(label, because),
-        verdicts.length > 1 && assessment.agreement !== null && assessment.agreement !== undefined
+        verdicts.length > 1 && typeof assessment?.agreement === "number"
           ? el("span", { class: "quiet small" }, ` ${percent(assessment.agreement)} of the judges`)
           : null,
       ),
       assessment?.label === "not_found" &&
         verdicts.length === 0 &&
-        el("p", { class: "quiet small" }, "No judge was asked: there is nothing to hold it against."),
+        el("p", { class: "quiet small" }, "No judge was asked: there is nothing to assess it against."),
       claim.alternative && el("p", { class: "quiet small" }, alternativeNote(claim, side)),
       verdicts.map((verdict) => verdictItem(verdict, claim, side)),
       el(
@@ -146,39 +202,70 @@ function claimItem(entry, side, select) {
           { href: sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run || null }) },
           "link to this claim",
         ),
+        " · ",
+        copyButton("copy the claim", () => claim.text),
       ),
     ),
   );
-  return el("li", null, item);
+  return el("li", { "data-label": because === "tie" ? "divided" : label }, item);
 }
 
+/** @param {Entry} entry @param {Side} side */
 function flipBadge({ claim, label }, { run, others }) {
-  const other = others?.find((entry) => entry.claim.id === claim.id && entry.claim.text === claim.text);
-  if (!other || other.label === label) return null;
+  if (!others) return null;
+  const other = sameClaim(claim, others);
+  if (!other) return el("span", { class: "flag" }, `only in ${"ab"[run]}`);
+  if (other.label === label) return null;
   return el("span", { class: "flag" }, run ? `was ${LABELS[other.label].word}` : `became ${LABELS[other.label].word}`);
 }
 
+/** @type {Record<string, string | undefined>} */
+const GROUNDED = {
+  exact: "appears in the text word for word",
+  fuzzy: "appears in the text in nearly these words",
+  ids_only: "located by its sentences",
+};
+
+/** @param {Line.Claim} claim */
 function grounding({ grounding: how, missing_numbers: missing, span, sentence_ids: ids }) {
-  const said = {
-    exact: "stands in the text word for word",
-    fuzzy: "stands in the text in nearly these words",
-    ids_only: "placed by its sentences",
-  }[how];
+  const words = GROUNDED[how ?? "exact"];
   if (missing?.length) return ["not in the text or the question: ", data(missing.join(", "))];
   return (
-    said ??
+    words ??
     (span
-      ? "not tied to its text"
-      : `no place in the text${ids?.length ? `, said to come from sentence ${ids.join(", ")}` : ""}`)
+      ? "not linked to its text"
+      : `not located in the text${ids?.length ? `, attributed to sentence ${ids.join(", ")}` : ""}`)
   );
 }
 
-// A judge that was asked several times is told apart by the number of the repeat.
+// A judge that was asked several times is distinguished by the number of the repeat.
+/** @param {Line.Verdict} verdict @param {Side} side */
 function judgeOf({ judge, replicate }, side) {
   const name = side.short.get(judge) ?? judge;
   return side.facts.manifest.panel.replicates > 1 ? `${name} #${(replicate ?? 0) + 1}` : name;
 }
 
+/**
+ * Shows what a judge was asked about a claim and what it replied.
+ *
+ * @param {Side} side
+ * @param {Line.Claim} claim
+ * @param {Line.Verdict} verdict
+ */
+export function showVerdict(side, claim, verdict) {
+  showExchange(
+    side,
+    (call) =>
+      call.step === "assess" &&
+      call.judge === verdict.judge &&
+      (call.replicate ?? 0) === (verdict.replicate ?? 0) &&
+      call.evidence?.part === side.metric.against &&
+      (call.subjects ?? []).includes(claim.id),
+    claim,
+  );
+}
+
+/** @param {Line.Verdict} verdict @param {Line.Claim} claim @param {Side} side */
 function verdictItem(verdict, claim, side) {
   const judge = judgeOf(verdict, side);
   const named = verdict.cites ?? [];
@@ -192,6 +279,12 @@ function verdictItem(verdict, claim, side) {
       " ",
       chip(labelOf(verdict), verdict.unassessed),
       el("span", { class: "small" }, wordOf(verdict)),
+      verdict.windows &&
+        el(
+          "span",
+          { class: "flag", title: "the evidence is longer than the judge's window" },
+          `read in ${verdict.windows} parts`,
+        ),
       verdict.probability !== null && verdict.probability !== undefined
         ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,
@@ -215,16 +308,7 @@ function verdictItem(verdict, claim, side) {
         {
           type: "button",
           class: "link exchange",
-          click: () =>
-            showExchange(
-              side,
-              (call) =>
-                call.step === "assess" &&
-                call.judge === verdict.judge &&
-                (call.replicate ?? 0) === (verdict.replicate ?? 0) &&
-                call.evidence?.part === side.metric.against &&
-                (call.subjects ?? []).includes(claim.id),
-            ),
+          click: () => showVerdict(side, claim, verdict),
         },
         "request and reply",
       ),

@@ -1,65 +1,132 @@
-// The data in the page: compressed blocks, unpacked when they are needed.
+import { learnReasons } from "./labels.js";
+import { unpack } from "./unpacking.js";
+
+/**
+ * The score of a sample: a letter of `strip` is a claim, and the value is `hits` of `judged`, where it is a share.
+ *
+ * @typedef {{ value: number | null, strip: string, because: string | null, hits: number | null, judged: number | null,
+ *   reasons: string[], dissenters: number[], entropy: number }} Cell
+ */
+/**
+ * A sample in the list; `other` is the same sample in run b, and `changed` has a letter for each part of it that differs:
+ * a answer, c contexts, r reference, q question.
+ *
+ * @typedef {{ id: string, question: string, ungrounded: number, failed: number, cells: Cell[],
+ *   blame: string | null }} RunRow
+ * @typedef {RunRow & { number: number, other: RunRow | null, flips: number, changed: string,
+ *   causes: Record<string, Record<string, number>> }} Row
+ */
+/**
+ * A metric; one that is read off the verdicts of others is `derived` and says what it is.
+ *
+ * @typedef {{ name: string, unit?: string, claims_of?: string, against?: string, derived?: string }} Metric
+ */
+/** @typedef {{ results: Line.SampleResult[], requests: any[], literals: string[], diagnosis: string[] }} Detail */
 
 const KEPT = 6; // chunks of details that stay unpacked
 
-const report = {
-  runs: [], // facts of run a, and of run b in a comparison
+export const report = {
+  /** @type {Page.Overview[]} facts of run a, and of run b in a comparison */
+  runs: [],
+  /** @type {Page.PairedRuns | null} */
   comparison: null,
-  reasons: {},
-  rows: [], // { number, id, question, ungrounded, failed, cells, other: the same of run b, flips }
-  metrics: [], // what the list shows: the metrics that all runs have
+  /** @type {Row[]} */
+  rows: [],
+  /** @type {Metric[]} what the list shows: the metrics that all runs have */
+  metrics: [],
+  /** @type {number[]} the first row of every chunk of details */
   starts: [],
-  numbers: new Map(), // sample id -> row number
+  /** @type {Map<string, number>} sample id -> row number */
+  numbers: new Map(),
+  /** @type {{ field: string, values: string[], codes: number[] }[]} fields by which samples can be chosen */
+  facets: [],
+  /** @type {Record<string, any>} pictures that Python drew, by name */
+  pictures: {},
+  /** @type {Record<string, string>} why values change, in words */
+  causes: {},
+  /** @type {Record<string, string>} whether retrieval or generation is to blame, in words */
+  cells: {},
+  /** @type {Page.Agreement | null} judges against people, where the run has labels */
+  agreement: null,
+  version: "",
 };
 
-async function load() {
+export async function load() {
   const [overview, index] = await Promise.all([unpack("overview"), unpack("index")]);
-  Object.assign(report, overview, { starts: index.starts });
-  const { metrics } = report.runs[0];
+  const { reasons, ...facts } = overview;
+  learnReasons(reasons);
+  Object.assign(report, facts, { starts: index.starts });
+  const { metrics, derived, summary } = report.runs[0];
   report.metrics = [
     ...metrics.map(({ metric }) => metric),
+    ...Object.entries(derived).map(([name, says]) => ({ name, derived: says, unit: summary.metrics[name].unit })),
     ...otherMetrics(report.runs[0]),
-  ].filter(({ name }) => !report.comparison || report.comparison.metrics.some((m) => m.metric === name));
-  report.rows = index.rows.map((runs, number) => ({
+  ].filter(({ name }) => report.comparison?.metrics.some((m) => m.metric === name) ?? true);
+  report.rows = index.rows.map((/** @type {any[]} */ runs, /** @type {number} */ number) => ({
     number,
     ...readRow(runs[0]),
     other: runs.length > 1 ? readRow(runs[1]) : null,
     flips: runs[2] ?? 0,
+    changed: runs[3] ?? "",
+    causes: runs[4] ?? {},
   }));
   for (const row of report.rows) report.numbers.set(row.id, row.number);
 }
 
-// The metrics of a run that are not of claims, with their unit.
-function otherMetrics({ manifest, summary }) {
-  return manifest.job === "score" ? [] : manifest.metrics.map((name) => ({ name, unit: summary.metrics[name].unit }));
+/**
+ * The metrics of a run that are not of claims, with their unit.
+ *
+ * @param {Page.Overview} facts
+ * @returns {Metric[]}
+ */
+export function otherMetrics({ manifest, summary }) {
+  return manifest.job === "score"
+    ? []
+    : manifest.metrics.map(String).map((name) => ({ name, unit: summary.metrics[name].unit }));
 }
 
-function readRow([id, question, ungrounded, failed, cells]) {
+/**
+ * @param {Page.SampleRow} row
+ * @returns {RunRow}
+ */
+function readRow([id, question, ungrounded, failed, cells, blame]) {
   return {
     id,
     question,
     ungrounded,
     failed,
-    cells: cells.map(([value, strip, because]) => ({ value, strip, because })),
+    blame,
+    cells: cells.map(([value, strip, because, hits, judged, reasons, dissenters, entropy]) => ({
+      value,
+      strip,
+      because,
+      hits,
+      judged,
+      reasons,
+      dissenters,
+      entropy,
+    })),
   };
 }
 
 const chunks = new Map();
 
-function chunk(number) {
+/** @param {number} number */
+export function chunk(number) {
   const promise = chunks.get(number) ?? parsed().then(() => unpack(`chunk-${number}`));
   chunks.delete(number);
   chunks.set(number, promise);
-  if (chunks.size > KEPT) chunks.delete(chunks.keys().next().value);
+  if (chunks.size > KEPT) chunks.delete([...chunks.keys()][0]);
   return promise;
 }
 
-// The details stand behind the script, so that the overview shows before they are read.
-function parsed() {
+// The details come after the script, so that the overview is shown before they are read.
+export function parsed() {
   if (document.readyState !== "loading") return Promise.resolve();
   return new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
 }
 
+/** @param {number} number */
 function chunkOf(number) {
   let low = 0;
   let high = report.starts.length - 1;
@@ -71,27 +138,45 @@ function chunkOf(number) {
   return low;
 }
 
-// Everything about one sample: { results: [of a, of b], requests: [of a, of b], literals }.
-async function detail(number) {
+/**
+ * Everything about one sample: its results and the requests of their calls, of run a and of run b.
+ *
+ * @param {number} number
+ * @returns {Promise<Detail>}
+ */
+export async function detail(number) {
   const index = chunkOf(number);
-  const { results, requests, literals } = await chunk(index);
+  const { results, requests, literals, diagnosis } = await chunk(index);
   const at = number - report.starts[index];
-  return { results: results[at], requests: requests[at], literals };
+  return { results: results[at], requests: requests[at], literals, diagnosis: diagnosis[at] };
 }
 
-function claimsOf(result, part) {
+/**
+ * @param {Line.SampleResult} result
+ * @param {string | undefined} part
+ */
+export function claimsOf(result, part) {
   return (result.claims ?? []).filter((claim) => claim.of === part);
 }
 
+/** @param {Line.Sample} sample */
 function turnsOf(sample) {
   return (sample.history ?? []).map(({ role, content }, i) => ({ id: `turn-${i + 1}`, title: role, text: content }));
 }
 
-function documentsOf(sample, part) {
+/**
+ * The documents that a part of a sample consists of.
+ *
+ * @param {Line.Sample} sample
+ * @param {string | undefined} part
+ * @returns {Line.Document[]}
+ */
+export function documentsOf(sample, part) {
   if (part === "contexts") return sample.contexts ?? [];
   if (part === "reference")
     return (sample.reference_answers ?? []).map((text, i) => ({ id: `reference-${i + 1}`, text }));
-  if (part === "answer") return sample.answer === undefined ? [] : [{ id: "answer", text: sample.answer }];
+  if (part === "answer")
+    return sample.answer === undefined || sample.answer === null ? [] : [{ id: "answer", text: sample.answer }];
   if (part === "reference_contexts") {
     const texts = sample.reference_contexts ?? [];
     const ids = sample.reference_context_ids ?? [];
@@ -99,15 +184,25 @@ function documentsOf(sample, part) {
   }
   if (part === "history") return turnsOf(sample);
   if (part === "contexts+history") return [...(sample.contexts ?? []), ...turnsOf(sample)];
-  return Object.hasOwn(sample.evidence ?? {}, part) ? sample.evidence[part] : [];
+  const own = sample.evidence ?? {};
+  return part !== undefined && Object.hasOwn(own, part) ? own[part] : [];
 }
 
-// Whether evidence is all documents of a part in their own order.
-function isWhole(evidence, part) {
+/**
+ * Whether evidence is all documents of a part in their own order.
+ *
+ * @param {Line.Evidence} evidence
+ * @param {string | undefined} part
+ */
+export function isWhole(evidence, part) {
   return evidence.part === part && evidence.document === undefined && evidence.order === undefined;
 }
 
-function textOf(sample, part) {
+/**
+ * @param {Line.Sample} sample
+ * @param {string | undefined} part
+ */
+export function textOf(sample, part) {
   if (part === "answer") return sample.answer ?? null;
   const documents = documentsOf(sample, part);
   return documents.length ? documents.map((document) => document.text).join("\n\n") : null;

@@ -1,14 +1,42 @@
 // The documents that claims are held against, with the passage that is most like the chosen claim.
 
-const LONG = 9000; // characters of evidence above which only documents that matter stand open
+import { runLetter } from "./cells.js";
+import { documentsOf } from "./data.js";
+import { all, el } from "./elements.js";
+import { sameClaim } from "./entries.js";
+import { chip, LABELS, labelOf, partName, sign } from "./labels.js";
+import { data, visible } from "./text.js";
+import { closestSentence } from "./words.js";
 
-function evidencePanel(side) {
-  const documents = documentsOf(side.result.sample, side.metric.against);
-  const entry = side.entries.find(({ claim }) => claim.id === opened.claim);
-  const named = namedDocuments(entry, side);
+const LONG = 9000; // characters of evidence above which only relevant documents are open
+
+/**
+ * A document in one run or in both, with its rank in each.
+ *
+ * @typedef {{ id: string, text: string, title?: string | null, score?: number | null, ranks: (number | null)[] }} Shared
+ */
+
+/**
+ * The evidence of a sample, of both runs as one list, with the chosen claim's verdicts and passages.
+ *
+ * @param {import("./opened.js").Side[]} sides
+ * @param {number} run whose claim is chosen
+ * @param {string | null} chosen
+ */
+export function evidencePanel(sides, run, chosen) {
+  const side = sides[run];
+  const documents = sharedDocuments(sides);
+  const entry = side.entries.find(({ claim }) => claim.id === chosen);
+  const entries = sides.map((one) => (one === side || !entry ? entry : sameClaim(entry.claim, one.entries)));
+  const namings = sides.map((one, i) => namedDocuments(one.run === run ? entry : entries[i], one));
+  const named = new Set(namings.flatMap((map) => [...map.keys()]));
   const matches = entry ? passages(entry.claim, documents, named) : [];
   const long = documents.reduce((sum, document) => sum + document.text.length, 0) > LONG;
   const relevant = new Set(side.metric.against === "contexts" ? (side.result.sample.reference_context_ids ?? []) : []);
+  const namedBy = (/** @type {Shared} */ document) =>
+    namings
+      .flatMap((map, i) => (document.ranks[i] === null ? [] : [map.get(document.id) ?? []]))
+      .some((by) => by.length);
   return el(
     "section",
     { class: "evidence", "aria-label": "Evidence" },
@@ -17,24 +45,104 @@ function evidencePanel(side) {
       null,
       "Evidence: ",
       data(partName(side.metric.against)),
-      documents.length > 1 && el("span", { class: "quiet" }, ` (${documents.length})`),
+      (documents.length > 1 || sides.length > 1) &&
+        el("span", { class: "quiet" }, ` (${documentCounts(documents, sides.length)})`),
     ),
+    entry && sides.length > 1 && bothVerdicts(entry, entries, sides),
     el("p", { class: "quiet small", role: "status" }, evidenceNote(entry, named, matches)),
-    documents.map((document, i) =>
-      documentCard(document, i, documents.length, {
-        named: named.get(document.id),
+    documents.map((document) =>
+      documentCard(document, documents.length, {
+        named: namings.map((map, i) => (document.ranks[i] === null ? [] : (map.get(document.id) ?? []))),
         match: matches.find((m) => m.document === document),
         relevant: relevant.has(document.id),
-        closed: long && !named.has(document.id) && !matches.some((m) => m.document === document),
+        closed: long && !namedBy(document) && !matches.some((m) => m.document === document),
         label: entry?.label,
       }),
     ),
-    documents.length === 0 && el("p", { class: "quiet" }, "There is nothing to hold the claims against."),
+    documents.length === 0 && el("p", { class: "quiet" }, "There is nothing to assess the claims against."),
   );
 }
 
-// Document id -> the judges that name it for a claim.
-function namedDocuments(entry, { short }) {
+/**
+ * The documents of all runs, those of the first by rank and each that only another has after the one before it there.
+ *
+ * @param {import("./opened.js").Side[]} sides
+ */
+function sharedDocuments(sides) {
+  /** @type {Shared[]} */
+  const shared = [];
+  for (const [i, { result, metric }] of sides.entries()) {
+    let last = -1;
+    for (const [rank, document] of documentsOf(result.sample, metric.against).entries()) {
+      let at = shared.findIndex(
+        (one) => one.id === document.id && one.text === document.text && (one.ranks[i] ?? null) === null,
+      );
+      if (at < 0) {
+        at = last + 1;
+        shared.splice(at, 0, { ...document, ranks: sides.map(() => null) });
+      }
+      shared[at].ranks[i] = rank + 1;
+      last = at;
+    }
+  }
+  return shared;
+}
+
+/**
+ * @param {Shared[]} documents
+ * @param {number} runs
+ */
+function documentCounts(documents, runs) {
+  if (runs < 2) return String(documents.length);
+  const only = [0, 1].map((run) => documents.filter(({ ranks }) => ranks[1 - run] === null).length);
+  const both = documents.length - only[0] - only[1];
+  return [`${both} in both`, only[0] && `${only[0]} only in a`, only[1] && `${only[1]} only in b`]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/**
+ * The verdicts of both runs on one claim, above the passages that both were given.
+ *
+ * @param {import("./entries.js").Entry} chosen
+ * @param {(import("./entries.js").Entry | undefined)[]} entries the claim in each run
+ * @param {import("./opened.js").Side[]} sides
+ */
+function bothVerdicts(chosen, entries, sides) {
+  return el(
+    "div",
+    { class: "both-verdicts" },
+    el("p", null, el("strong", null, data(chosen.claim.text))),
+    entries.map((entry, i) =>
+      el(
+        "p",
+        { class: "small" },
+        runLetter(i),
+        entry
+          ? [
+              chip(entry.label, entry.because),
+              (entry.assessment?.verdicts ?? []).map((verdict) => [
+                " · ",
+                data(sides[i].short.get(verdict.judge) ?? verdict.judge),
+                " ",
+                sign(labelOf(verdict), verdict.unassessed),
+                el("span", { class: "unseen" }, LABELS[labelOf(verdict)].word),
+              ]),
+            ]
+          : "has no claim in these words",
+      ),
+    ),
+  );
+}
+
+/**
+ * Document id -> the judges that name it for a claim.
+ *
+ * @param {import("./entries.js").Entry | undefined} entry
+ * @param {import("./opened.js").Side} side
+ */
+export function namedDocuments(entry, { short }) {
+  /** @type {Map<string, string[]>} */
   const named = new Map();
   for (const { judge, cites } of entry?.assessment?.verdicts ?? []) {
     for (const id of cites ?? []) named.set(id, [...(named.get(id) ?? []), short.get(judge) ?? judge]);
@@ -42,36 +150,56 @@ function namedDocuments(entry, { short }) {
   return named;
 }
 
-// In each document that a judge names the sentence most like the claim; where none is named, in all together.
+/**
+ * In each document that a judge names the sentence most like the claim; where none is named, in all together.
+ *
+ * @param {Line.Claim} claim
+ * @param {Shared[]} documents
+ * @param {Set<string>} named
+ */
 function passages(claim, documents, named) {
   const wanted = documents.filter((document) => named.has(document.id));
   return (
     wanted.length
       ? wanted.map((document) => closestSentence(claim.text, [document]))
       : [closestSentence(claim.text, documents)]
-  ).filter(Boolean);
+  ).filter((found) => found !== null);
 }
 
+/** @param {import("./entries.js").Entry | undefined} entry @param {Set<string>} named @param {any[]} matches */
 function evidenceNote(entry, named, matches) {
-  if (!entry) return "Choose a claim to see what it was held against.";
+  if (!entry) return "Choose a claim to see its evidence.";
   const where = named.size ? "in the documents that judges name" : "of all documents; no judge names one";
   return matches.length
     ? `Highlighted: the sentence that shares the most words with claim ${entry.number}, ${where}.`
     : `No sentence shares enough words with claim ${entry.number}${named.size ? "; judges name the documents marked below" : ""}.`;
 }
 
-function documentCard(document, i, all, { named, match, relevant, closed, label }) {
+/**
+ * @param {Shared} document
+ * @param {number} all
+ * @param {any} found what judges and the chosen claim have to do with it
+ */
+function documentCard(document, all, { named, match, relevant, closed, label }) {
   const pieces = match ? cutUnits(document.text, match.from, match.to) : [document.text];
   const body = pieces.map((piece, n) =>
     n === 1 ? el("mark", { class: `passage is-${label}` }, visible(piece)) : visible(piece),
   );
+  const { ranks } = document;
+  const two = ranks.length > 1;
+  const only = two ? ranks.findIndex((_, i) => ranks[1 - i] === null) : -1;
   return el(
     "details",
-    { class: `document${named ? " named" : ""}`, open: !closed, "data-document": document.id },
+    {
+      class: `document${named.flat().length ? " named" : ""}${only < 0 ? "" : ` only-${"ab"[only]}`}`,
+      open: !closed,
+      "data-document": document.id,
+    },
     el(
       "summary",
       null,
-      all > 1 && el("span", { class: "rank", title: "rank" }, `${i + 1}`),
+      (all > 1 || two) &&
+        ranks.map((rank, i) => rank && el("span", { class: "rank", title: "rank" }, `${two ? "ab"[i] : ""}${rank}`)),
       el(
         "span",
         { class: "document-name" },
@@ -80,20 +208,27 @@ function documentCard(document, i, all, { named, match, relevant, closed, label 
       ),
       typeof document.score === "number" &&
         el("span", { class: "quiet small" }, `score ${document.score.toPrecision(4)}`),
+      two && el("span", { class: `flag ${only < 0 ? "" : "only"}` }, only < 0 ? "both" : `${"ab"[only]} only`),
       relevant && el("span", { class: "flag relevant" }, "reference context"),
-      named && el("span", { class: "flag named" }, "named by ", data(named.join(", "))),
+      named.map(
+        (/** @type {string[]} */ judges, /** @type {number} */ i) =>
+          judges.length > 0 &&
+          el("span", { class: "flag named" }, two ? `${"ab"[i]}: named by ` : "named by ", data(judges.join(", "))),
+      ),
     ),
     el("div", { class: "text", dir: "auto" }, body),
   );
 }
 
+/** @param {string} text @param {number} from @param {number} to */
 function cutUnits(text, from, to) {
   return [text.slice(0, from), text.slice(from, to), text.slice(to)];
 }
 
-function showDocument(id) {
-  const card = [...document.querySelectorAll(".document")].find((node) => node.dataset.document === id);
-  if (!card) return;
+/** @param {string} id */
+export function showDocument(id) {
+  const card = all("details.document").find((node) => node.dataset.document === id);
+  if (!(card instanceof HTMLDetailsElement)) return;
   card.open = true;
   (card.querySelector(".passage") ?? card).scrollIntoView({ block: "nearest" });
   card.classList.add("flash");

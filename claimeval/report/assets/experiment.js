@@ -1,221 +1,196 @@
 // An experiment: every arm's means and its paired difference to the baseline, what it took, the claims that flipped.
 
-const experiment = { table: null, flips: [], changes: [], selection: null, failures: [], arm: "", query: "" };
+import {
+  below,
+  byId,
+  choice,
+  el,
+  fill,
+  form,
+  intro,
+  numeric,
+  picture,
+  scrolling,
+  searchField,
+  section,
+  table,
+} from "./elements.js";
+import { claimsOfArms } from "./extraction.js";
+import { chip, partName } from "./labels.js";
+import {
+  clustersInWords,
+  dollars,
+  number,
+  percent,
+  plural,
+  pValue,
+  range,
+  shownEnds,
+  signed,
+  signedRange,
+  tokensInWords,
+} from "./numbers.js";
+import { data } from "./text.js";
+import { themes } from "./theme.js";
+import { unpack } from "./unpacking.js";
+
+const experiment = {
+  table: /** @type {Page.ExperimentResult} */ ({}),
+  /** @type {Record<string, any[]>} pictures that Python drew, by metric */
+  pictures: {},
+  /** @type {Page.ArmFlip[]} */
+  flips: [],
+  /** @type {string[]} */
+  changes: [],
+  /** @type {string | null} */
+  selection: null,
+  /** @type {string[]} */
+  failures: [],
+  arm: "",
+  query: "",
+};
 const LISTED = 60; // flipped claims drawn at once
 
 function drawExperiment() {
-  const { table, selection, failures } = experiment;
-  document
-    .getElementById("main")
-    .replaceChildren(
-      ...[
-        el(
-          "header",
-          { class: "intro" },
-          el("h1", null, data(table.data)),
-          el(
-            "p",
-            null,
-            `${plural(table.arms.length, "way")} to judge the same ${plural(table.samples, "sample")}${clustersInWords(table.samples, table.clusters, table.cluster)}. Differences are paired, arm minus baseline; the baseline is `,
-            data(table.baseline),
-            ".",
-          ),
-        ),
-        selection &&
-          el(
-            "section",
-            { class: "cautions" },
-            el("h2", null, "Chosen by human labels"),
-            el("p", null, data(selection)),
-          ),
-        failures.length > 0 &&
-          el(
-            "section",
-            { class: "cautions" },
-            el("h2", null, "Arms without scores"),
-            ...failures.map((line) => el("p", null, data(line))),
-          ),
-        ...Object.keys(table.arms[0].metrics).map(metricSection),
-        costSection(),
-        table.arms.some((arm) => arm.with_people) && peopleSection(),
-        flippedSection(),
-      ].filter(Boolean),
-    );
+  const { table: found, selection, failures } = experiment;
+  fill(
+    byId("main"),
+    intro(data(found.data), [
+      `${plural(found.arms.length, "way")} to judge the same ${plural(found.samples, "sample")}${clustersInWords(found.samples, found.clusters, found.cluster)}. Differences are paired, arm minus baseline; the baseline is `,
+      data(found.baseline),
+      ".",
+    ]),
+    selection &&
+      el("section", { class: "cautions" }, el("h2", null, "Chosen by human labels"), el("p", null, data(selection))),
+    failures.length > 0 &&
+      el(
+        "section",
+        { class: "cautions" },
+        el("h2", null, "Arms without scores"),
+        ...failures.map((line) => el("p", null, data(line))),
+      ),
+    ...Object.keys(found.arms[0].metrics).map(metricSection),
+    costSection(),
+    found.arms.some((arm) => arm.extraction) && claimsOfArms(found.arms),
+    found.arms.some((arm) => arm.with_people) && peopleSection(),
+    flippedSection(),
+  );
 }
 
+/**
+ * @param {string} metric
+ * @param {number} i
+ */
 function metricSection(metric, i) {
   const { arms, baseline } = experiment.table;
-  const reach = Math.max(
-    0.05,
-    ...arms.flatMap(({ metrics }) =>
-      ["value", "low", "high"].map((end) => Math.abs(metrics[metric].difference?.[end] ?? 0)),
-    ),
-  );
-  const row = ({ name, metrics }) => {
+  const rows = arms.map(({ name, metrics }) => {
     const cell = metrics[metric];
-    const difference = cell.difference ?? { value: null, low: null, high: null };
-    return el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(name)),
-      el("td", null, intervalPlot({ ...cell, bounds: cell.shown === "bounds" ? cell.bounds : null }, name)),
-      el("td", { class: "num strong" }, number(cell.mean), el("span", { class: "quiet small below" }, shownEnds(cell))),
-      el("td", { class: "num" }, String(cell.n)),
+    const { value, low, high } = cell.difference ?? { value: null, low: null, high: null };
+    const held =
       name === baseline
-        ? el("td", { colspan: 3, class: "quiet" }, "baseline")
-        : [
-            el("td", null, differencePlot(difference, reach, name)),
-            el(
-              "td",
-              { class: "num strong" },
-              signed(difference.value),
-              el("span", { class: "quiet small below" }, signedRange([difference.low, difference.high])),
-            ),
-            el("td", { class: "num" }, pValue(cell.p_adjusted)),
-          ],
-    );
-  };
-  const heading = `metric-${i}`;
-  const head = [
-    ["arm"],
-    ["mean and 95 % interval"],
-    ["mean", "num"],
-    ["n", "num"],
-    ["difference to the baseline"],
-    ["difference", "num"],
-    ["p (Holm)", "num", "sign-flip permutation test, Holm-adjusted over the arms"],
-  ];
-  return el(
-    "section",
-    { "aria-labelledby": heading },
-    el("h2", { id: heading }, data(metric)),
-    scrolling(heading, el("table", { class: "plain differences" }, columns(head), el("tbody", null, arms.map(row)))),
+        ? [el("td", { colspan: 2, class: "quiet" }, "baseline")]
+        : [[signed(value), below(signedRange([low, high]))], pValue(cell.p_adjusted)];
+    return [data(name), [number(cell.mean), below(shownEnds(cell))], cell.n, ...held];
+  });
+  const test = "sign-flip permutation test, Holm-adjusted over the arms";
+  return section(
+    `metric-${i}`,
+    data(metric),
+    el(
+      "div",
+      { class: "pictures" },
+      experiment.pictures[metric].map((drawn) => el("figure", null, picture(drawn))),
+    ),
+    scrolling(
+      `metric-${i}`,
+      table(
+        { class: "plain differences" },
+        [
+          "arm",
+          ["mean", "num strong"],
+          ["n", "num"],
+          ["difference to the baseline", "num strong"],
+          ["p (Holm)", "num", test],
+        ],
+        rows,
+      ),
+    ),
   );
 }
 
 function costSection() {
-  const row = (arm) => {
-    const cells = [
-      arm.claims.toLocaleString("en"),
-      percent(arm.unassessed_rate),
-      percent(arm.parse_failure_rate),
-      arm.name === experiment.table.baseline ? "" : arm.flips.toLocaleString("en"),
-      arm.cost.calls.toLocaleString("en"),
-      tokensInWords(arm.cost),
-      dollars(arm.cost.dollars),
-      arm.median_latency === null ? "–" : `${number(arm.median_latency, 2)} s`,
-    ];
-    return el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(arm.name)),
-      cells.map((text) => el("td", { class: "num" }, text)),
-    );
-  };
-  const head = [
-    ["arm"],
-    ["claims", "num"],
-    ["unassessed", "num"],
-    ["unreadable replies", "num"],
-    ["flipped", "num"],
-    ["calls", "num"],
-    ["tokens in + out", "num"],
-    ["cost", "num"],
-    ["median call", "num"],
-  ];
-  return el(
-    "section",
-    { "aria-labelledby": "took" },
-    el("h2", { id: "took" }, "What it took"),
-    scrolling(
-      "took",
-      el("table", { class: "plain" }, columns(head), el("tbody", null, experiment.table.arms.map(row))),
-    ),
+  const { arms, baseline } = experiment.table;
+  const rows = arms.map((arm) => [
+    data(arm.name),
+    arm.claims.toLocaleString("en"),
+    percent(arm.unassessed_rate),
+    percent(arm.parse_failure_rate),
+    arm.name === baseline ? "" : `${arm.flips.toLocaleString("en")} of ${arm.compared.toLocaleString("en")}`,
+    arm.cost.calls.toLocaleString("en"),
+    tokensInWords(arm.cost),
+    dollars(arm.cost.dollars),
+    arm.median_latency === null ? "–" : `${number(arm.median_latency, 2)} s`,
+  ]);
+  const heads = numeric(
+    "claims",
+    "unassessed",
+    "unreadable replies",
+    "flipped",
+    "calls",
+    "tokens in + out",
+    "cost",
+    "median call",
   );
+  return section("took", "Cost and speed", scrolling("took", table(null, ["arm", ...heads], rows)));
 }
 
 function peopleSection() {
-  const between = ({ value, low, high }) => [
-    number(value),
-    el("span", { class: "quiet small below" }, range([low, high])),
-  ];
-  const row = ({ name, with_people: found }) =>
-    found &&
-    el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(name)),
-      el("td", { class: "num" }, String(found.claims)),
-      [found.accuracy, found.balanced_accuracy, found.kappa].map((estimate) =>
-        el("td", { class: "num" }, between(estimate)),
-      ),
-    );
-  const head = [
-    ["arm"],
-    ["labelled claims", "num"],
-    ["accuracy", "num"],
-    ["balanced accuracy", "num"],
-    ["kappa", "num"],
-  ];
-  return el(
-    "section",
-    { "aria-labelledby": "people" },
-    el("h2", { id: "people" }, "Agreement with people"),
-    scrolling(
-      "people",
-      el("table", { class: "plain" }, columns(head), el("tbody", null, experiment.table.arms.map(row))),
-    ),
+  const rows = experiment.table.arms.map(
+    ({ name, with_people: found }) =>
+      found && [
+        data(name),
+        found.claims,
+        ...[found.accuracy, found.balanced_accuracy, found.kappa].map(({ value, low, high }) => [
+          number(value),
+          below(range([low, high])),
+        ]),
+      ],
   );
+  const heads = numeric("labelled claims", "accuracy", "balanced accuracy", "kappa");
+  return section("people", "Agreement with people", scrolling("people", table(null, ["arm", ...heads], rows)));
 }
 
 function flippedSection() {
   const arms = experiment.table.arms.map(({ name }) => name).filter((name) => name !== experiment.table.baseline);
-  return el(
-    "section",
-    { "aria-labelledby": "flipped" },
-    el("h2", { id: "flipped" }, "Claims that flipped"),
+  return section(
+    "flipped",
+    "Claims that flipped",
     el(
       "p",
       { class: "quiet" },
-      "Claims that count differently in an arm than in the baseline, with what the judges wrote in both.",
+      "Claims that count differently in an arm and in the baseline, with the judges' explanations in both.",
     ),
     experiment.changes.length > 0 &&
-      el("ul", { class: "quiet small" }, experiment.changes.map((line) => el("li", null, "Not counted as flips, ", data(line)))),
-    el(
-      "form",
-      { class: "toolbar", role: "search", submit: (event) => event.preventDefault() },
       el(
-        "label",
-        { class: "wide" },
-        el("span", null, "Search"),
-        el("input", {
-          type: "search",
-          id: "search",
-          placeholder: "sample, question, claim, reason …",
-          input: (event) => showFlips({ query: event.target.value }),
-        }),
+        "ul",
+        { class: "quiet small" },
+        experiment.changes.map((line) => el("li", null, "Not counted as flips, ", data(line))),
       ),
-      el(
-        "label",
-        null,
-        el("span", null, "Arm"),
-        el(
-          "select",
-          { change: (event) => showFlips({ arm: event.target.value }) },
-          el("option", { value: "" }, "all arms"),
-          arms.map((name) => el("option", { value: name }, name)),
-        ),
-      ),
+    form(
+      { class: "toolbar", role: "search" },
+      searchField("", "sample, question, claim, reason …", (query) => showFlips({ query })),
+      choice("Arm", [["", "all arms"], ...arms], "", (arm) => showFlips({ arm })),
     ),
     el("p", { class: "count", id: "count", role: "status" }),
     el("ol", { class: "worst", id: "flips" }),
   );
 }
 
+/** @param {{ query?: string, arm?: string }} changed */
 function showFlips(changed) {
   Object.assign(experiment, changed);
   const wanted = experiment.query.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = (flip) =>
+  const has = (/** @type {Page.ArmFlip} */ flip) =>
     (!experiment.arm || flip.arm === experiment.arm) &&
     wanted.every((term) =>
       [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation]
@@ -225,12 +200,18 @@ function showFlips(changed) {
     );
   const found = experiment.flips.filter(has);
   const shown = found.length > LISTED ? `, the first ${LISTED} shown` : "";
-  document.getElementById("count").textContent = `${plural(found.length, "claim")}${shown}`;
-  document.getElementById("flips").replaceChildren(...found.slice(0, LISTED).map(flipEntry));
+  byId("count").textContent = `${plural(found.length, "claim")}${shown}`;
+  byId("flips").replaceChildren(...found.slice(0, LISTED).map(flipEntry));
 }
 
+/** @param {Page.ArmFlip} flip */
 function flipEntry(flip) {
-  const side = (name, label, word, explanation) =>
+  const side = (
+    /** @type {string} */ name,
+    /** @type {import("./labels.js").Label} */ label,
+    /** @type {string | null} */ word,
+    /** @type {string | null} */ explanation,
+  ) =>
     el(
       "p",
       { class: "small" },
@@ -258,6 +239,7 @@ function flipEntry(flip) {
 }
 
 async function start() {
+  themes();
   Object.assign(experiment, await unpack("experiment"));
   drawExperiment();
   showFlips({});

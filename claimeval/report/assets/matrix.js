@@ -1,13 +1,23 @@
-// Which document carries which claim: claims down, documents across, and what each document is good for.
+// Which document supports which claim: claims down, documents across, and what each document is good for.
 
-function matrix(side) {
+import { runLetter } from "./cells.js";
+import { documentsOf } from "./data.js";
+import { el, scrolling, section, table } from "./elements.js";
+import { namedDocuments } from "./evidence.js";
+import { LABELS, labelOf, sign } from "./labels.js";
+import { data } from "./text.js";
+
+/** @import { Side } from "./opened.js" */
+
+/** @param {Side} side */
+export function matrix(side) {
   const documents = documentsOf(side.result.sample, side.metric.against);
   const { entries } = side;
   const alone = labelsOfDocuments(side);
   const named = entries.map((entry) => namedDocuments(entry, side));
   const known = new Set(side.result.sample.reference_context_ids ?? []);
   // the sign of a claim under a document: its label against that document alone, else against all, where it is named
-  const mark = (i, column) => {
+  const mark = (/** @type {number} */ i, /** @type {number} */ column) => {
     if (alone.size) return alone.get(`${entries[i].claim.id} ${column + 1}`) ?? null;
     const judges = named[i].get(documents[column].id);
     return judges ? { label: entries[i].label, because: entries[i].because, judges } : null;
@@ -19,63 +29,42 @@ function matrix(side) {
   )
     return null;
   const uses = documents.map((_, column) => documentUse(column, entries.length, mark, alone.size > 0));
-  return el(
-    "section",
-    { class: "matrix", "aria-labelledby": "matrix" },
-    el("h2", { id: "matrix" }, "Which document carries which claim"),
+  const names = documents.map((document, i) => [
+    el("span", { class: "rank" }, `${i + 1}`),
+    el("span", { class: "column-name" }, data(document.id)),
+    known.has(document.id) && el("span", { class: "flag relevant" }, "reference"),
+  ]);
+  const claims = entries.map(({ claim, number }, i) => [
+    [`${number}. `, el("span", { class: "matrix-claim" }, data(claim.text))],
+    ...documents.map((_, column) => signOf(mark(i, column))),
+  ]);
+  const found = section(
+    "matrix",
+    [runLetter(side.run), "Which document supports which claim"],
     scrolling(
       "matrix",
-      el(
-        "table",
-        { class: "plain" },
-        el(
-          "thead",
-          null,
-          el(
-            "tr",
-            null,
-            el("th", { scope: "col" }, "claim"),
-            documents.map((document, i) =>
-              el(
-                "th",
-                { scope: "col" },
-                el("span", { class: "rank" }, `${i + 1}`),
-                el("span", { class: "column-name" }, data(document.id)),
-                known.has(document.id) && el("span", { class: "flag relevant" }, "reference"),
-              ),
-            ),
-          ),
-        ),
-        el(
-          "tbody",
-          null,
-          entries.map((entry, i) => matrixRow(entry, documents.map((_, column) => mark(i, column)))),
-        ),
-        el(
-          "tfoot",
-          null,
-          el(
-            "tr",
-            null,
-            el("th", { scope: "row" }, "use"),
-            uses.map((use) => el("td", { title: USES[use] }, use)),
-          ),
-        ),
-      ),
+      table(null, ["claim", ...names.map((name) => /** @type {[any]} */ ([name]))], claims, [
+        ["use", ...uses.map((use) => el("td", { title: USES[use] }, use))],
+      ]),
     ),
     el(
       "p",
       { class: "quiet small" },
       alone.size
         ? "Each sign is the label of a claim against one document alone. "
-        : "A sign stands where a judge names the document for the claim. ",
+        : "A sign marks a document that a judge names for the claim. ",
       [...new Set(uses)].map((use) => `${use}: ${USES[use]}`).join("; "),
       ".",
     ),
   );
+  found.className = "matrix";
+  return found;
 }
 
+/** @typedef {{ label: import("./labels.js").Label, because: string | null | undefined, judges: string[] }} Mark */
+
 // The labels against single documents by claim and rank, where the run asked for them.
+/** @param {Side} side */
 function labelsOfDocuments({ result, metric }) {
   return new Map(
     (result.per_document ?? [])
@@ -87,41 +76,34 @@ function labelsOfDocuments({ result, metric }) {
   );
 }
 
-function matrixRow({ claim, number }, marks) {
-  const cell = (mark) =>
-    el(
-      "td",
-      null,
-      mark
-        ? [
-            sign(mark.label, mark.because),
-            el("span", { class: "unseen" }, LABELS[mark.label].word),
-            mark.judges.length > 1 ? el("span", { class: "quiet small" }, `×${mark.judges.length}`) : null,
-          ]
-        : null,
-    );
-  return el(
-    "tr",
-    null,
-    el("th", { scope: "row" }, `${number}. `, el("span", { class: "matrix-claim" }, data(claim.text))),
-    marks.map(cell),
-  );
+/** @param {Mark | null} mark */
+function signOf(mark) {
+  if (!mark) return null;
+  const { label, because, judges } = mark;
+  return [
+    sign(label, because),
+    el("span", { class: "unseen" }, LABELS[label].word),
+    judges.length > 1 && el("span", { class: "quiet small" }, `×${judges.length}`),
+  ];
 }
 
+/** @type {Record<string, string>} */
 const USES = {
   carries: "supports a claim that no document before it supports",
   repeats: "supports only claims that a document before it supports too",
   "no support": "supports no claim",
-  "not known": "supports no claim as far as verdicts are known, and some are not",
-  unused: "is named for no claim",
+  "not known": "supports no claim so far; some verdicts are missing",
+  unused: "not named for any claim",
 };
 
+/** @param {number} column @param {number} claims @param {(i: number, column: number) => Mark | null} mark @param {boolean} alone */
 function documentUse(column, claims, mark, alone) {
   const all = Array.from({ length: claims }, (_, i) => i);
-  const supports = (i, place) => mark(i, place)?.label === "supported";
+  const supports = (/** @type {number} */ i, /** @type {number} */ place) => mark(i, place)?.label === "supported";
   const mine = all.filter((i) => supports(i, column));
   if (!mine.length && alone && all.some((i) => mark(i, column)?.label === "unassessed")) return "not known";
   if (!mine.length) return all.some((i) => mark(i, column)) ? "no support" : "unused";
-  const before = (i) => Array.from({ length: column }, (_, place) => place).some((place) => supports(i, place));
+  const before = (/** @type {number} */ i) =>
+    Array.from({ length: column }, (_, place) => place).some((place) => supports(i, place));
   return mine.some((i) => !before(i)) ? "carries" : "repeats";
 }

@@ -1,9 +1,17 @@
 // One card per metric: its mean, how sure it is, what is missing, and how values and labels are spread.
 
-function metricCard({ metric, labels, distribution }, facts, run) {
+import { el } from "./elements.js";
+import { judgeNames, partName, reasonInWords } from "./labels.js";
+import { endsInWords, number, percent, plural, range } from "./numbers.js";
+import { histogram, intervalPlot, labelBar } from "./plots.js";
+import { address } from "./route.js";
+import { data } from "./text.js";
+
+/** @param {Page.MetricOverview} overview @param {Page.Overview} facts @param {number} run */
+export function metricCard({ metric, labels, distribution }, facts, run) {
   const summary = facts.summary.metrics[metric.name];
   const without = Object.values(summary.missing).reduce((sum, n) => sum + n, 0);
-  const list = (ends) =>
+  const list = (/** @type {number[] | null} */ ends) =>
     address(["samples"], {
       metric: metric.name,
       run: run || null,
@@ -46,6 +54,7 @@ function metricCard({ metric, labels, distribution }, facts, run) {
   );
 }
 
+/** @param {Record<string, number>} reasons @param {string} one */
 function reasonList(reasons, one) {
   return el(
     "ul",
@@ -56,18 +65,19 @@ function reasonList(reasons, one) {
   );
 }
 
+/** @param {Page.MetricSummary} summary */
 function metricNumbers(summary) {
   const rows = [
     ["micro mean", number(summary.micro), "supported claims of all judged claims"],
-    [
-      "bounds",
-      range(summary.bounds),
-      "the mean if everything unassessed were unsupported, and if it were supported",
-    ],
+    ["bounds", range(summary.bounds), "the mean if everything unassessed were unsupported, and if it were supported"],
     ["judged claims", `${summary.judged ?? 0} of ${summary.total ?? 0}`, "claims with a label"],
-    ["ungrounded claims", String(summary.ungrounded), "claims that could not be tied to the text they were taken from"],
-    summary.unasked && [
-      "held against nothing",
+    [
+      "ungrounded claims",
+      String(summary.ungrounded),
+      "claims that could not be located in the text they were extracted from",
+    ],
+    summary.unasked > 0 && [
+      "without evidence",
       String(summary.unasked),
       "samples that count 0 because nothing was retrieved or answered",
     ],
@@ -77,9 +87,11 @@ function metricNumbers(summary) {
     el(
       "dl",
       { class: "numbers" },
-      rows.filter(Boolean).map(([name, value, meaning]) =>
-        el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
-      ),
+      rows
+        .filter((one) => one !== false)
+        .map(([name, value, meaning]) =>
+          el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
+        ),
     ),
     Object.keys(summary.unassessed).length > 0 && [
       el("h4", null, "Unassessed claims"),
@@ -88,16 +100,24 @@ function metricNumbers(summary) {
   ];
 }
 
-// What each judge alone makes of a metric, beside what the panel makes of it.
+// The mean of each judge, next to that of the panel.
+/** @param {Page.MetricSummary} summary @param {Page.Overview} facts */
 function memberMeans({ by_judge: means }, facts) {
   const judges = Object.entries(means);
   if (!judges.length) return null;
   const short = judgeNames(facts);
+  const all = facts.summary.panel?.measured_on ?? [];
+  const claims = (/** @type {string} */ judge) => (all.length > 0 && !all.includes(judge) ? " (disputed claims)" : "");
   return el(
     "ul",
     { class: "members small" },
     judges.map(([judge, { mean }]) =>
-      el("li", null, el("span", { class: "quiet" }, data(short.get(judge) ?? judge), " alone "), number(mean)),
+      el(
+        "li",
+        null,
+        el("span", { class: "quiet" }, data(short.get(judge) ?? judge), ` alone${claims(judge)} `),
+        number(mean),
+      ),
     ),
   );
 }

@@ -1,302 +1,353 @@
 // What a person reads first: what was judged, what to beware of, the means, and the claims to look at.
 
-function drawOverview(main, run = 0) {
+import { runLetter } from "./cells.js";
+import { otherMetrics, report } from "./data.js";
+import { el, fill, intro, numeric, picture, scrolling, section, table } from "./elements.js";
+import { diagnosisSection } from "./diagnosis.js";
+import { claimSection } from "./extraction.js";
+import { judgeNames, LABELS, partName, sign } from "./labels.js";
+import { metricCard } from "./metrics.js";
+import { clustersInWords, dollars, number, percent, plural, range, shownEnds, tokensInWords } from "./numbers.js";
+import { panelSection } from "./panel.js";
+import { histogram, labelBar } from "./plots.js";
+import { address, rowOf, sampleAddress } from "./route.js";
+import { data } from "./text.js";
+
+/**
+ * @param {HTMLElement} main
+ * @param {number} [run]
+ */
+export function drawOverview(main, run = 0) {
   const facts = report.runs[run];
-  main.replaceChildren(
-    ...[
-      overviewHeading(facts, run),
-      cautionBox(facts.cautions),
-      el(
-        "div",
-        { class: "cards" },
-        facts.metrics.map((metric) => metricCard(metric, facts, run)),
-      ),
-      otherMetrics(facts).length > 0 && otherTable(facts),
-      Object.keys(facts.derived).length > 0 && derivedTable(facts),
-      facts.summary.order_effects && orderSection(facts.summary.order_effects),
-      worstClaims(facts, run),
-      facts.judges.length > 0 && judgeTable(facts),
-      facts.summary.panel?.measured_on.length > 0 && panelSection(facts, run),
-      facts.sides.length > 0 && sideTable(facts.sides),
-      facts.ranks.length > 0 && rankSection(facts.ranks),
-    ].filter(Boolean),
+  fill(
+    main,
+    overviewHeading(facts, run),
+    cautionBox(facts.cautions),
+    facts.metrics.length > 0 && el("h2", { class: "unseen" }, "Metrics"),
+    el(
+      "div",
+      { class: "cards" },
+      facts.metrics.map((metric) => metricCard(metric, facts, run)),
+    ),
+    otherMetrics(facts).length > 0 && otherTable(facts),
+    Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
+    facts.summary.order_effects && orderSection(facts.summary.order_effects),
+    worstClaims(facts, run),
+    facts.diagnosis && diagnosisSection(facts.diagnosis, run),
+    facts.judges.length > 0 && judgeTable(facts),
+    facts.summary.panel && facts.summary.panel.measured_on.length > 0 && panelSection(facts, facts.summary.panel, run),
+    facts.sides.length > 0 && sideTable(facts.sides),
+    facts.ranks.length > 0 && rankSection(facts.ranks, run),
+    facts.extraction && claimSection(facts.extraction),
   );
 }
 
+/**
+ * @param {Page.Overview} facts
+ * @param {number} run
+ */
 function overviewHeading(facts, run) {
   const { manifest } = facts;
   const short = judgeNames(facts);
-  const name = (judge) => data(short.get(judge.name), { title: judge.name });
+  const name = (/** @type {Record<string, any>} */ judge) => data(short.get(judge.name), { title: judge.name });
   const judges = manifest.judges.flatMap((judge, i) => [i ? ", " : "", name(judge)]);
-  return el(
-    "header",
-    { class: "intro" },
-    el("h1", null, report.runs.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), data(dataName(facts))),
-    el(
-      "p",
-      null,
+  return intro(
+    [runLetter(run), data(dataName(facts))],
+    [
       `${plural(facts.summary.samples, "sample")}${clustersInWords(facts.summary.samples, facts.summary.clusters, manifest.cluster)}`,
       judges.length ? [", judged by ", judges] : null,
       ".",
       manifest.extractor
-        ? [
-            " Answers were taken apart into claims by ",
-            name(manifest.extractor),
-            "; the judges said of every claim whether its evidence supports it.",
-          ]
+        ? [" Claims were extracted by ", name(manifest.extractor), "; each claim was assessed against its evidence."]
         : null,
-    ),
+    ],
   );
 }
 
-function dataName(facts) {
+/** @param {Page.Overview} facts */
+export function dataName(facts) {
   return facts.manifest.data.path || facts.name;
 }
 
-function cautionBox(cautions) {
+/** @param {{ text: string }[]} cautions */
+export function cautionBox(cautions) {
   if (!cautions.length) return null;
-  return el(
-    "section",
-    { class: "cautions", "aria-labelledby": "cautions" },
-    el("h2", { id: "cautions" }, "Before you believe these numbers"),
+  const texts = cautions.map(({ text }) => el("li", null, data(text)));
+  const found = section("cautions", "Before you believe these numbers", el("ul", null, texts));
+  found.className = "cautions";
+  return found;
+}
+
+/**
+ * @param {Page.Overview} facts
+ * @param {number} run
+ */
+function worstClaims({ worst }, run) {
+  if (!worst.length) return null;
+  return section(
+    "worst",
+    "Look here first",
+    el("p", { class: "quiet" }, "The answers with the most unsupported claims, and the worst claim of each."),
     el(
-      "ul",
-      null,
-      cautions.map(({ text }) => el("li", null, data(text))),
+      "ol",
+      { class: "worst" },
+      worst.map((trouble) => worstClaim(trouble, run)),
     ),
   );
 }
 
-function worstClaims({ worst }, run) {
-  if (!worst.length) return null;
-  const entry = (trouble) => {
-    const row = rowOf(trouble.sample_id);
-    const metric = report.metrics.find((m) => m.against === trouble.evidence.part && m.claims_of === "answer");
-    const target = row && sampleAddress(row, { metric: metric?.name, claim: trouble.subject, run: run || null });
-    return el(
-      "li",
-      null,
-      el(
-        target ? "a" : "span",
-        { href: target, class: "worst-claim" },
-        sign(trouble.label),
-        el("span", null, data(trouble.claim)),
-      ),
-      el(
-        "p",
-        { class: "quiet small" },
-        `${LABELS[trouble.label].word} in the `,
-        data(partName(trouble.evidence.part)),
-        trouble.explanation ? [" · ", data(trouble.explanation)] : null,
-        " · ",
-        data(trouble.sample_id),
-      ),
-    );
-  };
+/**
+ * @param {Page.WorstClaim} trouble
+ * @param {number} run
+ */
+function worstClaim(trouble, run) {
+  const { label, metric, score, supported, judged, votes, explanation } = trouble;
+  const row = rowOf(trouble.sample_id);
+  const target = row && sampleAddress(row, { metric, claim: trouble.subject, run: run || null });
+  const divided = Object.values(votes).reduce((sum, n) => sum + n, 0) > 1;
   return el(
-    "section",
-    { "aria-labelledby": "worst" },
-    el("h2", { id: "worst" }, "Look here first"),
-    el("p", { class: "quiet" }, "The worst claim of each of the worst answers."),
-    el("ol", { class: "worst" }, worst.map(entry)),
+    "li",
+    null,
+    el(
+      target ? "a" : "span",
+      { href: target, class: "worst-claim" },
+      sign(label),
+      el("span", null, data(trouble.claim)),
+    ),
+    el(
+      "p",
+      { class: "small" },
+      el("code", null, data(trouble.sample_id)),
+      " · ",
+      data(metric ?? "supported"),
+      ` ${number(score)}, ${supported} of ${plural(judged, "claim")} supported`,
+      divided ? [" · ", voteCounts(votes)] : null,
+    ),
+    el(
+      "p",
+      { class: "quiet small" },
+      `${LABELS[label].word} in the `,
+      data(partName(trouble.evidence.part)),
+      explanation ? [" · ", data(explanation)] : null,
+    ),
   );
 }
 
+/** @param {Record<string, number>} votes verdicts by label */
+function voteCounts(votes) {
+  return Object.entries(votes).map(([label, n], i) => [
+    i ? " " : "",
+    sign(label),
+    el("span", { class: "unseen" }, LABELS[label].word),
+    ` ${n}`,
+  ]);
+}
+
+/** @param {Page.Overview} facts */
 function judgeTable(facts) {
   const short = judgeNames(facts);
-  const cost = facts.judges.every((judge) => judge.cost.dollars !== null)
-    ? facts.judges.reduce((sum, judge) => sum + judge.cost.dollars, 0)
-    : null;
-  const row = (judge) => {
-    const failed = Object.entries(judge.failed)
-      .map(([reason, n]) => `${n} ${reason}`)
-      .join(", ");
-    const judged = Object.values(judge.labels).some(Boolean);
-    return el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(short.get(judge.name), { title: judge.name })),
-      el(
-        "td",
-        null,
-        judged
-          ? labelBar(judge.labels, `labels given by ${short.get(judge.name)}`)
-          : el("span", { class: "quiet" }, "takes claims only"),
-      ),
-      el("td", { class: "num" }, (judge.extractions + judge.assessments).toLocaleString("en")),
-      el("td", null, failed || "none"),
-      el(
-        "td",
-        { class: "num" },
-        tokensInWords(judge.cost),
-        judge.uncounted ? el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`) : null,
-      ),
-      el("td", { class: "num" }, dollars(judge.cost.dollars)),
-    );
+  const paid = facts.judges.map(({ cost }) => cost.dollars);
+  const cost = paid.includes(null) ? null : paid.reduce((sum, dollars) => (sum ?? 0) + (dollars ?? 0), 0);
+  const judged = (/** @type {Page.JudgeOverview} */ { labels, short: name }) => {
+    const many = total(labels);
+    if (!many) return el("span", { class: "quiet" }, "extracts claims only");
+    return facts.manifest.job === "score" ? labelBar(labels, `labels given by ${name}`) : many.toLocaleString("en");
   };
-  return el(
-    "section",
-    { "aria-labelledby": "judges" },
-    el("h2", { id: "judges" }, "Judges"),
+  const rows = facts.judges.map((judge) => [
+    data(judge.short, { title: judge.name }),
+    judged(judge),
+    (judge.extractions + judge.assessments).toLocaleString("en"),
+    reasonsInWords(judge.failed),
+    [
+      tokensInWords(judge.cost),
+      judge.uncounted > 0 && el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`),
+    ],
+    dollars(judge.cost.dollars),
+  ]);
+  return section(
+    "judges",
+    "Judges",
     scrolling(
       "judges",
-      el(
-        "table",
-        { class: "plain" },
-        columns([["judge"], ["verdicts"], ["calls", "num"], ["failed"], ["tokens in + out", "num"], ["cost", "num"]]),
-        el("tbody", null, facts.judges.map(row)),
-      ),
+      table(null, ["judge", "verdicts", ["calls", "num"], "failed", ...numeric("tokens in + out", "cost")], rows),
     ),
     el(
       "p",
       { class: "quiet small" },
       callsInWords(facts.summary.cost),
       cost === null
-        ? "No price is stated for some of these models."
-        : `${dollars(cost)} in all at stated prices, whenever the replies were paid for.`,
+        ? "Some of these models have no stated price."
+        : `${dollars(cost)} in total at the stated prices, including replies paid for earlier.`,
     ),
     costBySteps(facts.summary.cost, short),
   );
 }
 
-// Calls, tokens and cost of every judge in every step.
+/**
+ * Calls, tokens and cost of every judge in every step.
+ *
+ * @param {Page.RunCost | null} cost
+ * @param {Map<string, string>} short
+ */
 function costBySteps(cost, short) {
-  const entry = ({ judge, step, cost: { calls, dollars: price, ...tokens } }) =>
+  const entry = (/** @type {Page.StepCost} */ { judge, step, cost }) =>
     el(
       "li",
       null,
       data(short.get(judge) ?? judge),
-      `, ${step}: ${plural(calls, "call")}, ${tokensInWords(tokens)} tokens, `,
-      price === null ? "price unknown" : dollars(price),
+      `, ${step}: ${plural(cost.calls, "call")}, ${tokensInWords(cost)} tokens, `,
+      cost.dollars === null ? "price unknown" : dollars(cost.dollars),
     );
   return el("ul", { class: "reasons quiet small" }, (cost?.by ?? []).map(entry));
 }
 
+/** @param {Page.RunCost | null} cost */
 function callsInWords(cost) {
   if (!cost) return "";
   const { calls, reused } = cost.total;
-  const again = reused ? `, ${plural(reused, "reply", "replies")} taken over from an earlier run` : "";
-  const skipped = cost.skipped ? `, ${cost.skipped} spared because the first judges agreed` : "";
+  const again = reused ? `, ${plural(reused, "reply", "replies")} reused from an earlier run` : "";
+  const skipped = cost.skipped ? `, ${cost.skipped} not needed because the first judges agreed` : "";
   return `${plural(calls, "question")} put to judges${again}${skipped}. `;
 }
 
-
-function rankSection(ranks) {
-  return el(
-    "section",
-    { "aria-labelledby": "ranks" },
-    el("h2", { id: "ranks" }, "What the retrieved contexts are good for"),
+/**
+ * @param {Page.RankOverview[]} ranks
+ * @param {number} run
+ */
+function rankSection(ranks, run) {
+  return section(
+    "ranks",
+    "How useful the retrieved contexts are",
     el(
       "p",
       { class: "quiet" },
-      "Share of samples in which a judge named the context at that rank as evidence for a supported claim",
-      ranks[0].relevant === null ? "." : "; the line marks the share in which it is a reference context.",
+      "Share of the samples with a context at that rank in which a judge named it as evidence for a supported claim",
+      ranks[0].relevant === null ? "." : ", and in which it is a reference context.",
     ),
-    scrolling("ranks", rankPlot(ranks)),
+    el("figure", null, picture(report.pictures[`ranks/${run}`])),
   );
 }
 
-// Metrics that are counted from the verdicts of those above.
-function derivedTable({ derived, summary }) {
-  const rows = Object.entries(derived).map(([name, says]) => [name, says, summary.metrics[name]]);
-  return scoreTable("derived", "Read off these verdicts", "of what", rows);
+/**
+ * Metrics that are counted from the verdicts of those above; each leads to its samples.
+ *
+ * @param {Page.Overview} facts
+ * @param {number} run
+ */
+function derivedTable({ derived, distributions, summary }, run) {
+  const rows = Object.entries(derived).map(([name, says]) => entry(name, says, summary.metrics[name]));
+  const listed = (/** @type {string} */ name, /** @type {Record<string, any>} */ more) =>
+    address(["samples"], { metric: name, run: run || null, ...more });
+  return scoreTable("derived", "Derived metrics", "definition", rows, {
+    target: (name) => listed(name, {}),
+    plot: (name, metric) =>
+      distributions[name] &&
+      histogram(distributions[name], total(metric.missing), name, (/** @type {number[] | null} */ ends) =>
+        listed(name, ends ? { from: ends[0], to: ends[1] } : { show: "no_score" }),
+      ),
+  });
 }
 
-// Metrics that are not of claims: ratings, grades, and those without a judge.
+/** @param {Record<string, number>} counted */
+function total(counted) {
+  return Object.values(counted).reduce((sum, n) => sum + n, 0);
+}
+
+/**
+ * Metrics that are not of claims: ratings, grades, and those without a judge.
+ *
+ * @param {Page.Overview} facts
+ */
 function otherTable(facts) {
-  const rows = otherMetrics(facts).map(({ name, unit }) => [name, unit, facts.summary.metrics[name]]);
+  const rows = otherMetrics(facts).map(({ name, unit }) => entry(name, unit ?? "", facts.summary.metrics[name]));
   return scoreTable("scores", "Scores", "unit", rows);
 }
 
-// What the same documents in other orders do to the labels.
+/**
+ * Why there is no score, or a failure, counted.
+ *
+ * @param {Record<string, number>} reasons
+ */
+function reasonsInWords(reasons) {
+  return (
+    Object.entries(reasons)
+      .map(([reason, n]) => `${n} ${reason}`)
+      .join(", ") || "none"
+  );
+}
+
+/**
+ * What the same documents in other orders do to the labels.
+ *
+ * @param {Page.OrderEffects} effects
+ */
 function orderSection({ orders, claims, flipped, lost, gained, rate, places }) {
   const ends = rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
   const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
-  const row = ({ rank, labelled, supported, compared, flipped }) =>
-    el(
-      "tr",
-      null,
-      [rank, labelled, percent(supported / labelled), compared, compared ? percent(flipped / compared) : "–"].map((t) =>
-        el("td", { class: "num" }, `${t}`),
-      ),
-    );
-  return el(
-    "section",
-    { "aria-labelledby": "orders" },
-    el("h2", { id: "orders" }, "The order of the documents"),
+  const rows = places.map((place) => [
+    place.rank,
+    place.labelled,
+    percent(place.supported / place.labelled),
+    place.compared,
+    place.compared ? percent(place.flipped / place.compared) : "–",
+  ]);
+  const heads = numeric("evidence at rank", "labels", "supported", "in other orders", "flipped");
+  return section(
+    "orders",
+    "The order of the documents",
     el(
       "p",
       null,
       `${flipped} of ${plural(claims, "claim")} flip in one of ${plural(orders, "other order")}${share}; `,
       `${plural(lost, "label")} lose support, ${gained} gain it.`,
     ),
-    places.length > 0 &&
-      scrolling(
-        "orders",
-        el(
-          "table",
-          { class: "plain" },
-          columns(
-            ["evidence at rank", "labels", "supported", "in other orders", "flipped"].map((name) => [name, "num"]),
-          ),
-          el("tbody", null, places.map(row)),
-        ),
-      ),
+    places.length > 0 && scrolling("orders", table(null, heads, rows)),
   );
 }
 
-// Scores that no judge gave: lexical, perplexity, reward.
+/**
+ * Scores without a judge: lexical, perplexity, reward.
+ *
+ * @param {Page.ScoresSummary[]} sides
+ */
 function sideTable(sides) {
-  const rows = sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map(([name, m]) => [name, kind, m]));
-  return scoreTable("sides", "Scores that no judge gave", "kind", rows);
+  const rows = sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map(([name, m]) => entry(name, kind, m)));
+  return scoreTable("sides", "Scores without a judge", "kind", rows);
 }
 
-function scoreTable(id, title, second, rows) {
-  const row = ([name, words, metric]) =>
-    el(
-      "tr",
-      null,
-      el(
-        "th",
-        { scope: "row" },
-        data(name),
-        (metric.unit ?? "share") === "share" ? null : el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
-      ),
-      el("td", null, data(words)),
-      el("td", { class: "num" }, number(metric.mean)),
-      el("td", { class: "num" }, shownEnds(metric)),
-      el("td", { class: "num" }, String(metric.n)),
-      el("td", { class: "num" }, range(metric.bounds)),
-      el(
-        "td",
-        null,
-        data(
-          Object.entries(metric.missing)
-            .map(([reason, n]) => `${n} ${reason}`)
-            .join(", ") || "none",
-        ),
-      ),
-    );
-  return el(
-    "section",
-    { "aria-labelledby": id },
-    el("h2", { id }, title),
-    scrolling(
-      id,
-      el(
-        "table",
-        { class: "plain" },
-        columns([
-          ["metric"],
-          [second],
-          ["mean", "num"],
-          ["95 % interval", "num"],
-          ["n", "num"],
-          ["bounds", "num"],
-          ["missing"],
-        ]),
-        el("tbody", null, rows.map(row)),
-      ),
-    ),
-  );
+/**
+ * @param {string} name
+ * @param {string} words
+ * @param {Page.MetricSummary} summary
+ * @returns {[name: string, words: string, summary: Page.MetricSummary]}
+ */
+function entry(name, words, summary) {
+  return [name, words, summary];
+}
+
+/**
+ * @param {string} id
+ * @param {string} title
+ * @param {string} second head of the column after the name
+ * @param {[name: string, words: string, summary: Page.MetricSummary][]} rows
+ * @param {{ target?: (name: string) => string, plot?: (name: string, metric: Page.MetricSummary) => any }} [more] where
+ *   a name leads, and what a last column shows
+ */
+function scoreTable(id, title, second, rows, { target, plot } = {}) {
+  const cells = rows.map(([name, words, metric]) => [
+    [
+      target ? el("a", { href: target(name) }, data(name)) : data(name),
+      (metric.unit ?? "share") !== "share" && el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
+    ],
+    data(words),
+    number(metric.mean),
+    shownEnds(metric),
+    metric.n,
+    range(metric.bounds),
+    data(reasonsInWords(metric.missing)),
+    ...(plot ? [plot(name, metric)] : []),
+  ]);
+  const numbers = numeric("mean", "95 % interval", "n", "bounds");
+  const heads = ["metric", second, ...numbers, "missing", ...(plot ? ["samples by value"] : [])];
+  return section(id, title, scrolling(id, table(null, heads, cells)));
 }

@@ -1,33 +1,45 @@
-// How the judges of a panel stand to each other: agreement, the claims that divide them, repeats, own families.
+// A panel: agreement of the judges, the claims that divide them, repeats, favoured families.
 
-function panelSection(facts, run) {
-  const { panel } = facts.summary;
+import { report } from "./data.js";
+import { el, numeric, scrolling, section, table } from "./elements.js";
+import { judgeNames, LABELS, sign } from "./labels.js";
+import { number, percent, plural, signed, signedRange } from "./numbers.js";
+import { rowOf, sampleAddress } from "./route.js";
+import { data } from "./text.js";
+
+/**
+ * @param {Page.Overview} facts
+ * @param {Page.PanelSummary} panel
+ * @param {number} run
+ */
+export function panelSection(facts, panel, run) {
   const short = judgeNames(facts);
   const labelled = panel.unanimous + panel.split;
   const later = panel.judges.length - panel.measured_on.length;
   const whose = later ? `, of the ${panel.measured_on.length} judges who saw all claims` : "";
-  const told = [
+  const figures = [
     [
       "unanimous",
       `${percent(labelled ? panel.unanimous / labelled : null)} of ${plural(labelled, "claim")}`,
       `claims with two labels or more, all equal${whose}`,
     ],
     ["ties", panel.ties.toLocaleString("en"), "such claims have no label"],
-    panel.no_quorum ? ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"] : null,
+    ...(panel.no_quorum
+      ? [["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"]]
+      : []),
     ["Krippendorff's alpha", number(panel.alpha), `agreement beyond chance; 1 is full agreement${whose}`],
-    ["Gwet's AC1", number(panel.ac1), "the same, steadier where one label is frequent"],
-  ].filter(Boolean);
-  return el(
-    "section",
-    { "aria-labelledby": "panel" },
-    el("h2", { id: "panel" }, "How far the judges agree"),
+    ["Gwet's AC1", number(panel.ac1), "the same, less affected by a frequent label"],
+  ];
+  return section(
+    "panel",
+    "Agreement of the judges",
     el(
       "div",
       { class: "columns" },
       el(
         "dl",
         { class: "numbers" },
-        told.map(([name, value, meaning]) =>
+        figures.map(([name, value, meaning]) =>
           el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
         ),
       ),
@@ -37,75 +49,72 @@ function panelSection(facts, run) {
   );
 }
 
+/**
+ * @param {Page.PanelSummary} panel
+ * @param {Map<string, string>} short
+ */
 function pairTable(panel, short) {
-  const name = (rater) => data(short.get(rater) ?? "the panel's label");
-  const row = ({ first, second, claims, raw_agreement: raw, kappa, disputed_only }) =>
-    el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, name(first), " and ", name(second), disputed_only && " (disputed claims)"),
-      el("td", { class: "num" }, percent(raw)),
-      el("td", { class: "num" }, number(kappa)),
-      el("td", { class: "num" }, claims.toLocaleString("en")),
-    );
-  return el(
-    "table",
-    { class: "plain" },
-    columns([["two raters"], ["same label", "num"], ["Cohen's kappa", "num"], ["claims", "num"]]),
-    el("tbody", null, [...panel.judge_pairs, ...panel.judge_vs_panel].map(row)),
+  const name = (/** @type {string} */ rater) => data(short.get(rater) ?? "the panel's label");
+  return table(
+    null,
+    ["two raters", ...numeric("same label", "Cohen's kappa", "claims")],
+    [...panel.judge_pairs, ...panel.judge_vs_panel].map((pair) => [
+      [name(pair.first), " and ", name(pair.second), pair.disputed_only && " (disputed claims)"],
+      percent(pair.raw_agreement),
+      number(pair.kappa),
+      pair.claims.toLocaleString("en"),
+    ]),
   );
 }
 
+/**
+ * @param {Page.PanelSummary} panel
+ * @param {Map<string, string>} short
+ */
 function noiseTable({ noise }, short) {
   const judges = Object.entries(noise ?? {}).filter(([, { claims }]) => claims);
   if (!judges.length) return null;
-  const row = ([judge, { claims, inconsistent, variance_share: share }]) =>
-    el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(short.get(judge) ?? judge), " and itself"),
-      el("td", { class: "num" }, `${inconsistent} of ${claims}`),
-      el("td", { class: "num" }, percent(share)),
-    );
-  return el(
-    "table",
-    { class: "plain" },
-    columns([["repeats"], ["contradicted itself", "num"], ["of a verdict's variance", "num"]]),
-    el("tbody", null, judges.map(row)),
+  return table(
+    null,
+    ["repeats", ...numeric("contradicted itself", "of a verdict's variance")],
+    judges.map(([judge, { claims, inconsistent, variance_share: share }]) => [
+      [data(short.get(judge) ?? judge), " and itself"],
+      `${inconsistent} of ${claims}`,
+      percent(share),
+    ]),
   );
 }
 
+/** @param {Page.PanelSummary} panel */
 function preferenceTable({ self_preference: preferences }) {
   if (!preferences?.length) return null;
-  const row = ({ metric, family, value, low, high, n, because }) =>
-    el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(family), " on ", data(metric)),
-      el("td", { class: "num" }, signed(value)),
-      el("td", { class: "num" }, low === null ? data(because ?? "–") : signedRange([low, high])),
-      el("td", { class: "num" }, String(n)),
-    );
-  return el(
-    "table",
-    { class: "plain" },
-    columns([
+  return table(
+    null,
+    [
       ["favours its own family", null, "how much more than other judges do"],
-      ["by", "num"],
-      ["95 % interval", "num"],
-      ["samples", "num"],
+      ...numeric("by", "95 % interval", "samples"),
+    ],
+    preferences.map(({ metric, family, value, low, high, n, because }) => [
+      [data(family), " on ", data(metric)],
+      signed(value),
+      low === null ? data(because ?? "–") : signedRange([low, high]),
+      n,
     ]),
-    el("tbody", null, preferences.map(row)),
   );
 }
 
-function disputes(disputed, short, run) {
-  const vote = ([judge, said]) => [
+/**
+ * @param {Page.Dispute[]} disputed
+ * @param {Map<string, string>} short
+ * @param {number} run
+ */
+export function disputes(disputed, short, run) {
+  const vote = (/** @type {[string, string]} */ [judge, word]) => [
     data(short.get(judge) ?? judge),
     " ",
-    Object.hasOwn(LABELS, said) ? [sign(said), ` ${LABELS[said].word}`] : data(said),
+    Object.hasOwn(LABELS, word) ? [sign(word), ` ${LABELS[word].word}`] : data(word),
   ];
-  const entry = ({ sample, subject: id, claim, of, evidence, votes }) => {
+  const entries = disputed.map(({ sample, subject: id, claim, of, evidence, votes }) => {
     const row = rowOf(sample);
     const metric = report.metrics.find((m) => m.against === evidence.part && m.claims_of === of);
     const target = row && sampleAddress(row, { metric: metric?.name, claim: id, run: run || null });
@@ -119,11 +128,11 @@ function disputes(disputed, short, run) {
         Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)]),
       ),
     );
-  };
+  });
   return el(
     "details",
     { class: "more" },
     el("summary", null, `The ${plural(disputed.length, "claim")} that divide them most`),
-    el("ol", { class: "worst" }, disputed.map(entry)),
+    el("ol", { class: "worst" }, entries),
   );
 }

@@ -1,5 +1,8 @@
 // Where the reader is: the fragment of the address, as in #/sample/q-17?metric=faithfulness&claim=answer-3.
 
+import { report } from "./data.js";
+
+/** @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -8,29 +11,47 @@ function decoded(text) {
   }
 }
 
-function route() {
+export function route() {
   const [path, query] = location.hash.slice(1).split(/\?(.*)/s);
   const [view, ...rest] = path.split("/").filter(Boolean).map(decoded);
   return { view: view ?? "", rest, params: new URLSearchParams(query ?? "") };
 }
 
-function address(path, params = {}) {
-  const kept = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
+/**
+ * The address of a view; parameters that are null, undefined or empty are left out, and lists are repeated.
+ *
+ * @param {string[]} path
+ * @param {Record<string, any>} [params]
+ */
+export function address(path, params = {}) {
+  const kept = Object.entries(params)
+    .flatMap(([name, value]) => (Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]))
+    .filter(([, value]) => value !== null && value !== undefined && value !== "");
   const query = new URLSearchParams(kept).toString();
   return `#/${path.join("/")}${query ? `?${query}` : ""}`;
 }
 
-// An id goes into the address as it is; one with half a surrogate pair cannot, and its number stands for it.
-function sampleAddress(row, params) {
+/**
+ * The address of a sample. An id with half a surrogate pair cannot be in it, so its number is used.
+ *
+ * @param {import("./data.js").Row} row
+ * @param {Record<string, any>} [params] as `address` takes them
+ */
+export function sampleAddress(row, params) {
   return address(["sample", row.id.isWellFormed() ? encodeURIComponent(row.id) : `~${row.number}`], params);
 }
 
-function rowOf(name) {
-  if (report.numbers.has(name)) return report.rows[report.numbers.get(name)];
+/**
+ * @param {string} name id of a sample, or ~ and its number
+ */
+export function rowOf(name) {
+  const number = report.numbers.get(name);
+  if (number !== undefined) return report.rows[number];
   return /^~\d+$/.test(name) ? report.rows[Number(name.slice(1))] : undefined;
 }
 
 // Changes the address without a step in the history and without drawing anew.
-function rewrite(target) {
+/** @param {string} target */
+export function rewrite(target) {
   history.replaceState(null, "", target);
 }

@@ -1,8 +1,28 @@
-// One sample: its scores, the text with its claims marked, the verdicts, and the evidence beside them.
+// One sample: its scores, the text with its claims marked, the verdicts, and the evidence next to them.
 
-const opened = { row: null, sides: [], run: 0, claim: null }; // the sample on the screen
+import { claimList, markedText, showVerdict } from "./claims.js";
+import { runLetter } from "./cells.js";
+import { differing } from "./difference.js";
+import { entriesOf, sameClaim } from "./entries.js";
+import { metricTabs, sampleHead } from "./heading.js";
+import { opened, sampleParams } from "./opened.js";
+import { claimsOf, detail, documentsOf, report, textOf } from "./data.js";
+import { all, byId, el, fill, numeric, scrolling, section, table } from "./elements.js";
+import { evidencePanel } from "./evidence.js";
+import { showExchange } from "./exchange.js";
+import { judgeNames, partName, reasonInWords } from "./labels.js";
+import { matrix } from "./matrix.js";
+import { number, plural } from "./numbers.js";
+import { rewrite, rowOf, sampleAddress } from "./route.js";
+import { block, data } from "./text.js";
 
-async function drawSample(main, name, params, current) {
+/**
+ * @param {HTMLElement} main
+ * @param {string} name
+ * @param {URLSearchParams} params
+ * @param {() => boolean} current whether the reader still waits for it
+ */
+export async function drawSample(main, name, params, current) {
   const row = rowOf(name);
   if (!row) {
     main.replaceChildren(
@@ -20,7 +40,7 @@ async function drawSample(main, name, params, current) {
   }
   const full = await detail(row.number);
   if (!current()) return;
-  const metric = report.metrics.find((m) => m.name === params.get("metric")) ?? report.metrics[0];
+  const metric = report.metrics.find((m) => !m.derived && m.name === params.get("metric")) ?? report.metrics[0];
   opened.row = row;
   opened.run = full.results.length > 1 && params.get("run") === "1" ? 1 : 0;
   opened.claim = params.get("claim");
@@ -31,21 +51,19 @@ async function drawSample(main, name, params, current) {
     result,
     requests: full.requests[run],
     literals: full.literals,
+    diagnosis: full.diagnosis[run],
     facts: report.runs[run],
     short: judgeNames(report.runs[run]),
     entries: metric?.claims_of ? entriesOf(result, metric) : [],
   }));
   if (!metric?.claims_of) {
-    main.replaceChildren(
-      sampleHead(row, opened.sides[0].result.sample),
-      metricTabs(row, metric),
-      ...opened.sides.map(sampleWithoutClaims),
-    );
+    main.replaceChildren(sampleHead(row), metricTabs(row, metric), ...opened.sides.map(sampleWithoutClaims));
     return;
   }
   if (opened.sides.length > 1) for (const side of opened.sides) side.others = opened.sides[1 - side.run].entries;
-  main.replaceChildren(
-    sampleHead(row, opened.sides[0].result.sample),
+  fill(
+    main,
+    sampleHead(row),
     metricTabs(row, metric),
     el(
       "div",
@@ -54,163 +72,94 @@ async function drawSample(main, name, params, current) {
       el("div", { id: "evidence" }),
     ),
     el("div", { id: "matrix-place" }),
-    ...opened.sides.map(derivedScores).filter(Boolean),
+    opened.sides.map(derivedScores),
   );
   choose(opened.claim, opened.run, true);
 }
 
-function sampleHead(row, sample) {
-  const rows = listedRows();
-  const at = rows.findIndex(({ number }) => number === row.number);
-  const step = (by, text, label) => {
-    const target = at >= 0 ? rows[at + by] : undefined;
-    return target
-      ? el("a", { class: "step", href: sampleAddress(target, sampleParams()), "aria-label": label }, text)
-      : el("span", { class: "step off", "aria-hidden": "true" }, text);
-  };
-  const facts = [
-    ["answered by", sample.generator],
-    [
-      "answerable",
-      sample.is_answerable === undefined || sample.is_answerable === null ? null : sample.is_answerable ? "yes" : "no",
-    ],
-    ...Object.entries(sample.metadata ?? {}).map(([name, value]) => [
-      name,
-      typeof value === "string" ? value : JSON.stringify(value),
-    ]),
-  ].filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return el(
-    "header",
-    { class: "sample-head" },
-    el(
-      "div",
-      { class: "sample-nav" },
-      el("a", { href: list.state ? listAddress(list.state) : "#/samples" }, "← Samples"),
-      el(
-        "span",
-        { class: "quiet" },
-        at >= 0 ? `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "",
-      ),
-      step(-1, "‹ k", "Previous sample"),
-      step(1, "j ›", "Next sample"),
-    ),
-    el("p", { class: "quiet small" }, el("code", null, data(sample.id))),
-    sample.history?.length > 0 &&
-      el(
-        "details",
-        { class: "turns" },
-        el("summary", null, plural(sample.history.length, "earlier turn")),
-        sample.history.map(({ role, content }) => el("div", null, el("b", null, data(role)), block(content))),
-      ),
-    el("h1", { class: "question" }, block(sample.question)),
-    facts.length > 0 &&
-      el(
-        "dl",
-        { class: "facts" },
-        facts.map(([name, value]) => el("div", null, el("dt", null, data(name)), el("dd", null, data(value)))),
-      ),
-  );
-}
-
-function sampleParams(changed = {}) {
-  return { metric: opened.sides[0]?.metric?.name, run: opened.run || null, ...changed };
-}
-
-function metricTabs(row, chosen) {
-  const tab = (metric, i) =>
-    el(
-      "a",
-      {
-        class: "tab",
-        href: sampleAddress(row, { metric: metric.name, run: opened.run || null }),
-        "aria-current": metric === chosen ? "true" : null,
-      },
-      el("span", { class: "tab-name" }, data(metric.name)),
-      el("span", { class: "tab-value" }, rowValue(row, i)),
-      el("span", { class: "tab-strip" }, strips(row, { metric: i })),
-    );
-  return el("nav", { class: "tabs", "aria-label": "Metrics of this sample" }, report.metrics.map(tab));
-}
-
-// What is read off the verdicts on this sample.
+/**
+ * What is read off the verdicts on this sample.
+ *
+ * @param {import("./opened.js").Side} side
+ */
 function derivedScores({ result, facts, run }) {
   const found = Object.entries(result.scores ?? {}).filter(([metric]) => Object.hasOwn(facts.derived, metric));
   if (!found.length) return null;
-  const row = ([metric, score]) =>
-    el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(metric)),
-      el("td", null, data(facts.derived[metric])),
-      el("td", { class: "num" }, score.judged ? `${score.hits ?? 0} of ${score.judged}` : ""),
-      el("td", { class: "num" }, score.because ? data(score.because) : number(score.value ?? 0)),
-    );
-  const head = columns([["metric"], ["of what"], ["counted", "num"], ["score", "num"]]);
-  return el(
-    "section",
-    { class: "derived", "aria-label": "Read off these verdicts" },
-    el("h2", null, opened.sides.length > 1 && el("span", { class: "run-letter" }, "ab"[run]), "Read off these verdicts"),
-    scrolling(`derived-${run}`, el("table", { class: "plain" }, head, el("tbody", null, found.map(row)))),
+  const id = `derived-${run}`;
+  const rows = found.map(([metric, score]) => [
+    data(metric),
+    data(facts.derived[metric]),
+    score.judged ? `${score.hits ?? 0} of ${score.judged}` : "",
+    score.because ? data(score.because) : number(score.value ?? 0),
+  ]);
+  return section(
+    id,
+    [runLetter(run), "Derived metrics"],
+    scrolling(id, table(null, ["metric", "definition", ...numeric("counted", "score")], rows)),
   );
 }
 
-// A sample of a run without claims: its texts, and what each judge replied about them.
+/**
+ * A sample of a run without claims: its texts, and what each judge replied about them.
+ *
+ * @param {import("./opened.js").Side} side
+ */
 function sampleWithoutClaims({ result, run, short }) {
-  const { sample } = result;
-  const verdict = ({ judge, label, unassessed, explanation }) =>
+  const { sample, assessments = [] } = result;
+  const inWords = (/** @type {{ label?: string | null, unassessed?: string | null }} */ { label, unassessed }) =>
+    label === undefined || label === null ? reasonInWords(unassessed) : el("strong", null, data(label));
+  const verdict = (/** @type {Line.Verdict} */ one) =>
     el(
       "li",
       null,
-      data(short.get(judge) ?? judge),
+      data(short.get(one.judge) ?? one.judge),
       ": ",
-      label === undefined ? reasonInWords(unassessed) : el("strong", null, data(label)),
-      explanation ? [" · ", data(explanation)] : null,
+      inWords(one),
+      one.explanation ? [" · ", data(one.explanation)] : null,
     );
-  const row = ({ subject, question, label, unassessed, verdicts }) =>
-    el(
-      "tr",
-      null,
-      el("th", { scope: "row" }, data(subject)),
-      el("td", null, data(question)),
-      el("td", null, label === undefined ? reasonInWords(unassessed) : data(label)),
-      el("td", null, el("ul", { class: "reasons" }, verdicts.map(verdict))),
-    );
+  const rows = assessments.map((one) => [
+    data(one.subject),
+    data(one.question),
+    inWords(one),
+    el("ul", { class: "reasons" }, one.verdicts.map(verdict)),
+  ]);
   const texts = ["answer", "reference", "contexts", "reference_contexts"].flatMap((part) =>
     documentsOf(sample, part).map(({ id, text }) => [part, id, text]),
   );
   return el(
     "section",
-    { class: "side", "data-run": run, "aria-label": "Assessments" },
-    opened.sides.length > 1 && el("h2", null, el("span", { class: "run-letter" }, "ab"[run])),
-    result.assessments?.length > 0 &&
-      scrolling(
-        `assessments-${run}`,
-        el(
-          "table",
-          { class: "plain" },
-          columns([["subject"], ["question"], ["label"], ["verdicts"]]),
-          el("tbody", null, result.assessments.map(row)),
-        ),
-      ),
+    { class: "side", "data-run": run, "aria-labelledby": `assessments-${run}` },
+    el("h2", { id: `assessments-${run}` }, runLetter(run), "Assessments and texts"),
+    rows.length > 0 && scrolling(`assessments-${run}`, table(null, ["subject", "question", "label", "verdicts"], rows)),
     texts.map(([part, id, text]) => [
-      el("h3", null, capital(partName(part)), id === part ? null : [" ", el("code", { class: "quiet small" }, data(id))]),
+      el(
+        "h3",
+        null,
+        capital(partName(part)),
+        id === part ? null : [" ", el("code", { class: "quiet small" }, data(id))],
+      ),
       el("p", null, block(text)),
     ]),
   );
 }
 
+/** @param {import("./opened.js").Side} side */
 function sidePanel(side) {
   const { result, metric, run, entries } = side;
   const text = textOf(result.sample, metric.claims_of);
-  const select = (claim) => choose(claim, run);
+  const select = selection(run);
   const repeats = claimsOf(result, metric.claims_of).reduce((sum, claim) => sum + (claim.repeats ?? 0), 0);
   return el(
     "section",
-    { class: "side", "data-run": run, "aria-label": partName(metric.claims_of) },
+    {
+      class: "side",
+      "data-run": run,
+      "aria-label": `${opened.sides.length > 1 ? `${"ab"[run]}: ` : ""}${partName(metric.claims_of)}`,
+    },
     el(
       "h2",
       null,
-      opened.sides.length > 1 && el("span", { class: "run-letter" }, "ab"[run]),
+      runLetter(run),
       capital(partName(metric.claims_of)),
       opened.sides.length > 1 && el("span", { class: "quiet" }, " ", data(side.facts.name)),
     ),
@@ -218,7 +167,7 @@ function sidePanel(side) {
       ? el("p", { class: "quiet" }, "The sample has none.")
       : text === ""
         ? el("p", { class: "quiet" }, "It is empty.")
-        : markedText(text, entries, select),
+        : markedText(text, entries, select, differences(side)),
     el(
       "h2",
       null,
@@ -230,7 +179,7 @@ function sidePanel(side) {
           class: "link small",
           click: () => showExchange(side, (call) => call.step === "extract" && call.part === metric.claims_of),
         },
-        "how they were taken",
+        "how they were extracted",
       ),
     ),
     repeats ? el("p", { class: "quiet small" }, `${plural(repeats, "repeated claim")} merged.`) : null,
@@ -238,55 +187,115 @@ function sidePanel(side) {
   );
 }
 
+/** @param {import("./opened.js").Side} side */
+function differences({ run, metric }) {
+  if (opened.sides.length < 2) return [];
+  const [a, b] = opened.sides.map(({ result }) => textOf(result.sample, metric.claims_of) ?? "");
+  return a === b ? [] : differing(a, b)[run];
+}
+
+/** @param {string} text */
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-// Makes a claim the chosen one: opens it, marks its pieces, shows its evidence, and puts it into the address.
+/**
+ * What a click on a piece of the text or on a claim does: of several claims it takes the one after the chosen one, unless
+ * `same` says that the chosen one is meant.
+ *
+ * @param {number} run
+ */
+function selection(run) {
+  /**
+   * @param {string[]} claims
+   * @param {boolean} [same]
+   */
+  return (claims, same = false) => {
+    const at = opened.run === run ? claims.indexOf(opened.claim ?? "") : -1;
+    if (same && at >= 0) return;
+    choose(claims[(at + 1) % claims.length], run);
+  };
+}
+
+/**
+ * The id of the chosen claim in a run: of its own, or of the same claim in the other.
+ *
+ * @param {import("./opened.js").Side} one
+ * @param {import("./opened.js").Side} side the run whose claim is chosen
+ * @param {string | null} chosen
+ */
+function claimIn(one, side, chosen) {
+  if (one === side || chosen === null) return chosen;
+  const entry = side.entries.find(({ claim }) => claim.id === chosen);
+  return entry ? (sameClaim(entry.claim, one.entries)?.claim.id ?? null) : null;
+}
+
+/**
+ * Makes a claim the chosen one: opens it, marks its pieces, shows its evidence, and puts it into the address.
+ *
+ * @param {string | null} claim
+ * @param {number} [run]
+ * @param {boolean} [first] whether the sample was only now opened
+ */
 function choose(claim, run = opened.run, first = false) {
   const side = opened.sides[run];
   opened.run = run;
-  opened.claim = side.entries.some((entry) => entry.claim.id === claim) ? claim : null;
-  for (const node of document.querySelectorAll("details.claim")) {
-    node.open = node.dataset.claim === opened.claim && Number(node.closest(".side").dataset.run) === run;
+  opened.claim = side.entries.find((entry) => entry.claim.id === claim)?.claim.id ?? null;
+  const chosen = opened.claim;
+  const wanted = opened.sides.map((one) => claimIn(one, side, chosen));
+  const inside = (/** @type {HTMLElement} */ node) => {
+    const at = Number(/** @type {HTMLElement | null} */ (node.closest(".side"))?.dataset.run);
+    return wanted[at] ?? null;
+  };
+  for (const node of all("details.claim")) node.toggleAttribute("open", node.dataset.claim === inside(node));
+  for (const node of all("mark.piece, .pin")) {
+    const ids = (node.dataset.claims ?? node.dataset.claim ?? "").split(" ");
+    node.classList.toggle("chosen", ids.includes(inside(node) ?? ""));
   }
-  for (const node of document.querySelectorAll("mark.piece, .pin")) {
-    const mine = Number(node.closest(".side").dataset.run) === run;
-    const ids = (node.dataset.claims ?? node.dataset.claim).split(" ");
-    node.classList.toggle("chosen", mine && ids.includes(opened.claim));
+  const pane = byId("evidence");
+  pane.replaceChildren(evidencePanel(opened.sides, run, chosen));
+  pane.classList.toggle("open", chosen !== null);
+  const place = byId("matrix-place");
+  if (first || place.dataset.run !== String(run)) {
+    place.dataset.run = String(run);
+    fill(place, matrix(side));
   }
-  document.getElementById("evidence").replaceChildren(evidencePanel(side));
-  document.getElementById("matrix-place").replaceChildren(...[matrix(side)].filter(Boolean));
-  rewrite(sampleAddress(opened.row, sampleParams({ claim: opened.claim, run: run || null })));
-  if (opened.claim === null) return;
-  document
-    .querySelector(`.side[data-run="${run}"] details.claim[open]`)
-    ?.scrollIntoView({ block: first ? "center" : "nearest" });
-  const pane = document.getElementById("evidence");
+  if (opened.row) rewrite(sampleAddress(opened.row, sampleParams({ claim: chosen, run: run || null })));
+  if (chosen === null) return;
+  const card = all(`.side[data-run="${run}"] details.claim[open]`)[0];
+  card?.closest("li")?.toggleAttribute("hidden", false);
+  card?.scrollIntoView({ block: first ? "center" : "nearest" });
+  all("summary", card)[0]?.focus({ preventScroll: true });
   const passage = pane.querySelector(".passage");
   if (passage && getComputedStyle(pane).overflowY === "auto")
     pane.scrollTop += passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
 }
 
-function moveInClaims(step) {
+/**
+ * Goes to another claim of the run that is looked at.
+ *
+ * @param {number} step
+ * @param {(entry: import("./entries.js").Entry) => boolean} [wanted] of which claims the next is taken
+ */
+export function moveInClaims(step, wanted = () => true) {
   const { entries } = opened.sides[opened.run] ?? { entries: [] };
   const at = entries.findIndex(({ claim }) => claim.id === opened.claim);
-  const next = entries[at < 0 ? (step > 0 ? 0 : entries.length - 1) : at + step];
+  const after =
+    at < 0
+      ? step > 0
+        ? entries
+        : entries.toReversed()
+      : step > 0
+        ? entries.slice(at + 1)
+        : entries.slice(0, at).toReversed();
+  const next = after.find(wanted);
   if (next) choose(next.claim.id);
 }
 
-function moveInSamples(step) {
-  const rows = listedRows();
-  const at = rows.findIndex(({ number }) => number === opened.row?.number);
-  const target = rows[at + step];
-  if (target) location.hash = sampleAddress(target, sampleParams());
-}
-
-// The rows that j and k go through: those of the list as it was left, or of the list as it would open.
-function listedRows() {
-  if (list.state === null) {
-    list.state = listState(new URLSearchParams());
-    list.rows = ordered(report.rows, list.state);
-  }
-  return list.rows;
+/** Shows what the first judge was asked about the chosen claim and what it replied. */
+export function showChosenVerdict() {
+  const side = opened.sides[opened.run];
+  const entry = side?.entries.find(({ claim }) => claim.id === opened.claim);
+  const verdict = entry?.assessment?.verdicts?.[0];
+  if (entry && verdict) showVerdict(side, entry.claim, verdict);
 }

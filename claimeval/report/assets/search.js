@@ -1,15 +1,22 @@
 // Finds words in samples: at once in ids and questions, then chunk by chunk in answers, claims, reasons and references.
 
+import { parsed, report } from "./data.js";
+import { unpackText } from "./unpacking.js";
+
+/** @type {string[]} */
 const searchTexts = []; // row number -> lower-cased texts, filled as chunks are read
 
-function terms(query) {
+/** @param {string} query */
+export function terms(query) {
   return query.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
-function has(text, wanted) {
+/** @param {string} text @param {string[]} wanted */
+export function has(text, wanted) {
   return wanted.every((term) => text.includes(term));
 }
 
+/** @param {import("./data.js").Row} row @param {Line.SampleResult[]} results */
 function searchText(row, results) {
   const texts = [row.id, row.question];
   for (const { sample, claims, assessments } of results) {
@@ -21,30 +28,55 @@ function searchText(row, results) {
   return texts.join("\n").toLowerCase();
 }
 
-// Calls `found(matches, share)` with the set of matching row numbers, again and again until all is searched.
-// `signal.aborted` ends it.
-async function search(query, signal, found) {
+const AHEAD = 4; // chunks that are unpacked while one is searched
+
+/**
+ * Whether a chunk can hold all terms: they are in its JSON as they are, unless JSON escapes them.
+ *
+ * @param {string} json
+ * @param {string[]} wanted
+ */
+function mayHave(json, wanted) {
+  const text = json.toLowerCase();
+  return wanted.every((term) => /["\\\p{C}]/u.test(term) || text.includes(term));
+}
+
+/**
+ * Finds the samples that have all words of a query, first in ids and questions, then in everything, chunk by chunk.
+ *
+ * @param {string} query
+ * @param {AbortSignal} signal ends it
+ * @param {(matches: Set<number>, share: number) => void} found is called again and again with the numbers of the rows that
+ *   were found and the share of the samples that is searched
+ */
+export async function search(query, signal, found) {
   const wanted = terms(query);
   const matches = new Set();
   for (const row of report.rows) {
     if (has(searchTexts[row.number] ?? `${row.id}\n${row.question}`.toLowerCase(), wanted)) matches.add(row.number);
   }
-  const unread = report.starts.map((start, i) => i).filter((i) => searchTexts[report.starts[i]] === undefined);
+  const unread = report.starts.map((_start, i) => i).filter((i) => searchTexts[report.starts[i]] === undefined);
   found(matches, unread.length ? 0 : 1);
-  let told = performance.now();
+  if (!unread.length) return;
+  await parsed();
+  /** @type {Promise<string>[]} */
+  const ahead = [];
+  let reported = performance.now();
   for (const [done, index] of unread.entries()) {
-    await parsed();
-    const { results } = await unpack(`chunk-${index}`);
+    while (ahead.length < AHEAD && done + ahead.length < unread.length)
+      ahead.push(unpackText(`chunk-${unread[done + ahead.length]}`));
+    const json = await /** @type {Promise<string>} */ (ahead.shift());
     if (signal.aborted) return;
-    for (const [at, runs] of results.entries()) {
-      const row = report.rows[report.starts[index] + at];
-      searchTexts[row.number] = searchText(row, runs);
-      if (has(searchTexts[row.number], wanted)) matches.add(row.number);
+    if (mayHave(json, wanted)) {
+      for (const [at, runs] of JSON.parse(json).results.entries()) {
+        const row = report.rows[report.starts[index] + at];
+        searchTexts[row.number] = searchText(row, runs);
+        if (has(searchTexts[row.number], wanted)) matches.add(row.number);
+      }
     }
-    const last = done === unread.length - 1;
-    if (last || performance.now() - told > 150) {
+    if (done === unread.length - 1 || performance.now() - reported > 150) {
       found(matches, (done + 1) / unread.length);
-      told = performance.now();
+      reported = performance.now();
     }
   }
 }

@@ -1,32 +1,34 @@
-// What the numbers rest on: prompts in full, judges with their settings, models as served, versions.
+// What the numbers rest on: prompts in full, judges with their settings, served models, versions.
 
-function drawSettings(main) {
-  main.replaceChildren(
-    el(
-      "header",
-      { class: "intro" },
-      el("h1", null, "Prompts and judges"),
-      el("p", null, "Everything that decides the numbers, apart from the texts and the replies."),
-    ),
-    ...report.runs.flatMap((facts, run) => runSettings(facts, run)),
+import { runLetter } from "./cells.js";
+import { report } from "./data.js";
+import { el, fill, intro } from "./elements.js";
+import { plural } from "./numbers.js";
+import { data, visible } from "./text.js";
+
+/** @param {HTMLElement} main */
+export function drawSettings(main) {
+  fill(
+    main,
+    intro("Prompts and judges", "Everything that decides the numbers, apart from the texts and the replies."),
+    report.runs.map(runSettings),
   );
 }
 
+/** @param {Page.Overview} facts @param {number} run */
 function runSettings(facts, run) {
   const { manifest } = facts;
-  const takers = [manifest.extractor].filter(
-    (extractor) => extractor && manifest.judges.every((judge) => judge.name !== extractor.name),
-  );
+  const { extractor, judges } = manifest;
+  const apart = extractor && judges.every(({ name }) => name !== extractor.name);
   return [
-    report.runs.length > 1 &&
-      el("h2", { class: "run-title" }, el("span", { class: "run-letter" }, "ab"[run]), data(facts.name)),
+    report.runs.length > 1 && el("h2", { class: "run-title" }, runLetter(run), data(facts.name)),
     el("section", null, el("h2", null, "Prompts"), manifest.prompts.map(promptSettings)),
     el(
       "section",
       null,
       el("h2", null, "Judges"),
-      [...manifest.judges, ...takers].map((judge) =>
-        judgeSettings(judge, facts, judge.name === manifest.extractor?.name),
+      [...judges, ...(apart ? [extractor] : [])].map((judge) =>
+        judgeSettings(judge, facts, judge.name === extractor?.name),
       ),
     ),
     el(
@@ -36,9 +38,10 @@ function runSettings(facts, run) {
       definitions(Object.entries(manifest.versions)),
       el("p", { class: "quiet small" }, `This page was written by claimeval ${report.version}.`),
     ),
-  ].filter(Boolean);
+  ];
 }
 
+/** @param {Page.PromptRecord} prompt */
 function promptSettings(prompt) {
   return el(
     "details",
@@ -53,13 +56,14 @@ function promptSettings(prompt) {
     el(
       "p",
       { class: "small" },
-      `SHA-256 of the file${Object.keys(prompt.parameters).length ? " and its parameters" : ""}: `, 
+      `SHA-256 of the file${Object.keys(prompt.parameters).length ? " and its parameters" : ""}: `,
       el("code", { class: "long" }, prompt.digest),
     ),
     el("pre", { class: "text", tabindex: "0" }, visible(prompt.source)),
   );
 }
 
+/** @param {Record<string, any>} judge @param {Page.Overview} facts @param {boolean} extracts */
 function judgeSettings(judge, facts, extracts) {
   const asked = facts.judges.find(({ name }) => name === judge.name);
   const served = Object.entries(asked?.served_models ?? {}).map(
@@ -69,25 +73,29 @@ function judgeSettings(judge, facts, extracts) {
   const judges = manifest.judges.some((other) => other.name === judge.name);
   const { name, model, endpoint, learned, settings } = judge;
   const { extra, key_variable: _, ...sent } = settings;
-  const given = Object.entries({ model, endpoint, ...sent, ...extra, ...learned }).filter(([, value]) => value !== null);
+  const given = Object.entries({ model, endpoint, ...sent, ...extra, ...learned }).filter(
+    ([, value]) => value !== null,
+  );
   return el(
     "div",
     { class: "judge" },
     el("h3", null, data(name)),
-    extracts && el("p", { class: "quiet small" }, "also takes the claims from the texts"),
+    extracts && el("p", { class: "quiet small" }, "also extracts the claims"),
     definitions([
       ...given.map(([key, value]) => [key.replaceAll("_", " "), inWords(value)]),
-      ...(judges ? [["asked with", asked?.prompts.join(", ") || "asked elsewhere; its prompt is not known"]] : []),
-      ["models as served", served.join(", ") || "not said"],
+      ...(judges ? [["asked with", asked?.prompts.join(", ") || "imported; its prompt is not known"]] : []),
+      ["served models", served.join(", ") || "not reported"],
     ]),
   );
 }
 
-function inWords(value) {
+/** @param {any} value */
+export function inWords(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-function definitions(entries) {
+/** @param {any[][]} entries */
+export function definitions(entries) {
   return el(
     "dl",
     { class: "numbers" },

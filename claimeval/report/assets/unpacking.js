@@ -1,8 +1,35 @@
 // A compressed block of data in the page, unpacked.
 
-async function unpack(name) {
-  const binary = atob(document.getElementById(name).textContent);
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+import { byId } from "./elements.js";
+
+/**
+ * The bytes of a base64 text, decoded by the browser itself where it can, which is many times as fast.
+ *
+ * @param {string} text
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function decoded(text) {
+  if ("fromBase64" in Uint8Array) return /** @type {any} */ (Uint8Array).fromBase64(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/**
+ * The text of a block of data.
+ *
+ * @param {string} name id of the element that holds it
+ */
+export function unpackText(name) {
+  const stream = new Blob([decoded(byId(name).textContent ?? "")]).stream();
+  return new Response(stream.pipeThrough(new DecompressionStream("deflate"))).text();
+}
+
+/**
+ * @param {string} name id of the element that holds it
+ * @returns {Promise<any>}
+ */
+export async function unpack(name) {
+  return JSON.parse(await unpackText(name));
 }

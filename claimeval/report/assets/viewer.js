@@ -1,167 +1,296 @@
-// The list of runs: filter, sort, open one, set two side by side.
+// The runs of a folder: by data set with a trend a metric, and experiments; any number of them side by side.
 
-const shelf = { runs: [], folder: "", metrics: [], chosen: [], query: "", sort: { by: "changed", down: true } };
+import { all, byId, choice, el, fill, form, picture, row, scrolling, searchField, table } from "./elements.js";
+import { experimentsSection, problemRow } from "./experiments.js";
+import {
+  COLUMNS,
+  byName,
+  changes,
+  columns,
+  compareAddress,
+  home,
+  keep,
+  reportAddress,
+  restore,
+  state,
+} from "./home.js";
+import { plural } from "./numbers.js";
+import { data } from "./text.js";
+import { themes } from "./theme.js";
+import { unpack } from "./unpacking.js";
 
-const COLUMNS = {
-  name: {
-    head: "run",
-    value: (run) => run.name,
-    cell: (run) => (run.problem ? data(run.name) : el("a", { href: reportAddress([run.name]) }, data(run.name))),
-  },
-  changed: {
-    head: "written",
-    value: (run) => run.changed,
-    cell: (run) =>
-      run.changed
-        ? el(
-            "time",
-            { datetime: new Date(run.changed * 1000).toISOString() },
-            new Date(run.changed * 1000).toLocaleString(),
-          )
-        : "–",
-  },
-  data: { head: "data", value: (run) => run.data, cell: (run) => data(run.data) },
-  judges: { head: "judges", value: (run) => run.judges.join(", "), cell: (run) => data(run.judges.join(", ")) },
-  samples: {
-    head: "samples",
-    value: (run) => run.samples,
-    cell: (run) => [
-      run.samples.toLocaleString("en"),
-      run.complete ? null : el("span", { class: "flag" }, "stopped early"),
-    ],
-  },
-};
-
-function reportAddress(names) {
-  return `/report?${new URLSearchParams(names.map((name) => ["run", name]))}`;
-}
-
-function columnsOfShelf() {
-  const metric = (name) => ({
-    head: name,
-    value: (run) => run.metrics[name]?.[0] ?? -1,
-    cell: (run) =>
-      run.metrics[name]
-        ? [number(run.metrics[name][0]), el("span", { class: "interval quiet small" }, range(run.metrics[name][1]))]
-        : "–",
+/**
+ * @param {import("./home.js").Run} run
+ * @param {[string, import("./home.js").Column][]} shown
+ */
+function runRow(run, shown) {
+  const box = el("input", {
+    type: "checkbox",
+    "aria-label": `Compare ${run.name}`,
+    checked: state.chosen.includes(run.name),
+    change: () => choose(run.name),
   });
-  return { ...COLUMNS, ...Object.fromEntries(shelf.metrics.map((name) => [`metric ${name}`, metric(name)])) };
+  return row({ "data-run": run.name }, [
+    el("td", { class: "pick" }, box),
+    el("th", { scope: "row" }, el("a", { href: reportAddress([run.name]) }, data(run.name))),
+    ...shown.map(([, { head, kind, cell }]) => el("td", { class: kind, "data-head": head }, cell(run))),
+  ]);
 }
 
-function drawShelf() {
-  const all = columnsOfShelf();
-  const { by, down } = shelf.sort;
-  const wanted = shelf.query.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = (run) =>
-    wanted.every((term) => [run.name, run.data, ...run.judges].join("\n").toLowerCase().includes(term));
-  const compare = (a, b) => (all[by].value(a) < all[by].value(b) ? -1 : all[by].value(a) > all[by].value(b) ? 1 : 0);
-  const found = shelf.runs.filter(has).sort((a, b) => (down ? compare(b, a) : compare(a, b)));
-  const head = ([key, { head: name }]) =>
+/**
+ * The chosen columns that any of these runs has something in.
+ *
+ * @param {import("./home.js").Run[]} runs
+ */
+function shownColumns(runs) {
+  const filled = (/** @type {string} */ key) =>
+    key.startsWith("metric ")
+      ? runs.some((run) => key.slice("metric ".length) in run.metrics)
+      : (key !== "changed" && key !== "notes") || runs.some((run) => COLUMNS[key].value(run));
+  return Object.entries(columns()).filter(([key]) => state.columns.has(key) && filled(key));
+}
+
+/**
+ * The table of runs.
+ *
+ * @param {string} heading id of its name
+ * @param {import("./home.js").Run[]} runs
+ */
+function runTable(heading, runs) {
+  const head = (/** @type {string} */ key, /** @type {string} */ name, /** @type {string} */ kind) =>
     el(
       "th",
-      { scope: "col", "aria-sort": by === key ? (down ? "descending" : "ascending") : null },
-      el("button", { type: "button", click: () => sortBy(key) }, data(name), by === key ? (down ? " ↓" : " ↑") : ""),
+      { scope: "col", class: kind, "data-sort": key },
+      el("button", { type: "button", click: () => sortBy(key) }, data(name)),
     );
-  const ready = shelf.chosen.length === 2;
-  const compareLink = el(
-    "a",
-    {
-      id: "compare",
-      href: ready ? reportAddress(shelf.chosen) : null,
-      "aria-disabled": ready ? null : "true",
-      role: ready ? null : "link",
-    },
-    ready ? "Compare the two" : "Choose two runs to compare",
-  );
-  document.getElementById("compare")?.replaceWith(compareLink);
-  document.getElementById("found").textContent = `${found.length} of ${plural(shelf.runs.length, "run")}`;
-  document.getElementById("runs").replaceChildren(
+  const shown = shownColumns(runs);
+  const heads = shown.map(([key, { head: name, kind = "" }]) => head(key, name, kind));
+  const pick = el("th", { scope: "col" }, el("span", { class: "unseen" }, "compare"));
+  const rows = runs.map((run) => runRow(run, shown));
+  return scrolling(heading, table({ class: "plain runs" }, [pick, head("name", "run", ""), ...heads], rows));
+}
+
+/**
+ * @param {import("./home.js").Group} group
+ * @param {number} place
+ */
+function groupSection(group, place) {
+  const runs = group.runs.map((name) => byName[name]);
+  const heading = `group-${place}`;
+  const drawn = group.pictures.map((found) => el("div", { class: "trend" }, picture(found)));
+  return el(
+    "section",
+    { class: "group" },
     el(
-      "table",
-      { class: "plain runs" },
+      "h2",
+      { id: heading },
+      group.name ? data(group.name) : "Data given in Python",
+      el("span", { class: "quiet small" }, ` ${plural(runs.length, "run")}`),
+    ),
+    drawn.length > 0 && el("div", { class: "trends" }, drawn),
+    runs.length > 1 &&
       el(
-        "thead",
-        null,
+        "p",
+        { class: "small" },
         el(
-          "tr",
-          null,
-          el("th", { scope: "col" }, el("span", { class: "unseen" }, "compare")),
-          Object.entries(all).map(head),
+          "a",
+          { href: compareAddress(group.runs, group.runs[0]) },
+          runs.length === 2 ? "Compare the two" : `Compare all ${runs.length} runs`,
         ),
+        group.other_data && el("span", { class: "quiet" }, " The content of the file differs from run to run."),
       ),
-      el(
-        "tbody",
-        null,
-        found.map((run) => shelfRow(run, all)),
-      ),
+    runTable(heading, runs),
+  );
+}
+
+/** @param {import("./home.js").Run[]} broken */
+function problemsSection(broken) {
+  return el(
+    "section",
+    { class: "group" },
+    el("h2", { id: "broken" }, "Runs that cannot be read"),
+    table(
+      { class: "plain runs" },
+      ["run", "problem"],
+      broken.map((run) => problemRow(run, 2)),
     ),
   );
 }
 
-function shelfRow(run, all) {
-  const place = shelf.chosen.indexOf(run.name);
-  const box = el("input", {
-    type: "checkbox",
-    "aria-label": `Compare ${run.name}`,
-    checked: place >= 0,
-    disabled: run.problem !== null,
-    change: () => chooseRun(run.name),
+/** Draws the tables. What else changes (order, search, choice) is done to the rows that are there. */
+function drawGroups() {
+  const broken = home.runs.filter((run) => run.problem !== null);
+  fill(
+    byId("groups"),
+    home.groups.map(groupSection),
+    home.experiments.length > 0 && experimentsSection(),
+    broken.length > 0 && problemsSection(broken),
+  );
+  order();
+  search();
+  showChosen();
+}
+
+function order() {
+  const column =
+    state.sort === "name" ? { value: (/** @type {import("./home.js").Run} */ run) => run.name } : columns()[state.sort];
+  const values = Object.fromEntries(home.runs.map((run) => [run.name, column.value(run)]));
+  const compare = (/** @type {string | undefined} */ a = "", /** @type {string | undefined} */ b = "") =>
+    values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0;
+  for (const body of all(".group:not(.experiments) tbody")) {
+    const rows = all("tr", body).sort((a, b) => compare(a.dataset.run, b.dataset.run));
+    body.append(...(state.down ? rows.reverse() : rows));
+  }
+  for (const head of all("th[data-sort]")) {
+    const sorted = head.dataset.sort === state.sort;
+    if (sorted) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+    else head.removeAttribute("aria-sort");
+  }
+}
+
+/** @param {string} key */
+function sortBy(key) {
+  Object.assign(state, { down: state.sort === key ? !state.down : key !== "name", sort: key });
+  order();
+  keep();
+}
+
+function search() {
+  const wanted = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const texts = [...home.runs, ...home.experiments].map((one) => {
+    const more = "judges" in one ? [...one.judges, one.job] : one.arms;
+    return [one.name, [one.name, one.data, ...more, ...one.notes].join("\n").toLowerCase()];
   });
-  const cells =
-    run.problem === null
-      ? Object.values(all).map(({ cell }, i) => el(i ? "td" : "th", i ? null : { scope: "row" }, cell(run)))
-      : [
-          el("th", { scope: "row" }, data(run.name)),
-          el("td", { colspan: Object.keys(all).length - 1, class: "failure small" }, data(run.problem)),
-        ];
-  return el(
-    "tr",
-    null,
-    el("td", null, box, place >= 0 ? el("span", { class: "run-letter" }, "ab"[place]) : null),
-    cells,
+  const has = new Set(texts.filter(([, text]) => wanted.every((term) => text.includes(term))).map(([name]) => name));
+  for (const section of all(".group")) {
+    const rows = all("tr[data-run]", section);
+    for (const one of rows) one.hidden = !has.has(one.dataset.run ?? "");
+    section.hidden = rows.every((one) => one.hidden);
+  }
+  const found = home.runs.filter((run) => run.experiment === null && has.has(run.name)).length;
+  const listed = home.runs.filter((run) => run.experiment === null).length;
+  byId("found").textContent = `${found.toLocaleString("en")} of ${plural(listed, "run")}`;
+}
+
+/** @param {string} name */
+function choose(name) {
+  state.chosen = state.chosen.includes(name) ? state.chosen.filter((other) => other !== name) : [...state.chosen, name];
+  showChosen();
+  keep();
+}
+
+function showChosen() {
+  const chosen = [...state.chosen].sort((a, b) => byName[a].written - byName[b].written);
+  if (!chosen.includes(state.baseline)) state.baseline = "";
+  const baseline = state.baseline || chosen[0];
+  for (const box of all("input[type=checkbox]", byId("groups"))) {
+    const name = /** @type {HTMLElement} */ (box.closest("tr")).dataset.run ?? "";
+    /** @type {HTMLInputElement} */ (box).checked = chosen.includes(name);
+    box.parentElement?.querySelector(".run-letter")?.remove();
+    if (chosen.includes(name)) box.after(el("span", { class: "run-letter" }, chosen.length > 26 ? "✓" : letter(name)));
+  }
+  /** @param {string} name */
+  function letter(name) {
+    return name === baseline ? "a" : "bcdefghijklmnopqrstuvwxyz"[chosen.filter((x) => x !== baseline).indexOf(name)];
+  }
+  const ready = chosen.length > 1;
+  fill(
+    byId("chosen"),
+    ready &&
+      choice(
+        "Baseline",
+        chosen,
+        baseline,
+        (name) => {
+          state.baseline = name;
+          showChosen();
+          keep();
+          byId("baseline").focus();
+        },
+        { id: "baseline" },
+      ),
+    el(
+      "a",
+      {
+        id: "compare",
+        href: ready ? compareAddress(chosen, baseline) : null,
+        "aria-disabled": ready ? null : "true",
+        role: ready ? null : "link",
+      },
+      ready ? (chosen.length === 2 ? "Compare the two" : `Compare ${chosen.length} runs`) : "Choose runs to compare",
+    ),
+    chosen.length > 0 &&
+      el(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          click: () => {
+            state.chosen = [];
+            showChosen();
+            keep();
+          },
+        },
+        "choose none",
+      ),
   );
 }
 
-function chooseRun(name) {
-  shelf.chosen = shelf.chosen.includes(name)
-    ? shelf.chosen.filter((other) => other !== name)
-    : [...shelf.chosen, name].slice(-2);
-  drawShelf();
-}
-
-function sortBy(by) {
-  shelf.sort = { by, down: shelf.sort.by === by ? !shelf.sort.down : by !== "name" };
-  drawShelf();
+function columnsChooser() {
+  const box = (/** @type {[string, import("./home.js").Column]} */ [key, { head }]) =>
+    el(
+      "label",
+      null,
+      el("input", {
+        type: "checkbox",
+        checked: state.columns.has(key),
+        change: () => {
+          if (!state.columns.delete(key)) state.columns.add(key);
+          drawGroups();
+          keep();
+        },
+      }),
+      " ",
+      data(head),
+    );
+  return el(
+    "details",
+    { class: "columns", id: "columns" },
+    el("summary", null, "Columns"),
+    el("div", { class: "choices" }, Object.entries(columns()).map(box)),
+  );
 }
 
 async function start() {
-  Object.assign(shelf, await unpack("runs"));
-  shelf.metrics = [...new Set(shelf.runs.flatMap((run) => Object.keys(run.metrics)))];
-  document
-    .getElementById("main")
-    .replaceChildren(
-      el("h1", null, "Runs in ", data(shelf.folder)),
-      el(
-        "form",
-        { class: "filter", role: "search", submit: (event) => event.preventDefault() },
-        el("input", {
-          type: "search",
-          id: "search",
-          placeholder: "run, data, judge …",
-          "aria-label": "Search",
-          input: (event) => ((shelf.query = event.target.value), drawShelf()),
-        }),
-        el("a", { id: "compare" }),
-        el("span", { id: "found", class: "quiet", role: "status" }),
-      ),
-      el("div", { id: "runs", class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" }),
-    );
+  themes();
+  Object.assign(home, await unpack("runs"));
+  for (const run of home.runs) byName[run.name] = run;
+  for (const group of home.groups) Object.assign(changes, group.changes);
+  restore();
+  fill(
+    byId("main"),
+    el("h1", null, "Runs in ", data(home.folder)),
+    form(
+      { class: "filter", role: "search" },
+      searchField(state.query, "run, data, judge, note …", (query) => {
+        state.query = query;
+        search();
+        keep();
+      }),
+      columnsChooser(),
+      el("span", { id: "chosen" }),
+      el("span", { id: "found", class: "quiet", role: "status" }),
+    ),
+    el("div", { id: "groups" }),
+    home.runs.length + home.experiments.length === 0 &&
+      el("p", null, "This folder has no run. To make one, use ", el("code", null, "claimeval score"), "."),
+  );
   addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target.tagName === "INPUT") return;
+    if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
     event.preventDefault();
-    document.getElementById("search").focus();
+    byId("search").focus();
   });
-  drawShelf();
+  drawGroups();
   performance.mark("drawn");
 }
 

@@ -13,9 +13,10 @@ from pydantic import Field, JsonValue, ValidationError
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.metrics.derived import MetricSelection
 from claimeval.providers import specs as judging
-from claimeval.types.errors import UsageError, read_yaml, unknown_name
+from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.options import OnSameFamily, PanelOptions
 from claimeval.types.records import Record
+from claimeval.types.requests import MAX_CLAIMS_PER_CALL
 
 
 class Arm(Record):
@@ -28,12 +29,17 @@ class Arm(Record):
     extract_prompt: str = "atomic"
     assess_prompt: str | None = None
     """If None, the metrics decide, as in `claimeval score`."""
+    language: str | None = None
+    """Language of the shipped prompts, `auto` for that of the samples; None for English."""
     prompt_parameters: dict[str, str] = Field(default_factory=dict)
     """Values for the prompts' own parameters."""
     judge_settings: dict[str, JsonValue] = Field(default_factory=dict)
     """Settings of all judges of the arm, as in a judge file: temperature, seed, max_tokens, ..."""
     per_document: bool | None = None
     shuffle_contexts: int | None = Field(default=None, ge=0)
+    claims_per_call: int | None = Field(default=None, ge=1, le=MAX_CLAIMS_PER_CALL)
+    claim_order: int = Field(default=0, ge=0)
+    """Number of the order in which judges are shown claims: another one shows how far labels hang on the order."""
     extract_per_judge: bool | None = None
     vote: str | None = None
     """This and what follows is as in `PanelOptions`."""
@@ -64,7 +70,7 @@ class Experiment(Record):
     """The field by which samples belong together in intervals and tests; None for their question."""
 
     def arm(self, name: str) -> Arm:
-        """The arm of that name."""
+        """Return the arm of that name."""
         return next(arm for arm in self.arms if arm.name == name)
 
 
@@ -86,7 +92,7 @@ def read(design: str | Path | Mapping[str, Any]) -> Experiment:
 
 
 def _design(path: Path, content: Any, folder: Path) -> Experiment:
-    """The design in the content of `path`, with paths relative to a folder."""
+    """Return the design in the content of `path`, with paths relative to a folder."""
     if not isinstance(content, dict):
         raise UsageError(f"the experiment {str(path)!r} is not a mapping; it needs data, judges and a grid or arms")
     if extra := set(content) - {*_VARIED, *_COMMON, "grid", "arms"}:
@@ -117,7 +123,7 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
 
 
 def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
-    """An arm for every combination of the grid's values, called by what varies."""
+    """Yield an arm for every combination of the grid's values, called by what varies."""
     if not isinstance(grid, dict):
         raise UsageError(f"{path}: grid is not a mapping of lists")
     axes: list[list[tuple[str, str, Any]]] = []
@@ -141,7 +147,7 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
 
 
 def _names(key: str, values: list[Any]) -> list[str]:
-    """What the values of an axis are called: judges by their short names, prompts by their files."""
+    """Return what the values of an axis are called: judges by their short names, prompts by their files."""
     if key in ("judges", "extractor"):
         panels = [list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values]
         names = judging.short_names(itertools.chain(*panels))
@@ -171,13 +177,12 @@ def _valid(path: Path, record: type[R], fields: Mapping[str, Any]) -> R:
     try:
         return record.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}, {where}: {first['msg']}, got {str(first['input'])[:60]!r}") from error
+        field, problem, value = first_problem(error)
+        raise UsageError(f"{path}, {field}: {problem}, got {value}") from error
 
 
 def _placed(folder: Path, arm: Arm) -> Arm:
-    """The arm with the paths of prompt and judge files made independent of where the command runs."""
+    """Return the arm with the paths of prompt and judge files made independent of where the command runs."""
 
     def placed(spec: str) -> str:
         return str(folder / spec) if spec.endswith((".j2", ".yaml", ".yml")) else spec
@@ -204,5 +209,5 @@ def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> Clai
 
 
 def slug(name: str) -> str:
-    """The name as a folder: letters, digits and a few signs."""
+    """Return the name as a folder: letters, digits and a few signs."""
     return re.sub(r"[^\w.=+-]+", "-", name).strip("-") or "arm"

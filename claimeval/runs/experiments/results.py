@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Container, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -14,17 +15,17 @@ from types import MappingProxyType
 from pydantic import Field
 
 from claimeval.data.labels import read_labels
-from claimeval.metrics.flips import Flip
+from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
+from claimeval.metrics.flips import Flip, flip
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.agreement import measure
-from claimeval.runs.compare import SamplePair, adjusted, compare
+from claimeval.runs.compare import PairChanges, SamplePair, adjusted, compare
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.runs.labels import PANEL, join
 from claimeval.runs.overview import Overview, PairedRuns, gather
-from claimeval.store.replies import unpack
-from claimeval.store.store import Store, cache_folder
+from claimeval.store.store import Store, cache_folder, unpack
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
@@ -77,6 +78,8 @@ class ArmResult(Record):
     """Share of the replies that were not in the agreed format or cut off."""
     flips: int
     """Claims that count differently than under the baseline, of those that both arms have (see `flips.py`)."""
+    compared: int
+    """Claims that the baseline has and assessed against the same evidence: what `flips` is of."""
     relabeled: int
     """Claims with another label than under the baseline that counts the same."""
     labeled_once: int
@@ -89,6 +92,10 @@ class ArmResult(Record):
     """Seconds a call, over the stored replies."""
     with_people: LabelAgreement | None = None
     """Agreement with human labels, where the experiment has some."""
+    extraction: ExtractionSummary | None = None
+    """How good its claims are, as far as words alone show it."""
+    covers_less: str | None = None
+    """Than which arm its claims cover less, and of what: its scores are not comparable, and it is never chosen."""
 
 
 class ArmFlip(Flip):
@@ -139,20 +146,23 @@ def tabulate(
     arms = [arm for arm in design.arms if arm.name not in failed]
     base = None if design.baseline in failed else arm_folder(folder, design.arm(design.baseline))
     rows = []
-    with Store(cache_folder(options.cache)) as store:
+    examined: dict[str, ExaminedClaims] = {}
+    with nullcontext() if options.via else Store(cache_folder(options.cache)) as store:
         for arm in arms:
             run, paired = arm_folder(folder, arm), None
             if base is None or run == base:
                 overview = gather(run)
             else:
 
-                def listed(_: SamplePair, flips: list[Flip], name: str = arm.name) -> None:
-                    for flip in flips:
-                        each_flip(ArmFlip(arm=name, **dict(flip)))
+                def listed(pair: SamplePair, changes: PairChanges, name: str = arm.name) -> None:
+                    for claim in changes.flips:
+                        each_flip(ArmFlip(arm=name, **dict(flip(pair.a, claim))))
 
                 _, overview, paired = compare(base, run, listed)
             row = _row(arm.name, run, overview, paired)
-            seen = {"new_calls": new.get(arm.name, 0), "median_latency": _median_latency(run, store)}
+            examined[arm.name] = examine(run)
+            latency = None if store is None else _median_latency(run, store)
+            seen = {"new_calls": new.get(arm.name, 0), "median_latency": latency}
             rows.append(row.model_copy(update={**seen, "with_people": agreement(design, folder, arm)}))
     return ExperimentResult(
         data=str(design.data),
@@ -160,7 +170,7 @@ def tabulate(
         samples=overview.summary.samples,
         clusters=overview.summary.clusters,
         cluster=design.cluster,
-        arms=_adjusted(rows),
+        arms=tuple(row.model_copy(update={"covers_less": covers_less(row.name, examined)}) for row in _adjusted(rows)),
         failed=dict(failed),
     )
 
@@ -168,11 +178,11 @@ def tabulate(
 def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) -> ArmResult:
     """Return what a run and its comparison with the baseline say of an arm."""
     summary, judges = overview.summary, overview.judges
-    metrics = {metric: ArmMetric(**dict(found)) for metric, found in summary.metrics.items()}
+    metrics = {metric: ArmMetric(**dict(metric_summary)) for metric, metric_summary in summary.metrics.items()}
     for compared in paired.metrics if paired else ():
-        if mine := metrics.get(compared.metric):
+        if score := metrics.get(compared.metric):
             update = {"difference": compared.difference, "p": compared.p}
-            metrics[compared.metric] = mine.model_copy(update=update)
+            metrics[compared.metric] = score.model_copy(update=update)
     verdicts = sum(sum(dict(judge.labels).values()) for judge in judges)
     replies = sum(judge.replies for judge in judges)
     unreadable = sum(judge.failed.get(reason, 0) for judge in judges for reason in ("unparsable", "truncated"))
@@ -185,10 +195,29 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
         unassessed_rate=sum(judge.labels.unassessed for judge in judges) / verdicts if verdicts else None,
         parse_failure_rate=unreadable / replies if replies else None,
         flips=paired.flipped if paired else 0,
+        compared=paired.compared if paired else 0,
         relabeled=paired.relabeled if paired else 0,
         labeled_once=paired.labeled_once if paired else 0,
         cost=summary.cost.total,
+        extraction=overview.extraction,
     )
+
+
+def examine(run: Path) -> ExaminedClaims:
+    """Return the claims of a run as the words alone show them."""
+    manifest = load_manifest(run)
+    examined = ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
+    for result in read_results(run):
+        examined.add(result)
+    return examined
+
+
+def covers_less(name: str, examined: Mapping[str, ExaminedClaims]) -> str | None:
+    """Return than which arm the claims of an arm cover less of their texts, and of what; None if than none."""
+    for other, claims in examined.items():
+        if other != name and (what := examined[name].covers_less_than(claims)):
+            return f"than {other} ({what})"
+    return None
 
 
 def _median_latency(run: Path, store: Store) -> float | None:
@@ -228,12 +257,12 @@ def agreement(design: Experiment, folder: Path, arm: Arm, which: int | None = No
     raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
     if not raters:
         return LabelAgreement(claims=0)
-    found = raters.get(PANEL) or next(iter(raters.values()))
+    rater = raters.get(PANEL) or next(iter(raters.values()))
     return LabelAgreement(
-        claims=found.compared,
-        accuracy=found.accuracy,
-        balanced_accuracy=found.balanced_accuracy,
-        kappa=found.kappa,
+        claims=rater.compared,
+        accuracy=rater.accuracy,
+        balanced_accuracy=rater.balanced_accuracy,
+        kappa=rater.kappa,
     )
 
 
@@ -244,7 +273,8 @@ def half(sample: Sample) -> int:
 
 
 def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Selection:
-    """Choose an arm that did not fail by balanced accuracy on half 0, and report on half 1.
+    """Choose an arm by balanced accuracy on half 0, and report on half 1. Arms that failed or cover less of their texts
+    than another one are left out.
 
     Raises:
         UsageError: There are no labels on both halves.
@@ -253,7 +283,11 @@ def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Sel
     def on_half(arm: Arm, which: int) -> LabelAgreement:
         return agreement(design, folder, arm, which) or LabelAgreement(claims=0)
 
-    chosen_on = {arm.name: on_half(arm, 0) for arm in design.arms if arm.name not in failed}
+    examined = {arm.name: examine(arm_folder(folder, arm)) for arm in design.arms if arm.name not in failed}
+    fair = [arm for arm in design.arms if arm.name in examined and not covers_less(arm.name, examined)]
+    if not fair:
+        raise UsageError("--select: every arm covers less of its texts than another one, so none can be chosen")
+    chosen_on = {arm.name: on_half(arm, 0) for arm in fair}
     best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy.value or -1.0)
     held_out = on_half(design.arm(best), 1)
     if chosen_on[best].balanced_accuracy.value is None or not held_out.claims:

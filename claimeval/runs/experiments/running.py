@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import ClaimsJob, check_questions, choose_metrics
+from claimeval.evaluation.claims import AUTO, ClaimsJob, check_questions, choose_metrics, settled_language
 from claimeval.evaluation.job import JobOutcome, run_identity
 from claimeval.evaluation.manifest import Manifest
-from claimeval.execution.batch.admin import open_batch_admin
 from claimeval.execution.batch.executor import batch_judges, options_for
+from claimeval.execution.batch.polling import open_batch_admin
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.providers import check_key
@@ -58,37 +58,52 @@ class Carried(NamedTuple):
 
 def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, ...]:
     """Return what every arm asks, checked against the samples in one pass before any call can be made."""
-    asked = select_metrics(design.metrics) if design.metrics else None
-    found = survey(samples, asked.rows if asked else SUPPORT)
-    metrics = choose_metrics(asked, found)
+    selected = select_metrics(design.metrics) if design.metrics else None
+    surveyed = survey(samples, selected.rows if selected else SUPPORT)
+    metrics = choose_metrics(selected, surveyed)
     metrics = metrics._replace(derived=metrics.derived or ())
     slugs = [slug(arm.name) for arm in design.arms]
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
-    plans = _plans(design, metrics)
+    plans = _plans(
+        design, metrics, settled_language(samples) if AUTO in {one.language for one in design.arms} else None
+    )
     for job in plans:
-        check_questions(job, found)
+        check_questions(job, surveyed)
     return plans
 
 
-def _plans(design: Experiment, metrics: MetricSelection) -> tuple[ClaimsJob, ...]:
-    """What every arm asks. Arms that name no extractor have the baseline's, so that they judge the same claims."""
-    plans = [plan(arm, metrics, design.cluster) for arm in design.arms]
+def _plans(
+    design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None = None
+) -> tuple[ClaimsJob, ...]:
+    """What every arm asks. Arms that name no extractor have the baseline's, so that they judge the same claims.
+
+    `settled` is the language of the samples, and why, for the arms of the language `auto`.
+    """
+    plans = [
+        replace(plan(arm.model_copy(update={"language": settled[0]}), metrics, design.cluster), remarks=(settled[1],))
+        if settled and arm.language == AUTO
+        else plan(arm, metrics, design.cluster)
+        for arm in design.arms
+    ]
     shared = plans[design.arms.index(design.arm(design.baseline))].extractor
 
-    def with_extractor(own: ClaimsJob) -> ClaimsJob:
-        alike = any(judge.name == shared.name and judge != shared for judge in own.judges)
-        taker = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
-        return replace(own, extractor=taker)
+    def with_extractor(job: ClaimsJob) -> ClaimsJob:
+        for judge in job.judges:  # who is only asked about other numbers of claims takes the same claims
+            if judge.model_copy(update={"claims_per_call": shared.claims_per_call}) == shared:
+                return replace(job, extractor=judge)
+        alike = any(judge.name == shared.name and judge != shared for judge in job.judges)
+        extractor = shared.model_copy(update={"name": f"{shared.name} of {design.baseline}"}) if alike else shared
+        return replace(job, extractor=extractor)
 
     return tuple(
-        own if arm.extractor or own.panel.extract_per_judge else with_extractor(own)
-        for arm, own in zip(design.arms, plans, strict=True)
+        job if arm.extractor or job.panel.extract_per_judge else with_extractor(job)
+        for arm, job in zip(design.arms, plans, strict=True)
     )
 
 
 def arm_folder(folder: Path, arm: Arm) -> Path:
-    """The run directory of an arm."""
+    """Return the run directory of an arm."""
     return folder / ARMS / slug(arm.name)
 
 
@@ -105,7 +120,7 @@ async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions
     Returns:
         The number of requests of each arm, the outcome of the last arm that began, and the arms that failed.
     """
-    if not options.offline:
+    if not options.offline and not options.via:
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
             check_key(judge)
     calls: Counter[str] = Counter()
@@ -132,7 +147,7 @@ async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions
                 )
             calls[arm.name] += progress.calls
             status = outcome.status
-            if status.interrupted or status.over_budget:
+            if status.interrupted or status.over_budget or status.lost:
                 return Carried(calls, outcome, failed)
             if status.paused:
                 paused.append((arm, arm_plan, record))
@@ -153,10 +168,10 @@ def _failure(outcome: JobOutcome) -> str | None:
     """Return why an arm has no scores; None if it has some, or none because the samples give none."""
     if not outcome.status.complete:
         return outcome.status.reason or "it did not finish"
-    lost: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
     for metric in outcome.summary.metrics.values():
         if metric.n:
             return None
-        lost.update({reason: n for reason, n in metric.missing.items() if reason not in NOT_APPLICABLE | ABSTAINED})
-    counts = ", ".join(f"{reason} {n}" for reason, n in lost.most_common())
-    return f"no sample has a score: {counts}" if lost else None
+        failures.update({reason: n for reason, n in metric.missing.items() if reason not in NOT_APPLICABLE | ABSTAINED})
+    counts = ", ".join(f"{reason} {n}" for reason, n in failures.most_common())
+    return f"no sample has a score: {counts}" if failures else None

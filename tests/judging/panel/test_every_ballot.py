@@ -10,8 +10,7 @@ from itertools import permutations, product
 import pytest
 
 from claimeval.judging.panel import Panel, voting
-from claimeval.judging.panel.error_rates import ErrorRates
-from claimeval.judging.panel.rules import VOTES
+from claimeval.judging.panel.rules import VOTES, ErrorRates
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
 from claimeval.types.scales import THREE_WAY, Scale, grade_scale
 

@@ -132,14 +132,14 @@ def printed(settings: Panel, *rows: str) -> str:
 
 def test_the_table_says_whose_agreement_it_is_under_escalation() -> None:
     said = " ".join(printed(Panel(escalate=2), "++", "00", "0+0").split())
-    assert "these are of a and b, who saw all claims; the others saw only the disputed ones" in said
+    assert "these cover a and b, who saw all claims; the scores of the other judges" in said
     assert "b / c *" in said
     assert "a / b *" not in said
 
 
 def test_the_table_says_nothing_of_votes_where_every_judge_has_claims_of_its_own() -> None:
     said = printed(Panel(extract_per_judge=True), "+", "0")
-    assert "each judge takes its own claims" in said
+    assert "each judge extracts and assesses its own claims" in said
     assert all(word not in said for word in ("vote", "quorum", "alpha", "equal", "pair", "ties"))
 
 

@@ -10,9 +10,7 @@ import pytest
 
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel, rules, voting
-from claimeval.judging.panel.ballots import Ballot
-from claimeval.judging.panel.error_rates import ErrorRates, estimate_error_rates
-from claimeval.judging.panel.rules import VOTES, VoteContext, VoteRule
+from claimeval.judging.panel.rules import VOTES, Ballot, ErrorRates, VoteContext, VoteRule, estimate_error_rates
 from claimeval.providers.specs import valid_settings
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Assessment, Evidence, Verdict

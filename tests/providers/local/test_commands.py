@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.cli import progress_line
+from claimeval.cli import terminal
 from claimeval.providers.local import perplexity
 from claimeval.runs import directory
 from claimeval.types.errors import UsageError
@@ -97,6 +97,21 @@ def test_reward_prints_the_mean_and_what_was_cut(data: Path, reward_model: Path)
     assert cut > 0
 
 
+@pytest.mark.parametrize("command", ["perplexity", "reward", "score"])
+def test_local_models_in_shards_make_the_run_of_one_process(
+    command: str, data: Path, t5: Path, reward_model: Path, nli: Path
+) -> None:
+    models = {"perplexity": ("--model", t5), "reward": ("--model", reward_model), "score": ("-j", f"local:nli={nli}")}
+    option, model = models[command]
+    assert call(command, data, option, model, "--out", "plain").returncode == 0
+    for shard in ("2/2", "1/2"):
+        done = call(command, data, option, model, "--out", "run", "--shard", shard)
+        assert f"Shard {shard}: " in done.stdout, done.stderr
+    assert call("merge", "run").returncode == 0
+    for name in ("results.jsonl", "summary.json"):
+        assert Path("run", name).read_bytes() == Path("plain", name).read_bytes()
+
+
 def test_scores_stand_beside_those_of_a_run(data: Path, t5: Path, reward_model: Path) -> None:
     assert call("score", data, "-j", "local:lexical", "--out", "run", "-m", "faithfulness").returncode == 0
     assert call("perplexity", "run", "--model", t5, "--device", "cpu").returncode == 0
@@ -118,8 +133,8 @@ def test_a_command_without_the_weights_says_how_to_fetch_them(
 
 
 def test_a_slow_run_says_how_far_it_is(data: Path, t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_line, "QUIET", 0.0)
-    monkeypatch.setattr(progress_line, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr(terminal, "QUIET", 0.0)
+    monkeypatch.setattr(terminal, "PLAIN_EVERY", 0.0)
     lines = call("perplexity", data, "--model", t5).stderr.splitlines()
     assert any("3/3 samples" in line for line in lines)
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.providers.local import entailment, prompts
-from claimeval.providers.local.chunks import Chunk, EvidenceChunks
+from claimeval.providers.local import entailment
 from claimeval.providers.local.entailment import (
     ChunkFinding,
     Entailment,
@@ -28,7 +27,7 @@ from claimeval.providers.local.entailment import (
     softmax,
 )
 from claimeval.providers.local.loading import DeviceSettings, load, locate
-from claimeval.providers.local.tokenizing import Tokenizing
+from claimeval.providers.local.tokens import Chunk, EvidenceChunks, Tokenizing, load_prompt
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Document
 from tests.providers.local import tiny_models
@@ -51,7 +50,7 @@ def classifier(folder: Path, batch: int = 512) -> NliClassifier:
 
 
 def checker(folder: Path, batch: int = 512) -> FactChecker:
-    prompt = prompts.load("claim_given_document")
+    prompt = load_prompt("claim_given_document")
     return FactChecker(load(locate(str(folder)), "seq2seq", CPU), None, batch, prompt)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import claimeval as ce
+from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
+from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 
@@ -37,12 +40,38 @@ def test_it_judges_every_claim_and_a_second_run_computes_nothing(nli: Path, forw
     (served,) = {call.served_model for call in first.results[0].calls if call.step == "assess"}
     assert served is not None
     assert served.endswith("/float32 on cpu")
-    assert first.record.notes == (f"probability of entailment by the local model {nli}, not an LLM judgment",)
+    assert first.record.notes[0] == f"probability of entailment by the local model {nli}, not an LLM judgment"
     assert "BertForSequenceClassification" in forwards
     forwards.clear()
     again = ce.score(SAMPLES, judges=[spec], metrics=["faithfulness"])
     assert [result.assessments for result in again.results] == [result.assessments for result in first.results]
     assert forwards == []
+
+
+def test_the_lexical_engine_computes_its_answers_anew_and_reads_no_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[Prompt] = []
+    monkeypatch.setattr(Prompt, "render", lambda prompt, variables: rendered.append(prompt))
+
+    def score(name: str, **settings: Any) -> ce.Run:
+        options = RunOptions(cache=tmp_path / "cache", **settings)
+        return ce.score(SAMPLES, judges="local:lexical", metrics="faithfulness", out=tmp_path / name, options=options)
+
+    first, again = score("first"), score("again", offline=True)
+    assert first["faithfulness"].judged == again["faithfulness"].judged == 3
+    with Store(tmp_path / "cache") as store:
+        assert len(store) == 0
+    assert rendered == []
+    assert first.path
+    assert again.path
+    for name in ("results.jsonl", "replies.jsonl.gz", "summary.json"):
+        assert (first.path / name).read_bytes() == (again.path / name).read_bytes()
+    extraction, assessment = first.results[0].calls
+    assert extraction.reply is not None
+    assert '"claim": "The capital of Italy is Rome."' in extraction.reply
+    assert assessment.key != extraction.key
+    assert {verdict.call for a in first.results[0].assessments for verdict in a.verdicts} == {assessment.key}
 
 
 def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(nli: Path, nli_deberta: Path) -> None:
@@ -68,7 +97,7 @@ def test_it_sits_in_a_panel_beside_other_judges(nli: Path, t5: Path) -> None:
     for result in report.results:
         for assessment in result.assessments:
             assert [verdict.judge for verdict in assessment.verdicts] == names
-    assert len(report.record.notes) == 3
+    assert len(report.record.notes) == 4
 
 
 def test_a_judge_file_holds_its_settings(nli: Path, tmp_path: Path) -> None:

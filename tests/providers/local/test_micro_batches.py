@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from claimeval.providers.local.batching import MicroBatcher
+from claimeval.providers.local.networks import MicroBatcher
 
 
 class Squares:

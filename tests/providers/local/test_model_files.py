@@ -14,7 +14,20 @@ from claimeval.providers.local.loading import locate
 from claimeval.types.errors import UsageError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-LOCATE = "import sys; from claimeval.providers.local.loading import locate; print(locate(*sys.argv[1:]))"
+LOCATE = """
+import pathlib, sys
+from claimeval.providers.local.loading import locate
+from claimeval.types.errors import UsageError
+
+for model in sys.argv[1:]:
+    if model.startswith("without "):
+        pathlib.Path(model.removeprefix("without ")).unlink()
+        continue
+    try:
+        print(locate(model))
+    except UsageError as error:
+        print(str(error).replace("\\n", " "))
+"""
 
 
 def test_a_folder_is_known_by_the_contents_of_its_files(t5: Path, tmp_path: Path) -> None:
@@ -44,39 +57,45 @@ def test_a_folder_has_no_revision_and_a_path_is_not_looked_for_on_the_hub(t5: Pa
             locate(path)
 
 
-def in_a_process(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`locate` in a process of its own, since the hub's settings are read when it is imported."""
-    return subprocess.run(
-        [sys.executable, "-c", LOCATE, *arguments],
+def in_a_process(home: Path, *models: str, **environment: str) -> list[str]:
+    """What `locate` says of each model in a process of its own, since the hub's settings are read when it is imported.
+
+    `without PATH` among the models removes a file.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", LOCATE, *models],
         env={**os.environ, "HF_HOME": str(home), **environment},
         capture_output=True,
         text=True,
         timeout=60,
     )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+HOW_TO_FETCH = ("'google/flan-t5-small'", "offline mode", "`hf download google/flan-t5-small`")
 
 
 @pytest.mark.usefixtures("torch_here")
-@pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
-def test_offline_mode_is_said_with_the_folder_looked_in_and_how_to_fetch(tmp_path: Path, variable: str) -> None:
-    done = in_a_process(tmp_path, "google/flan-t5-small", **{variable: "1"})
-    message = done.stderr.strip().splitlines()[-1]
-    for part in ("'google/flan-t5-small'", str(tmp_path / "hub"), "offline mode", "`hf download google/flan-t5-small`"):
-        assert part in message
+def test_offline_mode_is_said_with_the_folder_looked_in_and_how_to_fetch(tmp_path: Path) -> None:
+    (message,) = in_a_process(tmp_path, "google/flan-t5-small", TRANSFORMERS_OFFLINE="1")
+    assert [part for part in (*HOW_TO_FETCH, str(tmp_path / "hub")) if part not in message] == []
 
 
 @pytest.mark.usefixtures("torch_here")
 def test_a_network_that_is_down_is_said_in_one_line(tmp_path: Path) -> None:
-    done = in_a_process(tmp_path, "google/flan-t5-small", HF_ENDPOINT="http://127.0.0.1:9")
-    assert "cannot be fetched" in done.stderr.strip().splitlines()[-1]
+    (message,) = in_a_process(tmp_path, "google/flan-t5-small", HF_ENDPOINT="http://127.0.0.1:9")
+    assert "cannot be fetched" in message
 
 
 @pytest.mark.usefixtures("torch_here")
 def test_the_cache_of_the_hub_is_used_without_a_network(t5: Path, tmp_path: Path) -> None:
     repository = tmp_path / "hub" / "models--someone--tiny"
-    shutil.copytree(t5, repository / "snapshots" / COMMIT)
+    weights = shutil.copytree(t5, repository / "snapshots" / COMMIT) / "model.safetensors"
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(COMMIT)
-    done = in_a_process(tmp_path, "someone/tiny", HF_HUB_OFFLINE="1")
-    assert f"someone/tiny@{COMMIT}" in done.stdout, done.stderr
-    (repository / "snapshots" / COMMIT / "model.safetensors").unlink()
-    assert "weights" in in_a_process(tmp_path, "someone/tiny", HF_HUB_OFFLINE="1").stderr.splitlines()[-1]
+    models = ("someone/tiny", f"without {weights}", "someone/tiny", "google/flan-t5-small")
+    whole, cut, absent = in_a_process(tmp_path, *models, HF_HUB_OFFLINE="1")
+    assert f"someone/tiny@{COMMIT}" in whole
+    assert "weights" in cut
+    assert [part for part in (*HOW_TO_FETCH, str(tmp_path / "hub")) if part not in absent] == []

@@ -7,12 +7,12 @@ import math
 import random
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from claimeval.providers.local import perplexity, prompts
-from claimeval.providers.local.chunks import SourceWindows
+from claimeval.providers.local import loading, perplexity
 from claimeval.providers.local.loading import DeviceSettings, load, locate
 from claimeval.providers.local.networks import Seq2Seq
 from claimeval.providers.local.perplexity import (
@@ -22,11 +22,11 @@ from claimeval.providers.local.perplexity import (
     QuestionTextPair,
     TextRelevance,
 )
-from claimeval.store.replies import unpack
+from claimeval.providers.local.tokens import SourceWindows, load_prompt
 from claimeval.store.stats import collect_stats
-from claimeval.store.store import Store
+from claimeval.store.store import Store, unpack
 from claimeval.types.chat_format import read_chat
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import PromptError, UsageError
 from claimeval.types.options import LocalOptions
 from claimeval.types.records import Document, Sample
 from tests.providers.local import tiny_models
@@ -136,7 +136,7 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
     pair = QuestionTextPair(LONG, "who are we?")
     (said,) = scores(t5, [pair], context_tokens=64, long_texts="window")
     loaded = load(locate(str(t5)), "seq2seq", DeviceSettings("cpu", "float32"))
-    read = SourceWindows(loaded.tokens, prompts.load("question_given_text"), 64, "window").read(LONG)
+    read = SourceWindows(loaded.tokens, load_prompt("question_given_text"), 64, "window").read(LONG)
     assert said.cut == read.cut == 0
     assert said.windows == len(read.sources) > 2
     assert max(map(len, read.sources)) <= 64
@@ -154,6 +154,57 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
     with torch.no_grad():
         losses = [model(input_ids=torch.tensor([source]), labels=labels).loss.item() for source in read.sources]
     assert said.log_probability == pytest.approx(-min(losses), abs=TOLERANCE)
+
+
+def test_a_text_is_cut_inside_a_prompt_that_goes_on_after_it(t5: Path, tmp_path: Path) -> None:
+    prompt = tmp_path / "own.j2"
+    prompt.write_text("{# purpose: another #}\ncontent: {{ text }} Generate a question\n")
+    tokens = load(locate(str(t5)), "seq2seq", DeviceSettings("cpu", "float32")).tokens
+    windows = SourceWindows(tokens, load_prompt("question_given_text", prompt), 64, "truncate")
+    (source,), cut = windows.read(LONG)
+    tokenizer, _ = plain(t5)
+    whole = tokenizer(f"content: {LONG} Generate a question").input_ids
+    after = len(tokenizer("Generate a question").input_ids)
+    assert (len(source), cut) == (64, len(whole) - 64)
+    assert source == whole[: 64 - after] + whole[-after:]
+
+
+def test_a_prompt_with_two_places_for_the_text_is_refused(t5: Path, tmp_path: Path) -> None:
+    prompt = tmp_path / "own.j2"
+    prompt.write_text("{# purpose: another #}\n{{ text }} and {{ text }}\n")
+    with pytest.raises(PromptError, match="several places for 'text'"):
+        scores(t5, [QuestionTextPair("a", "b")], prompt=str(prompt))
+
+
+def old_operators(missing: str) -> Any:
+    """Operators of a torch that lacks one, has it with another signature, or computes something else under its name."""
+    torch: Any = importlib.import_module("torch")
+
+    def other_signature(x: Any) -> None:
+        raise RuntimeError(f"_linear_pointwise() takes 1 argument, {x}")
+
+    there = {name: getattr(torch.ops.mkldnn, name) for name in ("_reorder_linear_weight", "_linear_pointwise")}
+    if missing == "other numbers":
+        real = there["_linear_pointwise"]
+        there["_linear_pointwise"] = lambda *arguments: 2 * real(*arguments)
+    elif missing == "other signature":
+        there["_linear_pointwise"] = other_signature
+    else:
+        del there[missing]
+    return SimpleNamespace(**there)
+
+
+@pytest.mark.parametrize("missing", ["_reorder_linear_weight", "_linear_pointwise", "other signature", "other numbers"])
+def test_plain_layers_give_the_same_where_torchs_private_operators_are_not_as_expected(
+    t5: Path, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch: Any = importlib.import_module("torch")
+    pairs = drawn(4)
+    packed = [said.log_probability for said in scores(t5, pairs)]
+    monkeypatch.setattr(torch.ops, "mkldnn", old_operators(missing))
+    monkeypatch.setattr(loading, "can_pack", loading.can_pack.__wrapped__)
+    assert not loading.can_pack()
+    assert [said.log_probability for said in scores(t5, pairs)] == pytest.approx(packed, abs=TOLERANCE)
 
 
 def test_a_question_that_the_model_cannot_produce_is_refused(bart: Path) -> None:

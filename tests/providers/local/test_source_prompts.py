@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.judging import prompts
-from claimeval.providers.local import prompts as source_prompts
+from claimeval.providers.local import tokens as source_prompts
 from claimeval.types.errors import UsageError
 
 
@@ -16,7 +16,7 @@ def test_every_shipped_source_prompt_loads_and_is_listed(kind: str) -> None:
     shipped = {path.stem for path in (prompts.folder() / "local").glob("*.j2")}
     assert shipped == set(source_prompts.VARIABLES)
     values = {name: f"<{name}>" for name in source_prompts.VARIABLES[kind]}
-    rendered = source_prompts.load(kind).render(values)
+    rendered = source_prompts.load_prompt(kind).render(values)
     assert all(value in rendered for value in values.values())
     assert "{" not in rendered
 
@@ -37,4 +37,4 @@ def test_a_wrong_source_prompt_is_refused(source: str, problem: str, tmp_path: P
     path = tmp_path / "own.j2"
     path.write_text(source)
     with pytest.raises(UsageError, match=problem):
-        source_prompts.load("question_given_text", str(path))
+        source_prompts.load_prompt("question_given_text", str(path))

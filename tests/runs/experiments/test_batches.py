@@ -19,6 +19,7 @@ from claimeval.runs.experiments.running import Carried, run
 from claimeval.types.options import RunOptions
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
+from tests.sample_runs import untimed
 
 pytestmark = pytest.mark.usefixtures("quick_polling")
 
@@ -36,7 +37,7 @@ def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Carr
 
 
 def summaries(folder: Path) -> dict[str, object]:
-    return {file.parent.name: json.loads(file.read_text()) for file in sorted(folder.glob("arms/*/summary.json"))}
+    return {file.parent.name: json.loads(untimed(file)) for file in sorted(folder.glob("arms/*/summary.json"))}
 
 
 def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServer, tmp_path: Path) -> None:

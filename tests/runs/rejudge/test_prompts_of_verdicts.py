@@ -19,7 +19,7 @@ from claimeval.api.claims import rejudge
 from claimeval.api.run import Run
 from claimeval.judging import prompts as prompting
 from claimeval.report import forms
-from claimeval.report.requests import Rebuilder
+from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import load_manifest
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions

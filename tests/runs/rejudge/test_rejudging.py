@@ -14,7 +14,7 @@ from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply
 from claimeval.api.claims import rejudge
 from claimeval.api.run import Run
-from claimeval.data.foreign.field_maps import field_map
+from claimeval.data.recorded import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.directory import load_manifest
 from claimeval.runs.import_replies import import_judged, open_file

@@ -1,0 +1,215 @@
+"""`claimeval rank` and `fuse`: rankings, against relevance judgments or fused to one."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.printer import Output, say
+from claimeval.cli.shared import Out
+from claimeval.cli.terminal import write_data
+from claimeval.types.errors import UsageError
+from claimeval.types.options import require_at_least
+
+LISTED = {
+    "rank": ("Retrieval", 2, "Evaluate rankings against qrels, as trec_eval does."),
+    "fuse": ("Retrieval", 3, "Fuse rankings by rank or by score."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOptions:
+    """Evaluate rankings against qrels, as trec_eval does.
+
+    The numbers are those of trec_eval 10.0, and -q -n -c -M -N -R -Z -l -J -m mean what they mean there.
+
+    Example: claimeval rank qrels.txt bm25.run dense.run -m ndcg@10,map --plot runs.svg
+
+    Example: claimeval rank qrels_docs.txt pages.run --collapse-ids '#.*'
+    """
+
+    qrels: Annotated[Path, Argument("QRELS")]
+    """A TREC file (query, iteration, document, grade), JSON (query to document to grade), or a BEIR folder."""
+    trec_runs: Annotated[tuple[Path, ...], Argument("TREC_RUN")]
+    """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
+    to document to score; `-` is standard input."""
+    measures: Annotated[tuple[str, ...], Names("-m", "--measures")] = ()
+    """ndcg@10, P@5, recall@100, map, mrr, hit@5, ERR@20, rbp(p=0.8), P(rel=2)@5, ...; comma-separated or repeated.
+    Names of trec_eval work too: ndcg_cut.10,20, official, set, all_trec."""
+    per_query: Annotated[bool, Names("-q", "--per-query")] = False
+    """Show the values of each query too."""
+    no_summary: Annotated[bool, Names("-n", "--no-summary")] = False
+    """Do not show the means."""
+    complete: Annotated[bool, Names("-c", "--complete")] = False
+    """Count queries that the run lacks as 0: --missing zero."""
+    missing: Literal["skip", "zero", "error"] = "skip"
+    """What queries count that the run lacks: skip, zero or error."""
+    max_retrieved: Annotated[int | None, Names("-M", "--max-retrieved")] = None
+    """Documents per query to look at."""
+    level: Annotated[float | None, Names("-l", "--level")] = None
+    """Lowest grade that counts as relevant; default 1, or as the scale of `claimeval grade` has it."""
+    judged_only: Annotated[bool, Names("-J", "--judged-only")] = False
+    """Drop documents without a judgment first."""
+    collection: Annotated[int, Names("-N", "--collection")] = 0
+    """Documents in the collection, for utility."""
+    rel_info: Annotated[Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"], Names("-R", "--rel-info-format")] = (
+        "qrels"
+    )
+    """Format of the judgments. Only qrels is computed here."""
+    z_scores: Annotated[Path | None, Names("-Z", "--z-scores")] = None
+    """File of query, measure, mean and standard deviation: show Z scores instead of values."""
+    ties: Literal["trec", "stable", "error"] = "trec"
+    """Equal scores: trec (by document id), stable (as given) or error."""
+    no_relevant: Literal["zero", "undefined"] = "zero"
+    """What queries without a relevant document count: zero or undefined."""
+    collapse_ids: str | None = None
+    """Regular expression cut out of document ids; of equal ids the best stays. '#.*' makes report of report#p12."""
+    split: str = "test"
+    """Qrels of a BEIR folder: qrels/SPLIT.tsv."""
+    paired: bool = False
+    """Compare every later run with the first, query by query."""
+    trec: bool = False
+    """Print what trec_eval 10.0 prints."""
+    plot: Path | None = None
+    """File to draw into (.svg): nDCG over k, precision over recall and, for two runs, differences per query."""
+    json: bool = False
+    """Print JSON on standard output."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "max_retrieved")
+
+
+def do_rank(args: RankOptions) -> int:
+    """Evaluate every run, print the values, and return the exit code."""
+    from claimeval import ir
+    from claimeval.ir import evaluation, measures, output
+    from claimeval.runs.jobs import relevant_from
+    from claimeval.statistics.pictures import check_name
+
+    if args.paired and (len(args.trec_runs) < 2 or args.trec):
+        raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
+    if args.rel_info != "qrels":
+        raise UsageError(
+            f"-R {args.rel_info}: judgments of preferences and of several groups of judges are for measures that only "
+            "trec_eval has; give plain qrels"
+        )
+    if args.plot:
+        check_name(args.plot)
+    requested = measures.read(list(args.measures) or ("official" if args.trec else ir.DEFAULT_MEASURES))
+    if requested.left_out:
+        message = measures.unknown_measure_message(requested.left_out)
+        if not (args.trec and requested.measures):
+            raise UsageError(message)
+        say(message)
+    level = args.level
+    if level is None:
+        level = 1 if args.trec else relevant_from(args.qrels) or 1
+    judgments = ir.find_qrels(args.qrels, args.split) if args.qrels.is_dir() else args.qrels
+    evaluator = ir.Evaluator(
+        judgments,
+        [*requested.measures, *(output.CURVES if args.plot else ())],
+        level=level,
+        judged_only=args.judged_only,
+        max_retrieved=args.max_retrieved,
+        ties=args.ties,
+        missing="zero" if args.complete else args.missing,
+        no_relevant=args.no_relevant,
+        collapse_ids=args.collapse_ids,
+        collection=args.collection,
+    )
+    evaluations = [evaluator.evaluate(run) for run in args.trec_runs]
+    labels = output.labels(args.trec_runs)
+    if args.plot:
+        output.draw(evaluations, labels, output.comparable(requested.measures)).save(args.plot)
+    shown = [evaluated.only(requested.measures) for evaluated in evaluations]
+    if args.z_scores:
+        norms = ir.read_z_scores(args.z_scores)
+        shown = [evaluated.z_scores(norms) for evaluated in shown]
+    pairings = evaluation.against_first(shown, labels) if args.paired else []
+    if args.json:
+        record = output.as_record(shown, labels, per_query=args.per_query, pairings=pairings)
+        return Output(json=True).result("rank", record)
+    if args.trec:
+        for label, evaluated in zip(labels, shown, strict=True):
+            for remark in output.warnings(evaluated):
+                say(f"{label}: {remark}")
+            summary, run_id = not args.no_summary, requested.run_id
+            prefix = "Z" if args.z_scores else ""
+            write_data(ir.trec_text(evaluated, per_query=args.per_query, summary=summary, run_id=run_id, prefix=prefix))
+        return 0
+    sys.stdout.write(output.text(shown, labels, per_query=args.per_query, summary=not args.no_summary))
+    if args.paired:
+        sys.stdout.write("\n" + output.pairings_text(pairings, labels[0]))
+    return 0
+
+
+rank = command("rank", RankOptions, do_rank)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuseOptions:
+    """Fuse rankings: by reciprocal rank, score = sum of 1 / (k + rank), or by normalized scores.
+
+    Example: claimeval fuse bm25.run dense.run -o fused.run && claimeval rank qrels.txt fused.run
+
+    Example: claimeval fuse bm25.run dense.run --method sum --weights 0.3,0.7 -o weighted.run
+    """
+
+    trec_runs: Annotated[tuple[Path, ...], Argument("TREC_RUN")]
+    """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
+    to document to score."""
+    method: Literal["rrf", "sum", "mnz", "min", "max", "anz", "med"] = "rrf"
+    """rrf (reciprocal rank), or of the normalized scores their sum (CombSUM), the sum times the number of runs that
+    retrieved the document (mnz), the smallest, the largest, the mean (anz) or the median."""
+    normalization: Literal["min-max", "max", "sum", "zmuv", "rank", "none"] = "min-max"
+    """Makes the scores of a query comparable between runs; not used by rrf."""
+    weights: str | None = None
+    """A factor for each run, as in 0.3,0.7; 1 by default."""
+    k: Annotated[int, Names("-k", "--rank-constant")] = 60
+    """For rrf: the larger, the less the first ranks stand out."""
+    depth: Annotated[int | None, Names("-d", "--depth")] = None
+    """Documents to keep per query; all by default."""
+    tag: str | None = None
+    """Tag of the new run; the method by default."""
+    out: Out = None
+    """File to write; standard output by default, or for `-`."""
+    output: Output = Output()
+
+
+def do_fuse(args: FuseOptions) -> int:
+    """Fuse the runs, write the result, and return the exit code."""
+    from claimeval import ir
+
+    fused = ir.fuse(
+        args.trec_runs,
+        args.method,
+        k=args.k,
+        normalization=args.normalization,
+        weights=None if args.weights is None else _numbers(args.weights),
+        depth=args.depth,
+    )
+    tag = args.tag or args.method
+    out = None if str(args.out) == "-" else args.out
+    if out is None:
+        lines = io.StringIO()
+        ir.write_run(fused, lines, tag)
+        args.output.data(lines.getvalue())
+    else:
+        with out.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            ir.write_run(fused, file, tag)
+    record = {"queries": len(fused), "documents": sum(map(len, fused.values()))}
+    return args.output.result("fuse", record, path=out)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--weights {text!r}: needed are numbers joined by commas, as in 0.3,0.7") from None
+
+
+fuse = command("fuse", FuseOptions, do_fuse)

@@ -1,0 +1,184 @@
+"""`claimeval draw` and `write-queries`: test sets from logs, and of questions that a judge writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.printer import Output, tally
+from claimeval.cli.shared import Asking, Fields, Gates, Out, arguments
+from claimeval.cli.terminal import write_data
+from claimeval.types.errors import UsageError
+from claimeval.types.options import RunOptions, require_at_least
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+
+LISTED = {
+    "draw": ("Data", 1, "Draw a test set from logs or traces."),
+    "write-queries": ("Data", 2, "Write questions that documents answer."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawOptions:
+    """Draw a test set from logs, in one pass over a log of any size, seeded.
+
+    Each row keeps its fields and gets `drawn`: the file and row it comes from, its stratum, and the probability with
+    which a question like it is drawn, for estimates about the whole log.
+
+    Example: claimeval draw log.jsonl --n 200 --stratify metadata.topic -o test.jsonl
+
+    Example: claimeval draw traces.jsonl --every 1000 --seed 7 -o test.jsonl
+
+    Example: zcat logs/*.jsonl.gz | claimeval draw - --n 200 -o test.jsonl
+    """
+
+    log: Annotated[Path, Argument("LOG")]
+    """Questions as they were asked, or traces: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
+    n: Annotated[int | None, Names("-n", "--n")] = None
+    """Rows to draw.  [default: 200]"""
+    every: int | None = None
+    """Draw one in N different questions instead, of a log of any size."""
+    stratify: str | None = None
+    """Field whose values get their share each, as in generator or metadata.topic."""
+    min_per_stratum: int = 15
+    """With --stratify: least rows of each value, if it has so many."""
+    seed: int = 0
+    """Another seed draws other rows."""
+    keep_duplicates: bool = False
+    """Draw rows, not questions; by default equal questions are one, and of near duplicates one stays."""
+    duplicate_threshold: float = 90.0
+    """Similarity of words, of 100, from which two questions are near duplicates."""
+    fields: Fields = field(default_factory=dict)
+    """question=COLUMN, if the question has none of the usual names."""
+    out: Out = None
+    """File to write, .jsonl; standard output by default."""
+    output: Output = Output()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n", "every", "duplicate_threshold")
+        require_at_least(self, 0, "min_per_stratum")
+        if self.duplicate_threshold > 100:
+            raise UsageError(f"duplicate_threshold: {self.duplicate_threshold!r}; it needs 100 or less")
+
+
+def do_draw(args: DrawOptions) -> int:
+    """Draw and write the rows, print what was drawn, and return the exit code."""
+    from claimeval.api import data as api
+    from claimeval.cli.running import notes_on_stderr
+    from claimeval.data.sampling import COUNT
+
+    out, output = args.out, args.output
+    if output.json and out is None:
+        raise UsageError("--json prints what was drawn: say with --out where the rows go")
+    with notes_on_stderr(quiet=output.quiet):
+        drawn = api.draw(**arguments(args))
+    if not out:
+        write_data(api.as_lines(drawn))
+        output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error
+    rows = [
+        (
+            name or "all",
+            str(counts.rows),
+            f"{'' if counts.exact else 'about '}{counts.questions}",
+            str(counts.drawn),
+            str(counts.near_duplicates),
+        )
+        for name, counts in drawn.strata.items()
+    ]
+    output.table((args.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
+    if drawn.empty_questions:
+        output.line(f" {drawn.empty_questions} rows with an empty question left out", style="dim")
+    if not args.every and len(drawn) < (requested := args.n or COUNT):
+        output.line(f" {len(drawn)} of {requested} wanted: the log has no more that are different", style="dim")
+    if not out:
+        return 0
+    output.line(f"Test set: {out}")
+    strata = {name: counts._asdict() for name, counts in drawn.strata.items()}
+    record = {"out": str(out), "drawn": len(drawn), "empty": drawn.empty_questions, "strata": strata}
+    return output.result("draw", record)
+
+
+draw = command("draw", DrawOptions, do_draw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingQuestions:
+    """What the judges are asked."""
+
+    checker: str | None = None
+    """Judge of the second look; the writer by default."""
+    write_prompt: str = "plain"
+    """Prompt for writing: plain, or a .j2 file."""
+    check_prompt: str = "plain"
+    """Prompt for the second look: plain, or a .j2 file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteQueriesOptions:
+    """Have a judge write questions that documents answer, reject the useless ones, and keep the rest as a test set.
+
+    A question is kept if its passage is in the document, it does not point at the document, copy it or give its answer
+    away, is not nearly another one, and a second look finds it answerable, self-contained and realistic. Writes
+    `queries.jsonl` with answers, passages and sources, which every command reads, `qrels.txt` with the source of each,
+    and all that was rejected, with the reason.
+
+    Example: claimeval write-queries docs.jsonl -j openai:gpt-5-mini --n 200
+    """
+
+    corpus: Annotated[Path, Argument("CORPUS")]
+    """Documents: .jsonl with id and text, .tsv, or a BEIR folder."""
+    judge: Annotated[str, Names("-j", "--judge")]
+    """PROVIDER:MODEL[@URL] or judge file that writes."""
+    n: Annotated[int, Names("-n", "--n")] = 50
+    """Documents to draw and write about."""
+    per_document: int = 1
+    """Questions about each document, 10 at most."""
+    seed: int = 0
+    """Another seed draws other documents."""
+    out: Out = None
+    """Run directory; default runs/CORPUS-queries."""
+    overwrite: bool = False
+    """Replace a run of other settings in --out."""
+    output: Output = Output()
+    questions: Annotated[WritingQuestions, Heading("Questions")] = WritingQuestions()
+    options: Asking = RunOptions()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n", "per_document")
+
+
+def do_write_queries(args: WriteQueriesOptions) -> int:
+    """Write the test set, print what was kept, and return the exit code."""
+    from claimeval.cli.running import print_finished, watch
+    from claimeval.evaluation.write_queries import count_queries
+    from claimeval.runs.jobs import QRELS, QUERIES
+
+    output = args.output
+    finished = watch(lambda options: door(args, options), args.options, Gates(max_missing=1.0), output)
+    run = finished.run
+    assert run.path, "the run is on disk"
+    counts = count_queries(run.results)
+    output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
+    if counts.rejected:
+        output.line(f"rejected: {tally(counts.rejected)}")
+    if counts.failures:
+        output.line(f"failed: {tally(counts.failures)}")
+    if run.complete and counts.kept:
+        output.line(f"Test set: {run.path / QUERIES}")
+        output.line(f"Qrels: {run.path / QRELS}")
+    return print_finished("write-queries", finished, output, {"counts": counts.model_dump(mode="json")})
+
+
+def door(args: WriteQueriesOptions, options: RunOptions) -> Run:
+    """Call the function of the API."""
+    from claimeval.api.test_sets import write_queries
+
+    out = args.out or Path("runs") / f"{args.corpus.stem}-queries"
+    return write_queries(**arguments(args, out=out, options=options))
+
+
+write_queries = command("write-queries", WriteQueriesOptions, do_write_queries, door)

@@ -1,0 +1,452 @@
+"""Recorded replies of judges, read as samples, claims and verdicts by a mapping. A sample's rows must be consecutive.
+
+A mapping is YAML. A path in a row is written with slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one claim
+with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
+`replies` in the order of `judges`, or in a list of objects `items_field`. With `systems` a row has the answers of
+several systems, with `document` a row is one chunk of the evidence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, ValidationError, model_validator
+
+from claimeval.data.labels import HumanLabel, parse_label
+from claimeval.data.result_files import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
+from claimeval.data.rows import SourceRow, read_rows
+from claimeval.judging.recorded import Meaning, Reader, Vocabulary, is_binary
+from claimeval.judging.reply_values import Unparsable
+from claimeval.metrics.rows import ambiguous
+from claimeval.types.errors import DataError, UsageError, first_problem, read_yaml
+from claimeval.types.records import Assessment, Call, Document, Evidence, Part, Record, Sample, SampleResult, Verdict
+from claimeval.types.scales import BINARY, THREE_WAY, Scale, grade_scale
+
+MAX_EXPLANATION = 300
+"""Characters of a reply that are kept as the judge's explanation. The calls have the whole reply."""
+
+
+class RecordedJudge(Record):
+    """Fields of one judge's replies."""
+
+    reply: str
+    forms: tuple[str, ...] = ()
+    """The forms of the replies. Default: the forms of the mapping."""
+
+
+class GradeRange(Record):
+    """Range of grades, and the lowest grade that counts as supported."""
+
+    lowest: int = 0
+    highest: int = 3
+    positive_from: int = 2
+
+    @property
+    def scale(self) -> Scale:
+        """Return the scale of these grades."""
+        return grade_scale(
+            "grades", lowest=self.lowest, highest=self.highest, positive_from=self.positive_from, divided=False
+        )
+
+
+class FieldMap(Record):
+    """Paths of the fields in a row, and the forms of the replies."""
+
+    id: str
+    """The sample's id."""
+    question: str | None = None
+    answer: str | None = None
+    contexts: str | None = None
+    """A text or a list of texts."""
+    reference_answers: str | None = None
+    generator: str | None = None
+    claim: str
+    """The text of the claim that was judged."""
+    claim_id: str | None = None
+    """Default: the claims of a sample are numbered."""
+    of: Part = "answer"
+    against: Part
+    judges: dict[str, RecordedJudge] | tuple[str, ...] | None = None
+    replies: str | None = None
+    items_field: str | None = None
+    judge: str | tuple[str, ...] | None = None
+    reply: str | None = None
+    forms: tuple[str, ...] = Field(min_length=1)
+    words: dict[str, Meaning] = Field(default_factory=dict)
+    scale: Literal["binary", "three_way"] | None = None
+    """Whether "no" means contradicted. Default: binary if the forms only say yes or no, else three_way."""
+    grades: GradeRange | None = None
+    """The range, if the replies are grades."""
+    human_label: str | None = None
+    systems: str | None = None
+    """The answers of several systems: an object by system, or a list of objects with `system`. Each is a sample, with
+    the system in its id and as its generator; paths may begin in an answer as well as in the row."""
+    document: str | None = None
+    """The chunk of the evidence that the row's replies are about: `contexts` is its text. A claim that one chunk
+    supports is supported."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, fields: Any) -> Any:
+        """Expand a path to a judge, and a single form to a list."""
+        if not isinstance(fields, dict):
+            return fields
+        judges = fields.get("judges")
+        if isinstance(judges, dict):
+            judges = {str(n): {"reply": judge} if isinstance(judge, str) else judge for n, judge in judges.items()}
+        forms = fields.get("forms")
+        return {**fields, "judges": judges, "forms": (forms,) if isinstance(forms, str) else forms}
+
+    @model_validator(mode="after")
+    def _check_names(self) -> FieldMap:
+        if problem := ambiguous(self.of) or ambiguous(self.against):
+            raise ValueError(problem)
+        return self
+
+    @model_validator(mode="after")
+    def _check_replies(self) -> FieldMap:
+        by_name = isinstance(self.judges, dict) and not (self.replies or self.items_field or self.judge or self.reply)
+        by_list = isinstance(self.judges, tuple) and self.replies and not (self.items_field or self.judge or self.reply)
+        by_row = not self.judges and self.judge and self.reply and not self.replies
+        if not (by_name or by_list or by_row):
+            raise ValueError(
+                "one of these is needed for the replies: `judges` with a path each; `judges` as a list with `replies`; "
+                "or `judge` with `reply`, plus `items_field` if they are in a list"
+            )
+        return self
+
+
+def read_mapping(path: Path) -> FieldMap:
+    """Read a mapping from a YAML file. Raises UsageError if it is invalid."""
+    return field_map(read_yaml(path, "mapping"), f"the mapping {str(path)!r}")
+
+
+def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
+    """Return a valid mapping. Raises UsageError, with `name`, if it is invalid."""
+    try:
+        return FieldMap.model_validate(fields)
+    except ValidationError as error:
+        field, problem, _ = first_problem(error)
+        raise UsageError(f"{name}{', ' if field else ''}{field}: {problem}") from error
+
+
+def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
+    """Return the value at a path of a row. If it is missing, return None or, unless it is optional, raise DataError."""
+    value: Any = row.fields
+    for part in path.split("/"):
+        if isinstance(value, list):
+            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    if value is None and not optional:
+        raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
+    return value
+
+
+class _Reply(NamedTuple):
+    judge: str
+    text: str | None
+    document: str | None = None
+    """The chunk that it is about."""
+
+
+class _AnsweredRow(NamedTuple):
+    """A row of a claim and the replies in it."""
+
+    row: SourceRow
+    replies: list[_Reply]
+
+
+class RecordedReplies:
+    """A file of recorded replies with its mapping."""
+
+    def __init__(self, path: Path, fields: FieldMap) -> None:
+        self._path = path
+        self._fields = fields
+        self._evidence = Evidence(part=fields.against)
+        binary = fields.scale == "binary" if fields.scale else not fields.grades and is_binary(fields.forms)
+        grades = fields.grades.scale if fields.grades else None
+        self._words = Vocabulary(fields.words, binary=binary, grades=grades)
+        self._scale = grades or (BINARY if binary else THREE_WAY)
+        by_name = fields.judges if isinstance(fields.judges, dict) else {}
+        self._readers = {name: Reader(judge.forms or fields.forms, self._words) for name, judge in by_name.items()}
+        self._reader = Reader(fields.forms, self._words)
+
+    def recorded_results(self) -> RecordedResults:
+        """Return the results of the file. A first pass counts the judges and their replicates."""
+        judges: dict[str, int] = {}
+        repeated = 0
+        may_repeat = not (self._fields.claim_id or self._fields.document)
+        for _, rows in self._grouped():
+            for answered in self._by_claim(rows).values():
+                repeated += _repeating_rows(answered) if may_repeat else 0
+                for (name, _), count in Counter((reply.judge, reply.document) for reply in _all(answered)).items():
+                    judges[name] = max(judges.get(name, 0), count)
+        if not judges:
+            raise DataError(f"{self._path} has no recorded replies")
+        return RecordedResults(
+            kind="recorded",
+            judges=tuple(recorded_judge(name) for name in judges),
+            metrics=(metric_of(self._fields.of, self._fields.against),),
+            scale=self._scale,
+            samples=lambda: (self._sample(sample, rows) for sample, rows in self._grouped()),
+            replicates=max(judges.values()),
+            per_document=self._fields.document is not None,
+            repeated=repeated,
+        )
+
+    def _rows(self) -> Iterator[SourceRow]:
+        """Yield the rows; of a row with the answers of several systems one for each."""
+        systems = self._fields.systems
+        for row in read_rows(self._path):
+            if systems is None:
+                yield row
+                continue
+            for name, answer in _by_system(value_at(row, systems), row, systems):
+                yield row._replace(fields={**row.fields, **answer, "system": name})
+
+    def _id(self, row: SourceRow) -> str:
+        name = str(value_at(row, self._fields.id))
+        return f"{name} {row.fields['system']}" if self._fields.systems else name
+
+    def _grouped(self) -> Iterator[tuple[str, list[SourceRow]]]:
+        """Yield the rows of each sample. Raises DataError if they are not consecutive."""
+        digests: set[bytes] = set()
+        for sample, rows in groupby(self._rows(), key=self._id):
+            sample_rows = list(rows)
+            digest = hashlib.blake2b(sample.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            if digest in digests:
+                raise DataError(
+                    f"{sample_rows[0].location}: rows of sample {sample!r} are not consecutive. Sort the file"
+                )
+            digests.add(digest)
+            yield sample, sample_rows
+
+    def _by_claim(self, rows: Iterable[SourceRow]) -> dict[str, list[_AnsweredRow]]:
+        """Return the rows of each claim, by its id, or by its text if claims have none."""
+        fields = self._fields
+        by_claim: dict[str, list[_AnsweredRow]] = {}
+        for row in rows:
+            name = str(value_at(row, fields.claim_id or fields.claim))
+            chunk = None if fields.document is None else str(value_at(row, fields.document))
+            replies = [reply._replace(document=chunk) for reply in self._replies(row)]
+            by_claim.setdefault(name, []).append(_AnsweredRow(row, replies))
+        if fields.claim_id:
+            return by_claim
+        return {f"{fields.of}-{number}": answered for number, answered in enumerate(by_claim.values(), 1)}
+
+    def _replies(self, row: SourceRow) -> Iterator[_Reply]:
+        fields = self._fields
+        if isinstance(fields.judges, dict):
+            for name, judge in fields.judges.items():
+                yield _Reply(name, _text(value_at(row, judge.reply, optional=True)))
+        elif fields.judges:
+            assert fields.replies, "the mapping is valid"
+            replies = value_at(row, fields.replies)
+            if not isinstance(replies, list) or len(replies) != len(fields.judges):
+                raise DataError(f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies")
+            yield from map(_Reply, fields.judges, map(_text, replies))
+        else:
+            assert fields.judge, "the mapping is valid"
+            assert fields.reply, "the mapping is valid"
+            parts = (fields.judge,) if isinstance(fields.judge, str) else fields.judge
+            for item in self._items(row):
+                name = " / ".join(str(value_at(item, part)) for part in parts)
+                yield _Reply(name, _text(value_at(item, fields.reply, optional=True)))
+
+    def _items(self, row: SourceRow) -> Iterator[SourceRow]:
+        field = self._fields.items_field
+        if not field:
+            yield row
+            return
+        items = value_at(row, field)
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise DataError(f"{row.location}, field {field!r}: expected a list of objects")
+        for number, item in enumerate(items, 1):
+            yield SourceRow(f"{row.location}, {field} {number}", number, item)
+
+    def _sample(self, sample: str, rows: Sequence[SourceRow]) -> JudgedSample:
+        fields = self._fields
+        chunks = self._chunks(rows) if fields.document else {}
+        evidence_of: dict[str | None, Evidence] = {
+            chunk: self._evidence.model_copy(update={"document": rank}) for rank, chunk in enumerate(chunks, 1)
+        }
+        source = _as_sample(sample, rows[0], fields)
+        if chunks:
+            source = source.model_copy(update=_evidence_of(self._evidence.part, chunks))
+        claims, assessments, calls, labels, forms = [], [], [], [], []
+        per_document: list[Assessment] = []
+        for claim_id, answered in self._by_claim(rows).items():
+            row = answered[0].row
+            claims.append(claim(claim_id, str(value_at(row, fields.claim)), fields.of, source))
+            verdicts: dict[str | None, list[Verdict]] = {}
+            times: Counter[tuple[str, str | None]] = Counter()
+            for reply in _all(answered):
+                replicate = times[reply.judge, reply.document]
+                times[reply.judge, reply.document] += 1
+                evidence = evidence_of.get(reply.document, self._evidence)
+                verdict, call, form = self._verdict(claim_id, reply, replicate, evidence)
+                verdicts.setdefault(reply.document, []).append(verdict)
+                calls.append(call)
+                forms.append((reply.judge, form))
+            whole = verdicts.get(None) or _over_chunks(verdicts)
+            assessments.append(assessment(claim_id, self._evidence, tuple(whole)))
+            per_document += [
+                assessment(claim_id, evidence, tuple(verdicts[chunk]))
+                for chunk, evidence in evidence_of.items()
+                if chunk in verdicts
+            ]
+            if fields.human_label:
+                labeled = [row for row, _ in answered] if chunks else [row]
+                human_labels = [
+                    label for labeled_row in labeled if (label := self._human_label(sample, claim_id, labeled_row))
+                ]
+                labels += sorted(human_labels, key=lambda label: label.label != "supported")[:1]
+        result = SampleResult(
+            sample=source,
+            claims=tuple(claims),
+            assessments=tuple(assessments),
+            per_document=tuple(per_document),
+            calls=tuple(calls),
+        )
+        return JudgedSample(result, tuple(labels), {}, tuple(forms))
+
+    def _chunks(self, rows: Iterable[SourceRow]) -> dict[str, Document]:
+        path = self._fields.document
+        assert path, "called only if the field is mapped"
+        documents: dict[str, Document] = {}
+        for row in rows:
+            name = str(value_at(row, path))
+            documents.setdefault(name, Document(id=name, text="\n".join(_texts(row, self._fields.contexts))))
+        return documents
+
+    def _verdict(self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence) -> tuple[Verdict, Call, str]:
+        fields: dict[str, Any] = {"judge": reply.judge, "replicate": replicate}
+        message, form = None, ""
+        if reply.text is None:
+            fields |= {"unassessed": "incomplete"}
+            message, form = "no recorded reply", "missing"
+        else:
+            try:
+                parsed = self._readers.get(reply.judge, self._reader).read(reply.text)
+            except Unparsable as error:
+                fields |= {"unassessed": "unparsable"}
+                message, form = str(error), "refused"
+            else:
+                form = parsed.form
+                unsure = parsed.meaning == "unsure"
+                word = parsed.meaning if parsed.grade is None else self._scale.of_step(parsed.grade)
+                fields |= self._scale.labeled(None if unsure else word)
+                fields |= {"unassessed": "unsure" if unsure else None, "explanation": reply.text[:MAX_EXPLANATION]}
+                if form == "probability":
+                    fields |= {"probability": float(reply.text), "explanation": None}
+        verdict = Verdict(**fields)
+        call = Call(
+            key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
+            step="assess",
+            judge=reply.judge,
+            part=self._fields.of,
+            evidence=evidence,
+            subjects=(claim_id,),
+            replicate=replicate,
+            reused=True,
+            reply=reply.text,
+            failed=verdict.unassessed if message else None,
+            message=message,
+        )
+        return verdict, call, form
+
+    def _human_label(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
+        assert self._fields.human_label, "called only if the field is mapped"
+        value = value_at(row, self._fields.human_label, optional=True)
+        if value is None or not str(value).strip():
+            return None
+        label, grade = parse_label(value, row.location, self._words)
+        if label is None and grade is None:
+            return None
+        return HumanLabel(sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade)
+
+
+def _by_system(value: object, row: SourceRow, path: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the answers of several systems, each with its fields."""
+    if isinstance(value, dict):
+        listed = [(str(name), answer) for name, answer in value.items()]
+    elif isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
+        listed = [(str(entry.get("system", number)), entry) for number, entry in enumerate(value, 1)]
+    else:
+        raise DataError(f"{row.location}, field {path!r}: expected an object by system, or a list of objects")
+    for name, answer in listed:
+        yield name, dict(answer) if isinstance(answer, dict) else {"answer": answer}
+
+
+def _evidence_of(part: Part, chunks: Mapping[str, Document]) -> dict[str, object]:
+    """Return chunks as the evidence of a sample."""
+    documents = tuple(chunks.values())
+    if part == "contexts":
+        return {"contexts": documents}
+    if part == "reference_contexts":
+        return {"reference_contexts": tuple(document.text for document in documents)}
+    return {} if part in ("reference", "answer") else {"evidence": {part: documents}}
+
+
+def _over_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[Verdict]:
+    """Yield each judge's verdict over all chunks: supported if one supports the claim, else contradicted, not found."""
+    by_judge: dict[tuple[str, int], list[tuple[str, Verdict]]] = {}
+    for chunk, of_chunk in verdicts.items():
+        for verdict in of_chunk:
+            by_judge.setdefault((verdict.judge, verdict.replicate), []).append((str(chunk), verdict))
+    order = ("supported", "contradicted", "not_found", None)
+    for by_chunk in by_judge.values():
+        _, best = min(by_chunk, key=lambda pair: order.index(pair[1].support))
+        likely = [verdict.probability for _, verdict in by_chunk if verdict.probability is not None]
+        yes = tuple(chunk for chunk, verdict in by_chunk if verdict.support == "supported")
+        yield best.model_copy(update={"cites": yes, "probability": max(likely, default=None)})
+
+
+def _all(answered: Iterable[_AnsweredRow]) -> Iterator[_Reply]:
+    return (reply for _, replies in answered for reply in replies)
+
+
+def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
+    """Return the number of rows of a claim with a judge that an earlier row has."""
+    judges: set[str] = set()
+    count = 0
+    for _, replies in answered:
+        of_row = {reply.judge for reply in replies}
+        count += bool(judges & of_row)
+        judges |= of_row
+    return count
+
+
+def _text(value: object) -> str | None:
+    """Return a reply as text, or None if it is empty. Numbers are recorded grades."""
+    return None if value is None or value == "" else str(value)
+
+
+def _texts(row: SourceRow, path: str | None) -> tuple[str, ...]:
+    """Return the text or the list of texts at a path; none if there is nothing."""
+    value = value_at(row, path, optional=True) if path else None
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return tuple(map(str, values))
+
+
+def _as_sample(name: str, row: SourceRow, fields: FieldMap) -> Sample:
+    def text(path: str | None) -> str | None:
+        value = value_at(row, path, optional=True) if path else None
+        return None if value is None else str(value)
+
+    has_contexts = fields.contexts and value_at(row, fields.contexts, optional=True) is not None
+    contexts = (Document(id=str(rank), text=text) for rank, text in enumerate(_texts(row, fields.contexts), 1))
+    return Sample(
+        id=name,
+        question=str(value_at(row, fields.question)) if fields.question else "",
+        answer=text(fields.answer),
+        contexts=tuple(contexts) if has_contexts else None,
+        reference_answers=_texts(row, fields.reference_answers),
+        generator=text(fields.generator) if fields.generator else text("system" if fields.systems else None),
+    )

@@ -1,0 +1,489 @@
+"""The parts of a run: the results of consecutive samples, with an index of what they are and add up to; and merging.
+
+A part is `parts/00003-of-00016.jsonl`, its lines as in `results.jsonl`; `.replies.jsonl.gz` of the same name, as
+`replies.jsonl.gz`; and `.json`, its index. The index is put in its place last, at once: where there is one, the part
+is finished. Merged parts are `results.jsonl` and `summary.json`, byte for byte as one process writes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, ValidationError
+
+from claimeval.data.survey import repeated_id
+from claimeval.evaluation import write_queries
+from claimeval.evaluation.job import JobOutcome
+from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
+from claimeval.evaluation.summary import Tallies
+from claimeval.execution import RunStatus
+from claimeval.runs import lines
+from claimeval.runs.directory import (
+    MANIFEST,
+    OUTCOME,
+    PARTS,
+    RESULTS,
+    RESULTS_COMPRESSED,
+    SUMMARY,
+    RunWriter,
+    check_free,
+    explained,
+    load_manifest,
+    load_summary,
+    no_follow,
+    open_alone,
+    write_text,
+)
+from claimeval.runs.jobs import finish, read_vote_labels
+from claimeval.runs.lines import Compressed, Packed, compress, join
+from claimeval.types.clusters import single_cluster
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.options import PanelOptions, Shard
+from claimeval.types.records import Record, SampleResult
+from claimeval.types.requests import Learned
+
+
+class PartFile(Record):
+    """A file of a part, as it was finished."""
+
+    bytes: int
+    digest: str
+    """SHA-256 of its bytes."""
+
+
+class PartIndex(Record):
+    """What a finished part is, and what its samples add up to."""
+
+    format: int = RUN_FORMAT
+    claimeval: str
+    """The version that made it."""
+    settings: str
+    """Digest of the settings of the run, its data included."""
+    shard: str
+    """Its number and how many there are, as in `3/16`."""
+    first: int
+    """The number of its first sample among the items of the run, from 0."""
+    items: int
+    """How many items of the run it is about."""
+    samples: int
+    """How many results it has."""
+    has_calls: bool
+    """Whether a judge was asked anything."""
+    results: PartFile
+    replies: PartFile
+    packed: Packed
+    """Where the first member of the replies ends, and the last one begins."""
+    learned: dict[str, Learned] = Field(default_factory=dict)
+    """What was learned of the judges' servers, by judge."""
+    tallies: dict[str, Any]
+    """What the samples add up to, as `Tallies.state` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The place of a part in a run directory."""
+
+    folder: Path
+    """The run directory."""
+    shard: Shard
+
+    @property
+    def name(self) -> str:
+        """What its files begin with."""
+        return f"{self.shard.number:05}-of-{self.shard.count:05}"
+
+    @property
+    def lines(self) -> Path:
+        """The file of its results."""
+        return self.folder / PARTS / f"{self.name}.jsonl"
+
+    @property
+    def replies(self) -> Path:
+        """The compressed file of what was asked and replied."""
+        return self.folder / PARTS / f"{self.name}.replies.jsonl.gz"
+
+    @property
+    def index_file(self) -> Path:
+        """The file of its index."""
+        return self.folder / PARTS / f"{self.name}.json"
+
+    @property
+    def attempts_file(self) -> Path:
+        """The file of the items in work, while it is made."""
+        return self.folder / PARTS / f"{self.name}.attempts"
+
+    @property
+    def finished(self) -> bool:
+        """Whether all its results are in place."""
+        return self.index_file.exists()
+
+    def index(self) -> PartIndex:
+        """Return what the finished part is; UsageError for a file that is none."""
+        try:
+            return PartIndex.model_validate(json.loads(self.index_file.read_bytes()))
+        except (OSError, ValueError, ValidationError) as error:
+            raise UsageError(f"{self.index_file} cannot be read: {_first_line(error)}; {self.again}") from error
+
+    def check(self, index: PartIndex, manifest: Manifest) -> None:
+        """Raise UsageError for a part that was made by another version or with other settings."""
+        if index.claimeval != manifest.claimeval:
+            raise UsageError(
+                f"{self.index_file} is of claimeval {index.claimeval}, and this is {manifest.claimeval}; {self.again}"
+            )
+        if index.settings != manifest.settings_digest:
+            raise UsageError(f"{self.index_file} is of other settings or data than the run; {self.again}")
+
+    @property
+    def again(self) -> str:
+        """What to do with a part that is refused, in words."""
+        return f"remove it and run shard {self.shard} again"
+
+    def remove(self) -> None:
+        """Remove its files, the index first."""
+        for path in (self.index_file, self.lines, self.replies):
+            path.unlink(missing_ok=True)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+class PartWriter:
+    """Writes a part line by line; `finish` puts it in its place. Locked until then, or until the end of a `with` block.
+
+    UsageError while another process writes the same part.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        folder = part.folder / PARTS
+        self._results_path, self._replies_path = (
+            folder / f"{part.name}.jsonl.part",
+            folder / f"{part.name}.replies.part",
+        )
+        self._digest = hashlib.sha256()
+        self._bytes = self._samples = 0
+        self._has_calls = False
+        with explained(part.folder), contextlib.ExitStack() as opened:
+            what = f"shard {part.shard} of {part.folder}"
+            self._results = opened.enter_context(open_alone(self._results_path, what))
+            self._replies = opened.enter_context(open_alone(self._replies_path, what))
+            opened.pop_all()
+
+    def add(self, result: SampleResult) -> None:
+        """Append one sample."""
+        written = lines.write(result)
+        self.add_lines(written.line, written.replies, 1, has_calls=written.asked)
+
+    def add_lines(self, results: bytes, replies: bytes, samples: int, *, has_calls: bool) -> None:
+        """Append samples that are written already.
+
+        Args:
+            results: Lines of `results.jsonl`.
+            replies: Their lines of `replies.jsonl`.
+            samples: How many they are.
+            has_calls: Whether a judge was asked anything about them.
+        """
+        with explained(self.part.folder):
+            self._results.write(results)
+            self._replies.write(replies)
+        self._digest.update(results)
+        self._bytes += len(results)
+        self._samples += samples
+        self._has_calls |= has_calls
+
+    def finish(
+        self, manifest: Manifest, items: range, tallies: Mapping[str, Any], learned: Mapping[str, Learned]
+    ) -> PartIndex:
+        """Put the part in its place.
+
+        Args:
+            manifest: The manifest of the run.
+            items: The numbers of the items it is about.
+            tallies: What its samples add up to.
+            learned: What was learned of the judges' servers.
+        """
+        packed = self._replies_path.with_name(f"{self.part.replies.name}.part")
+        with explained(self.part.folder):
+            for file in (self._results, self._replies):
+                file.flush()
+                os.fsync(file.fileno())
+            members = compress(self._replies_path, packed, first=items.start)
+        index = PartIndex(
+            claimeval=manifest.claimeval,
+            settings=manifest.settings_digest,
+            shard=str(self.part.shard),
+            first=items.start,
+            items=len(items),
+            samples=self._samples,
+            has_calls=self._has_calls,
+            results=PartFile(bytes=self._bytes, digest=self._digest.hexdigest()),
+            replies=PartFile(bytes=packed.stat().st_size, digest=_digest(packed)),
+            packed=members,
+            learned=dict(learned),
+            tallies=dict(tallies),
+        )
+        with explained(self.part.folder):
+            self.part.index_file.unlink(missing_ok=True)
+            self._results_path.replace(self.part.lines)
+            packed.replace(self.part.replies)
+            write_text(self.part.index_file, json.dumps(index.model_dump(mode="json")) + "\n")
+            self._replies_path.unlink(missing_ok=True)
+        return index
+
+    def __enter__(self) -> PartWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the files; a part that was not finished is begun anew by the next process, which pays for nothing."""
+        for file in (self._results, self._replies):
+            with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
+                file.close()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) -> Manifest:
+    """Make the run directory that shards share, unless another shard has, and return its manifest.
+
+    Args:
+        folder: The run directory.
+        manifest: What this shard asks, with the time of its beginning.
+        shard: The shard that is about to begin.
+        overwrite: Whether the manifest and the parts of a run with other settings are replaced.
+
+    Raises:
+        UsageError: The folder holds something else, a run with other settings, of another version, or with another
+            number of shards.
+    """
+    before = None if overwrite else check_free(folder, manifest)
+    if before and before.claimeval != manifest.claimeval:
+        raise UsageError(
+            f"{folder} was begun by claimeval {before.claimeval}, and this is {manifest.claimeval}; shards of a run "
+            "need the same version. Give another --out, or --overwrite it"
+        )
+    if before and before.settings_digest != manifest.settings_digest:
+        raise UsageError(f"{folder} holds a run with other judges; give another --out, or --overwrite it")
+    with explained(folder):
+        (folder / PARTS).mkdir(parents=True, exist_ok=True)
+        for part in parts_in(folder):
+            if overwrite and (part.shard.count != shard.count or part.index().settings != manifest.settings_digest):
+                part.remove()
+            elif part.shard.count != shard.count:
+                raise UsageError(
+                    f"{folder} has parts of {part.shard.count} shards; cut it in as many, or --overwrite them"
+                )
+        if overwrite:
+            for name in OUTCOME:
+                (folder / name).unlink(missing_ok=True)
+            write_text(folder / MANIFEST, _written(manifest))
+        elif before is None:
+            _write_once(folder, manifest)
+    return load_manifest(folder)
+
+
+def _written(manifest: Manifest) -> str:
+    return manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n"
+
+
+def _write_once(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in its place, unless another shard has just done so."""
+    draft = folder / PARTS / f"manifest-{os.uname().nodename}-{os.getpid()}.part"
+    with open(draft, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
+        file.write(_written(manifest))
+    try:
+        os.link(draft, folder / MANIFEST)
+    except FileExistsError:
+        check_free(folder, manifest)
+    except OSError:  # a file system without links
+        draft.replace(folder / MANIFEST)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def parts_in(folder: Path) -> list[Part]:
+    """Return the finished parts of a run directory, in order."""
+    parts = []
+    for file in (folder / PARTS).glob("*-of-*.json"):
+        number, _, count = file.stem.partition("-of-")
+        if number.isdecimal() and count.isdecimal():
+            parts.append(Part(folder, Shard(int(number), int(count))))
+    return sorted(parts, key=lambda part: (part.shard.count, part.shard.number))
+
+
+def is_merged(folder: Path, manifest: Manifest) -> bool:
+    """Return whether a run directory holds the whole run of these settings, complete."""
+    merged = (folder / MANIFEST).exists() and (folder / SUMMARY).exists()
+    if not (merged and any((folder / name).exists() for name in (RESULTS, RESULTS_COMPRESSED))):
+        return False
+    return load_manifest(folder).settings_digest == manifest.settings_digest and load_summary(folder).complete
+
+
+class PartTallies(Tallies):
+    """Adds up the samples of parts, and knows which ids came twice."""
+
+    ADDED: ClassVar = (*Tallies.ADDED, "_ids")
+
+    def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
+        super().__init__(record, prices)
+        self._ids = array("q")
+
+    def add(self, result: SampleResult) -> None:
+        """Count one sample in."""
+        super().add(result)
+        self._ids.append(single_cluster(result.sample.id))
+
+    def repeated(self) -> frozenset[int]:
+        """Return the hashes of the ids that several samples have."""
+        import numpy as np
+
+        values, counts = np.unique(np.frombuffer(self._ids, np.int64) if self._ids else [], return_counts=True)
+        return frozenset(map(int, values[counts > 1]))
+
+
+def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
+    """Return what the samples of a part add up to."""
+    tallies = PartTallies(manifest)
+    if index.samples:
+        tallies.absorb(index.tallies)
+    return tallies
+
+
+def keep_labels(folder: Path, labels: str | Path | None) -> None:
+    """Copy the labels that a vote is learned from beside the parts, for the merge; UsageError for other ones."""
+    if labels is None:
+        return
+    labels_text, stored = Path(labels).read_bytes(), labels_in(folder)
+    if stored is None:
+        with explained(folder):
+            draft = folder / PARTS / f"labels-{os.uname().nodename}-{os.getpid()}.part"
+            draft.write_bytes(labels_text)
+            draft.replace(folder / PARTS / f"labels{Path(labels).suffix}")
+    elif stored.read_bytes() != labels_text:
+        raise UsageError(f"{labels} is not the file of labels that other shards of {folder} were given")
+
+
+def labels_in(folder: Path) -> Path | None:
+    """Return the labels beside the parts of a run."""
+    return next(iter((folder / PARTS).glob("labels.*")), None)
+
+
+DONE = RunStatus(complete=True, interrupted=False, stopped={})
+PIECE = 2**20
+"""Bytes that are copied at once."""
+LISTED = 12
+"""Missing shards that a message names one by one."""
+
+
+def merge(folder: Path, *, compress: bool = False) -> None:
+    """Join the finished shards of a run, take the votes that need the whole run, and write the run.
+
+    A run that is merged already stays as it is.
+
+    Args:
+        folder: The run directory.
+        compress: Whether `results.jsonl.gz` is written, not `results.jsonl`.
+
+    Raises:
+        UsageError: Shards are missing, or a part is cut, of other settings, data or version.
+        StoppedEarly: The run directory cannot be written, as on a full disk.
+    """
+    manifest = load_manifest(folder)
+    parts = parts_in(folder)
+    missing = missing_shards(parts)
+    if (not parts or missing) and is_merged(folder, manifest):
+        return
+    if not parts:
+        raise UsageError(f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard 1/16")
+    if missing:
+        count = parts[0].shard.count
+        named = ", ".join(map(str, missing[:LISTED])) + (", ..." if len(missing) > LISTED else "")
+        raise UsageError(
+            f"{folder} misses {len(missing)} of {count} shards: {named}. Run them with --shard N/{count}, then merge"
+        )
+    indexes = [part.index() for part in parts]
+    for part, index, before in zip(parts, indexes, [None, *indexes], strict=False):
+        part.check(index, manifest)
+        if index.first != (before.first + before.items if before else 0):
+            raise UsageError(f"{part.index_file} is about other samples than its number says; {part.again}")
+    with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress, packed=True) as writer:
+        tallies = PartTallies(manifest)
+        for part, index in zip(parts, indexes, strict=True):
+            writer.add_lines(_checked(part, part.lines, index.results))
+            if index.samples:
+                tallies.absorb(index.tallies)
+        if any(index.has_calls for index in indexes):
+            writer.add_replies(_replies(parts, indexes))
+        if manifest.job != write_queries.NAME and (repeated := tallies.repeated()):
+            raise _repeated_id(writer.added(), repeated)
+        labels = read_vote_labels(manifest, PanelOptions(labels=labels_in(folder)))
+        finish(writer, JobOutcome(tallies.summary(), DONE), labels)
+    shutil.rmtree(folder / PARTS)
+
+
+def missing_shards(parts: Sequence[Part]) -> list[int]:
+    """Return the numbers of the shards that are not among these parts; UsageError if they are of different cuts."""
+    counts = sorted({part.shard.count for part in parts})
+    if len(counts) > 1:
+        raise UsageError(
+            f"{parts[0].folder / PARTS} has parts of {counts[0]} and of {counts[1]} shards; remove those of one"
+        )
+    present = {part.shard.number for part in parts}
+    return [number for number in range(1, (counts[0] if counts else 0) + 1) if number not in present]
+
+
+def _repeated_id(results: Iterable[SampleResult], hashes: frozenset[int]) -> DataError:
+    """Return the error for the first sample with the id of an earlier one, as data that are read whole give it."""
+    numbers: dict[str, int] = {}
+    for number, result in enumerate(results, 1):
+        name = result.sample.id
+        if single_cluster(name) in hashes and (first := numbers.setdefault(name, number)) != number:
+            return repeated_id(name, first, number)
+    raise AssertionError("an id came twice")
+
+
+def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
+    """Return what was learned of each judge's server: by the last shard that learned something."""
+    lessons: dict[str, Learned] = {}
+    for index in indexes:
+        lessons |= {judge: learned for judge, learned in index.learned.items() if learned != Learned()}
+    return lessons
+
+
+def _replies(parts: Iterable[Part], indexes: Iterable[PartIndex]) -> Iterator[bytes]:
+    """Yield the compressed replies of all parts, as one process compresses them."""
+    every: list[Compressed] = []
+    for part, index in zip(parts, indexes, strict=True):
+        for _ in _checked(part, part.replies, index.replies):
+            pass
+        every.append(Compressed(part.replies, index.packed, index.first, index.samples))
+    return join(every)
+
+
+def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:
+    """Yield the bytes of a file piece by piece; UsageError at its end unless they are those that were finished."""
+    digest, size = hashlib.sha256(), 0
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                digest.update(piece)
+                size += len(piece)
+                yield piece
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} is missing; {part.again}") from error
+    if size != expected.bytes:
+        raise UsageError(f"{path} has {size:,} bytes and had {expected.bytes:,} when it was finished; {part.again}")
+    if digest.hexdigest() != expected.digest:
+        raise UsageError(f"{path} was changed after it was finished; {part.again}")

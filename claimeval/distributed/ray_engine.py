@@ -1,0 +1,490 @@
+"""A run over a Ray cluster: shards are tasks, the one asker is a named actor, local models are in a pool of actors.
+
+The only file that knows Ray. A shard whose worker or node dies is done again, without limit; its calls go on in the
+asker meanwhile, so none is sent twice. What a shard made comes back as its part, and parts are merged as always.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import tempfile
+import threading
+import uuid
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+import claimeval
+from claimeval import providers
+from claimeval.distributed.asker import SharedAsker, Status
+from claimeval.distributed.parts import Part
+from claimeval.distributed.shards import Recipe, ShardResult, score_shard, write_part
+from claimeval.evaluation.measure import MeasureJob
+from claimeval.execution import RunStatus
+from claimeval.execution.asker import OPEN, Asker
+from claimeval.execution.elsewhere import TRANSPORT
+from claimeval.execution.runner import GRACE, TERMINATING, Interrupt
+from claimeval.execution.wire import read_post, write_message
+from claimeval.providers import provider
+from claimeval.types.errors import AskerError, ClaimevalError, UsageError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
+from claimeval.types.requests import Judge, Learned
+
+VERSION = claimeval.__version__
+LEAST, MOST, SHARDS = 25, 2000, 256
+"""Samples of a shard, and about how many shards a run has between these bounds."""
+AHEAD = 2
+"""Shards a worker that are sent before one is done."""
+LOOK = 1.0
+"""Seconds between two looks at what the asker has done."""
+NAMESPACE = "claimeval"
+
+logger = logging.getLogger("claimeval")
+
+
+def shards_for(items: int) -> int:
+    """Return into how many shards a run over so many items is cut; the same for the same run."""
+    size = min(max(-(-items // SHARDS), LEAST), MOST)
+    return max(1, -(-items // size))
+
+
+class Work(NamedTuple):
+    """A shard that is to be done."""
+
+    part: Part
+    positions: range
+
+
+class Worked(NamedTuple):
+    """What a worker did for a shard."""
+
+    result: ShardResult
+    status: RunStatus
+    calls: int
+    """Of judges on its machine."""
+    cached: int
+
+
+class CoordinatorName(NamedTuple):
+    """Where the coordinator is found, and who may ask there."""
+
+    name: str
+    namespace: str
+    asks: bool
+    """Whether judges are asked there."""
+
+
+class Coordinator:
+    """The actor of a run: it asks the judges that cost money, and knows which shards ended a worker."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(unit="answers")
+        self._stack = contextlib.AsyncExitStack()
+        self._asker: SharedAsker | None = None
+        self._crashes: dict[int, Counter[int]] = {}
+        self._in_work: dict[int, set[int]] = {}
+        self._attempts: Counter[int] = Counter()
+
+    async def open(self, version: str, judges: Sequence[Judge], options: RunOptions, budget: str) -> None:
+        """Open the reply cache and the judges.
+
+        Args:
+            version: The version of claimeval where the run was started; another than this one is refused.
+            judges: Who may be asked; without any, nothing is opened.
+            options: The options of the run.
+            budget: What the caps are for.
+        """
+        _check_version(version)
+        if judges:
+            asker = SharedAsker(judges, options, self._progress, budget)
+            self._asker = await self._stack.enter_async_context(asker)
+
+    async def ask(self, post: bytes) -> AsyncGenerator[bytes]:
+        """Yield the lines of the answer to a post."""
+        assert self._asker, "somebody may be asked"
+        read = read_post(post)
+        async for messages in self._asker.answer(read, self._asker.begin(read)):
+            yield b"".join(map(write_message, messages))
+
+    async def status(self) -> Status | None:
+        """Return what was asked so far; None if nobody is."""
+        return self._asker.status if self._asker else None
+
+    async def drain(self, seconds: float) -> None:
+        """Send nothing more, and wait for the replies in flight, at most so long."""
+        if self._asker:
+            await self._asker.drain(seconds)
+
+    async def close(self) -> None:
+        """Close the reply cache."""
+        await self._stack.aclose()
+
+    async def attempt(self, shard: int) -> dict[int, int] | None:
+        """Note that a worker begins a shard.
+
+        Returns None the first time; later, by the place of an item in the shard, how many workers it may have ended.
+        """
+        self._attempts[shard] += 1
+        crashes = self._crashes.setdefault(shard, Counter())
+        for position in self._in_work.pop(shard, ()):
+            crashes[position] += 1 if crashes[position] else 2  # the first worker that was lost noted nothing
+        return dict(crashes) if self._attempts[shard] > 1 else None
+
+    async def begun(self, shard: int, position: int) -> None:
+        """Note that an item is in work."""
+        self._in_work.setdefault(shard, set()).add(position)
+
+    async def done(self, shard: int, position: int) -> None:
+        """Note that an item has its result."""
+        self._in_work[shard].discard(position)
+
+
+def _check_version(version: str) -> None:
+    if version != claimeval.__version__:
+        node = ray.get_runtime_context().get_node_id()[:8]
+        raise UsageError(
+            f"claimeval {claimeval.__version__} is installed on the node {node}, and this run is of {version}; install "
+            "the same version on all nodes"
+        )
+
+
+def _coordinator(address: CoordinatorName) -> Any:
+    return ray.get_actor(address.name, address.namespace)
+
+
+class ActorTransport:
+    """The way to the coordinator."""
+
+    def __init__(self, address: CoordinatorName) -> None:
+        self.address = f"actor {address.name}"
+        self._actor = _coordinator(address)
+
+    async def send(self, post: bytes) -> AsyncGenerator[bytes]:
+        """Send a post and yield the lines of the answer; AskerError if it is refused or the answer breaks off."""
+        try:
+            async for ref in self._actor.ask.options(num_returns="streaming").remote(post):
+                for line in (await ref).splitlines():
+                    yield line
+        except RayTaskError as error:
+            if isinstance(error.cause, AskerError):
+                raise error.cause from error
+            raise AskerError(_first_line(error), 500) from error
+        except RayError as error:
+            raise AskerError(_first_line(error), 503) from error
+
+
+class ActorAttempts:
+    """Attempts of a shard that ended a worker before; each is noted before the item is begun."""
+
+    def __init__(self, actor: Any, shard: int, crashes: Mapping[int, int]) -> None:
+        self._actor, self._shard = actor, shard
+        self.crashes = crashes
+
+    def begun(self, position: int) -> None:
+        """Note that an item is in work."""
+        ray.get(self._actor.begun.remote(self._shard, position))
+
+    def done(self, position: int) -> None:
+        """Note that an item has its result."""
+        ray.get(self._actor.done.remote(self._shard, position))
+
+
+class Worker:
+    """Does shards in a process of a node; judges on this machine stay open from shard to shard.
+
+    None of its methods is a coroutine: Ray would run all of them in a loop of its own.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._recipe: tuple[str, Recipe] | None = None
+        self._judges = contextlib.AsyncExitStack()
+        self._asker: Asker | None = None
+        self._progress = Progress()
+
+    def score(
+        self, version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, address: CoordinatorName
+    ) -> Worked:
+        """Do a shard.
+
+        Args:
+            version: Of claimeval, where the run was started.
+            recipe: What is done, as a reference.
+            items: The items of the shard.
+            shard: Its number.
+            address: Where the coordinator is.
+        """
+        _check_version(version)
+        (ref,) = recipe
+        if self._recipe is None or self._recipe[0] != ref.hex():
+            self._recipe = ref.hex(), ray.get(ref)
+            self._asker = self._loop.run_until_complete(_reopened(self._judges, self._recipe[1], self._progress))
+        calls, cached = self._progress.calls, self._progress.cached
+        work = _work(self._recipe[1], items, shard, address, self._asker)
+        result, status = self._loop.run_until_complete(work)
+        return Worked(result, status, self._progress.calls - calls, self._progress.cached - cached)
+
+
+async def _reopened(judges: contextlib.AsyncExitStack, recipe: Recipe, progress: Progress) -> Asker | None:
+    """Close the judges of an earlier run, and open those of a run on this machine; None if it has none.
+
+    Their reply cache lasts as long as they are open.
+    """
+    await judges.aclose()
+    if not (near := _near(recipe)):
+        return None
+    cache = judges.enter_context(tempfile.TemporaryDirectory(prefix="claimeval-"))
+    return await judges.enter_async_context(Asker(near, RunOptions(cache=cache), progress))
+
+
+async def _work(
+    recipe: Recipe, items: Sequence[Any], shard: int, address: CoordinatorName, asker: Asker | None
+) -> tuple[ShardResult, RunStatus]:
+    """Do a shard; `asker` asks the judges on this machine."""
+    actor = _coordinator(address)
+    crashes = await actor.attempt.remote(shard)
+    OPEN.set(asker)
+    TRANSPORT.set(ActorTransport(address) if address.asks else None)
+    attempts = None if crashes is None else ActorAttempts(actor, shard, crashes)
+    return await score_shard(recipe, items, attempts=attempts)
+
+
+_WORKER: list[Worker] = []
+"""That of this process; Ray uses a process for task after task."""
+
+
+def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, address: CoordinatorName) -> Worked:
+    """Do a shard as a task; arguments as of `Worker.score`."""
+    if not _WORKER:
+        _WORKER.append(Worker())
+    return _WORKER[0].score(version, recipe, items, shard, address)
+
+
+def _judges(recipe: Recipe) -> tuple[Judge, ...]:
+    return () if recipe.recounts or isinstance(recipe.job, MeasureJob) else recipe.job.asked
+
+
+def _near(recipe: Recipe) -> tuple[Judge, ...]:
+    """Return the judges that compute on the machine that asks."""
+    return tuple(judge for judge in _judges(recipe) if not provider(judge.model).costs)
+
+
+def _far(recipe: Recipe) -> tuple[Judge, ...]:
+    return tuple(judge for judge in _judges(recipe) if provider(judge.model).costs)
+
+
+async def run_shards(
+    recipe: Recipe, works: Sequence[Work], items: Iterable[Any], progress: Progress, run: str
+) -> RunStatus:
+    """Do shards on a cluster, and put their parts in place.
+
+    Args:
+        recipe: What is done; its options name the engine.
+        works: The shards that are to be done, in order.
+        items: All items of the run, read once.
+        progress: Told of every shard and of what was asked.
+        run: What the caps are for.
+
+    Returns:
+        How it ended. Parts that are in place stay there.
+    """
+    with _connected(recipe.options.engine or ""):
+        cluster = _Cluster(recipe, run)
+        interrupt = Interrupt(cluster)
+        interrupted = RunStatus(complete=False, interrupted=True, stopped={})
+        with interrupt.listening():
+            try:
+                await cluster.open()
+                status = await cluster.do(works, items, progress)
+                # Shards may learn that the asker stops before this process is done with its own end.
+                return interrupted if interrupt.requested and not status.complete else status
+            except asyncio.CancelledError:
+                if not interrupt.requested:
+                    raise
+                return interrupted
+            except (RayError, ConnectionError) as error:
+                if interrupt.requested:
+                    return interrupted
+                if isinstance(error, RayTaskError) and isinstance(error.cause, ClaimevalError):
+                    await cluster.drain()
+                    raise error.cause from None
+                if isinstance(error, RayTaskError) and not isinstance(error.cause, RayError):
+                    raise
+                message = (
+                    f"the cluster lost the asker or the head: {_first_line(error)}; run the same command to resume"
+                )
+                return RunStatus(complete=False, interrupted=False, stopped={}, lost=message)
+            finally:
+                cluster.close()
+
+
+class _Cluster:
+    """A run on a cluster: its coordinator, and who does its shards."""
+
+    def __init__(self, recipe: Recipe, run: str) -> None:
+        self._recipe = recipe
+        self._run = run
+        options = recipe.options
+        self._asks = bool(_far(recipe)) and options.via is None
+        self._address = CoordinatorName(f"claimeval-{uuid.uuid4().hex[:12]}", NAMESPACE, self._asks)
+        self._actor: Any = None
+        self._pool: list[Any] = []
+        self._refs: dict[asyncio.Future[Worked], tuple[Work, Any]] = {}
+        self._last: Status | None = None
+
+    async def open(self) -> None:
+        """Start the coordinator where the run was started, and the workers of local models."""
+        on_this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        settings = {"name": self._address.name, "namespace": NAMESPACE, "num_cpus": 0, "max_concurrency": 1000}
+        self._actor = ray.remote(Coordinator).options(**settings, scheduling_strategy=on_this_node).remote()
+        options = replace(self._recipe.options, engine=None, progress=None)
+        await self._actor.open.remote(VERSION, _far(self._recipe) if self._asks else (), options, self._run)
+        sent = replace(
+            options, via="the asker" if self._asks else options.via, max_cost=None, max_calls=None, rpm=None, tpm=None,
+            cache=options.cache if isinstance(self._recipe.job, MeasureJob) else None,
+        )  # fmt: skip
+        self._sent = [ray.put(replace(self._recipe, options=sent))]
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]  # as Ray has it
+        self._cpus = max(1, int(resources.get("CPU", 1)))
+        if (gpus := _gpus(self._recipe, resources)) is not None:
+            count = min(self._cpus, int(resources.get("GPU", 0) / gpus)) if gpus else self._cpus
+            if not count:
+                raise UsageError(
+                    f"a judge needs {gpus:g} GPUs (num_gpus), and the cluster has {resources.get('GPU', 0):g}"
+                )
+            pooled = ray.remote(Worker).options(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=-1)
+            self._pool = [pooled.remote() for _ in range(count)]
+        self._task = ray.remote(_score).options(num_cpus=1, max_retries=-1)
+
+    async def do(self, works: Sequence[Work], items: Iterable[Any], progress: Progress) -> RunStatus:
+        """Do the shards, and put their parts in place."""
+        ahead, position, iterator = list(reversed(works)), 0, iter(items)
+        learned: dict[str, Learned] = {}
+        while ahead or self._refs:
+            while ahead and len(self._refs) < AHEAD * (len(self._pool) or self._cpus):
+                work = ahead.pop()
+                batch = list(islice(iterator, work.positions.start - position, work.positions.stop - position))
+                position = work.positions.stop
+                self._begin(work, batch)
+            finished, _ = await asyncio.wait(self._refs, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
+            await self._look(progress)
+            for future in finished:
+                (work, _), worked = self._refs.pop(future), future.result()
+                if not worked.status.complete:
+                    await self.drain()  # other shards may wait for replies that are paid
+                    return worked.status
+                learned |= {judge: lesson for judge, lesson in worked.status.learned.items() if lesson != Learned()}
+                write_part(self._recipe, work.part, work.positions, worked.result, worked.status.learned)
+                progress.batched(worked.calls)
+                progress.cached += worked.cached
+                for _ in work.positions:
+                    progress.sample_done()
+        await self._look(progress)
+        await self._actor.close.remote()
+        return RunStatus(complete=True, interrupted=False, stopped={}, learned=learned)
+
+    def _begin(self, work: Work, batch: list[Any]) -> None:
+        number = work.part.shard.number
+        arguments = (VERSION, self._sent, batch, number, self._address)
+        if self._pool:
+            ref = self._pool[number % len(self._pool)].score.remote(*arguments)
+        else:
+            ref = self._task.remote(*arguments)
+        self._refs[asyncio.ensure_future(_outcome(ref))] = work, ref
+
+    async def _look(self, progress: Progress) -> None:
+        """Take over what the asker has done since the last look."""
+        now: Status | None = await self._actor.status.remote()
+        if now is None:
+            return
+        before = self._last or now._replace(calls=0, replies=0, tokens=0, cached=0, failures={})
+        self._last = now
+        progress.batched(now.calls - before.calls)
+        progress.cached += now.cached - before.cached
+        progress.in_flight = now.in_flight
+        failures = Counter(now.failures) - Counter(before.failures)
+        progress.unbatched(now.replies - before.replies, now.tokens - before.tokens, failures, now.spent)
+
+    async def drain(self, seconds: float | None = None) -> None:
+        """Send nothing more, and wait for the replies in flight."""
+        if self._actor:
+            with contextlib.suppress(RayError):
+                await self._actor.drain.remote(seconds or GRACE)
+
+    def close(self) -> None:
+        """End what is still at work."""
+        for future, (_, ref) in self._refs.items():
+            future.cancel()
+            if not self._pool:
+                with contextlib.suppress(RayError):
+                    ray.cancel(ref, force=True)
+        for actor in (*self._pool, self._actor):
+            if actor is not None:
+                with contextlib.suppress(RayError):
+                    ray.kill(actor)
+
+
+async def _outcome(ref: Any) -> Worked:
+    worked: Worked = await ref
+    return worked
+
+
+def _gpus(recipe: Recipe, resources: Mapping[str, float]) -> float | None:
+    """Return how many GPUs a worker of this run needs; None where no local model is loaded."""
+    if isinstance(recipe.job, MeasureJob):
+        return float(resources.get("GPU", 0) >= 1) if recipe.job.local else None
+    models = [judge for judge in _near(recipe) if _is_a_model(judge)]
+    return max((judge.num_gpus or 0.0 for judge in models), default=None)
+
+
+def _is_a_model(judge: Judge) -> bool:
+    try:
+        return providers.row_of(judge).describe_device(judge) is not None
+    except UsageError:  # it can compute on a node only
+        return True
+
+
+@contextlib.contextmanager
+def _connected(engine: str) -> Iterator[None]:
+    """Connect to the cluster, or start one on this machine; one that the program has connected to is left alone.
+
+    Ray's statistics of use are off, and the handlers of signals stay those of the program.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    address = engine if "://" in engine else os.environ.get("RAY_ADDRESS") or None
+    settings: dict[str, Any] = {"namespace": NAMESPACE, "log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        settings |= {"include_dashboard": False}
+    main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *TERMINATING)} if main else {}
+    logger.info("connecting to Ray at %s", address) if address else logger.info("starting Ray on this machine")
+    try:
+        ray.init(address, **settings)
+    except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
+        where = address or "on this machine"
+        raise UsageError(f"engine {engine!r}: Ray {where} cannot be used: {_first_line(error)}") from error
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]

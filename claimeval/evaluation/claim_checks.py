@@ -1,0 +1,406 @@
+"""What a judge says of claims by themselves: entailed by their text, covering it, single facts, understood alone.
+
+* `entailed`: the text with its question supports the claim;
+* `covered`: all claims together support a sentence of the text that asserts something;
+* `atomic`: the claim states one fact;
+* `alone`: the claim gets the same verdict against the contexts with its text in view and without, for samples that have
+  contexts;
+* `elements_right`, `elements_f1`: the judge lists the elements of the text and says of each whether it can be verified
+  and whether the claims cover it. Right is a verifiable element that is covered, and another one that is not (Claimify,
+  arXiv:2502.10855); the second is the mean F1 of covering the former and leaving out the latter;
+* `judge_precision`, `judge_recall`, `judge_f1`: claims that all gold claims together support, and gold claims that all
+  claims together support (Focus and Coverage of FEVERFact, arXiv:2502.04955).
+
+Whether a judge sees faults at all is checked on claims with known answers: `judge_sensitivity` is the share of planted
+faults that it does not support, `judge_specificity` the share of true claims that it does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from claimeval.evaluation.ask import CallAddress
+from claimeval.evaluation.claims import extract_text
+from claimeval.evaluation.judgment import JudgedSubjects, JudgingContext, Question, judge, one_each
+from claimeval.evaluation.manifest import QuestionRecord
+from claimeval.execution import Executor
+from claimeval.execution.concurrently import gather_all
+from claimeval.judging import assess, prompts
+from claimeval.judging.panel import Panel
+from claimeval.judging.prompts import Prompt
+from claimeval.lexical.claims import sentence_kinds
+from claimeval.metrics.extraction import macro_f1
+from claimeval.metrics.scoring import undefined
+from claimeval.providers import claims_per_call, reads_prompts
+from claimeval.types.errors import parse_yaml
+from claimeval.types.records import (
+    NOT_APPLICABLE,
+    Assessment,
+    Call,
+    Claim,
+    Document,
+    Evidence,
+    Part,
+    Reason,
+    Sample,
+    SampleResult,
+    Score,
+)
+from claimeval.types.requests import Failure, Judge
+
+CLAIMS, GOLD, SENTENCE, ELEMENT = "claims", "gold", "sentence", "element"
+"""Evidence that is made of claims, of gold claims, and what a sentence and an element are called as subjects."""
+ENTAILED, COVERED, ATOMIC, ALONE, IN_TEXT = "entailed", "covered", "atomic", "alone", "alone_in_text"
+FOCUS, RECALL = "judge_precision", "judge_recall"
+F1 = ("judge_f1", "judge_f1_macro")
+VERIFIABLE, ELEMENT_COVERED = "verifiable", "element_covered"
+ELEMENTS_RIGHT, ELEMENTS_F1 = "elements_right", "elements_f1"
+ELEMENTS = "elements"
+"""Where a result keeps its elements: verifiable and covered, verifiable and not, unverifiable and covered, and not."""
+_NO_METRICS = (IN_TEXT, VERIFIABLE, ELEMENT_COVERED)
+SENSITIVITY, SPECIFICITY = "judge_sensitivity", "judge_specificity"
+FAULTS = ("number", "negation", "recombined", "condition")
+"""What was planted, by its name in `planted_claims.yaml`."""
+
+Name = Literal[
+    "entailed",
+    "covered",
+    "atomic",
+    "alone",
+    "alone_in_text",
+    "verifiable",
+    "element_covered",
+    "judge_precision",
+    "judge_recall",
+]
+
+
+class Planted(Sample):
+    """A text with claims whose answers are known."""
+
+    planted: dict[str, tuple[str, ...]]
+    """Claims by fault, those that follow from the text under `intact`."""
+
+
+@cache
+def planted_samples() -> tuple[Planted, ...]:
+    """Return the texts by which a judge is checked."""
+    content = resources.files("claimeval.evaluation").joinpath("planted_claims.yaml").read_text(encoding="utf-8")
+    return tuple(
+        Planted(id=f"planted-{i}", question="", answer=one.pop("text"), planted=one)
+        for i, one in enumerate(parse_yaml(content), 1)
+    )
+
+
+@dataclass(frozen=True)
+class ClaimChecks:
+    """What one judge is asked about claims."""
+
+    judge: Judge
+    prompt: Prompt
+    """Whether a text supports a claim, yes or no."""
+    single_fact: Prompt | None
+    """None for a judge that reads no prompts."""
+    gold: bool
+    """Whether it also matches claims with gold claims."""
+    listing: Prompt | None = None
+    """How it lists the elements of a text; None if it does not."""
+    sorting: Prompt | None = None
+    """How it tells verifiable elements from others."""
+
+    @classmethod
+    def of(cls, judge: Judge, *, gold: bool, elements: bool) -> ClaimChecks:
+        """Return the checks of a judge; a local one is asked what it can tell."""
+        weigh = prompts.load("weigh", "single_fact") if reads_prompts(judge) else None
+        listing = (prompts.load("extract", "elements"), prompts.load("weigh", "verifiable")) if elements else ()
+        return cls(judge, prompts.load("assess", "binary"), weigh, gold, *listing)
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The questions."""
+        of_gold: tuple[Name, ...] = ("judge_precision", "judge_recall") if self.gold else ()
+        of_words: tuple[Name, ...] = ("atomic", "alone", "alone_in_text") if self.single_fact else ()
+        of_elements: tuple[Name, ...] = ("verifiable", "element_covered") if self.listing else ()
+        return ("entailed", "covered", *of_words, *of_elements, *of_gold)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the scores."""
+        names = (name for name in self.names if name not in _NO_METRICS)
+        of_elements = (ELEMENTS_RIGHT, ELEMENTS_F1) if self.listing else ()
+        return (*names, *of_elements, *(F1 if self.gold else ()), SENSITIVITY, SPECIFICITY)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """What the judge is asked with."""
+        return tuple(one for one in (self.prompt, self.single_fact, self.listing, self.sorting) if one)
+
+    def prompt_of(self, name: Name) -> Prompt:
+        """Return the prompt of a question."""
+        if name == ATOMIC:
+            assert self.single_fact, "only who reads prompts is asked"
+            return self.single_fact
+        if name == VERIFIABLE:
+            assert self.sorting, "only asked about elements"
+            return self.sorting
+        return self.prompt
+
+    @property
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The questions as manifests have them."""
+        return tuple(map(self.record, self.names))
+
+    def record(self, name: Name) -> QuestionRecord:
+        """Return a question as manifests have it."""
+        prompt = self.prompt_of(name)
+        assert prompt.scale, "loading checks it"
+        panel = Panel(scale=prompt.scale)
+        return QuestionRecord(name=name, prompt=prompt.id, scale=prompt.scale, subjects="claims", panel=panel)
+
+    def question(self, name: Name, sample: Sample, evidence: Part, part: Part) -> Question[Claim]:
+        """Return the question about claims; `alone_in_text` shows the text beside the question, `alone` shows neither.
+
+        Args:
+            name: Which question it is.
+            sample: The sample that the claims are of.
+            evidence: The part that the claims are held against.
+            part: The part that the claims were extracted from.
+        """
+        prompt = self.prompt_of(name)
+        shown = {ALONE: "", IN_TEXT: f"{sample.full_question}\n\n{sample.text(part)}"}.get(name, sample.full_question)
+        return Question(
+            records=(self.record(name),),
+            address=CallAddress(prompt.step, part),
+            evidence=Evidence(part=evidence),
+            documents=lambda evidence: sample.documents(evidence) or (),
+            ask=lambda judge, claims, documents: assess.ask(
+                prompt, judge, claims, assess.ShownDocuments(documents), shown
+            ),
+            read=lambda completion, request, _: one_each(
+                assess.read(completion, request, computed=not reads_prompts(request.judge))
+            ),
+            per_call=claims_per_call,
+        )
+
+    async def planted(self, sample: Planted, executor: Executor, metrics: Sequence[str]) -> SampleResult:
+        """Return what the judge says of claims whose answers are known; all other scores are not asked for."""
+        claims = tuple(
+            Claim(id=f"{fault}-{i}", text=text, of="answer")
+            for fault, texts in sample.planted.items()
+            for i, text in enumerate(texts, 1)
+        )
+        judged = await self._judged("entailed", sample, "answer", "answer", claims, executor)
+        shares: dict[str, Score] = {}
+        for name, labels in ((SENSITIVITY, FAULTS), (SPECIFICITY, ("intact",))):
+            of = [a for a in judged.assessments if a.subject.rpartition("-")[0] in labels]
+            shares[name] = _share(of, len(of), supported=name == SPECIFICITY)
+        return SampleResult(
+            sample=Sample(id=sample.id, question="", answer=sample.answer, metadata={"planted": True}),
+            claims=claims,
+            assessments=judged.assessments,
+            scores=undefined(dict.fromkeys(metrics, "share"), "not_asked") | shares,
+            calls=judged.calls,
+        )
+
+    async def _judged(
+        self, name: Name, sample: Sample, evidence: Part, part: Part, claims: Sequence[Claim], executor: Executor
+    ) -> JudgedSubjects:
+        context = JudgingContext(judges=(self.judge,), executor=executor)
+        return await judge(self.question(name, sample, evidence, part), claims, context)
+
+    async def ask_all(
+        self, sample: Sample, part: Part, subjects: Mapping[Name, tuple[Part, Sequence[Claim]]], executor: Executor
+    ) -> list[JudgedSubjects]:
+        """Ask the questions, each about its subjects against its evidence.
+
+        Args:
+            sample: The sample that the claims are of.
+            part: The part that the claims were extracted from.
+            subjects: By question, the part that serves as evidence, and the claims.
+            executor: Where requests go.
+        """
+        return await gather_all(
+            [
+                self._judged(name, sample, evidence, part, claims, executor)
+                for name, (evidence, claims) in subjects.items()
+            ]
+        )
+
+
+async def check_claims(
+    checks: ClaimChecks,
+    result: SampleResult,
+    part: Part,
+    gold: Sequence[str],
+    executor: Executor,
+) -> SampleResult:
+    """Return a result with what the judge says of its claims.
+
+    Args:
+        checks: What is asked, and whom.
+        result: The claims of a text, with their counts.
+        part: The part that the text is.
+        gold: The claims of people, if there are any.
+        executor: Answers the requests.
+    """
+    text = result.sample.text(part) or ""
+    asserting = [text[start:end] for (start, end), kind in sentence_kinds(text) if kind == "statement"]
+    sentences = _subjects(asserting, SENTENCE)
+    people = _subjects(gold, GOLD)
+    made = {CLAIMS: _joined(result.claims, CLAIMS), GOLD: _joined(people, GOLD)}
+    with_documents = {
+        name: documents for name, documents in made.items() if documents and (name != GOLD or checks.gold)
+    }
+    sample = result.sample.model_copy(update={"evidence": {**result.sample.evidence, **with_documents}})
+    contexts = sample.documents("contexts")
+    claims_by_check: dict[Name, tuple[Part, Sequence[Claim]]] = {
+        "entailed": (part, result.claims),
+        "covered": (CLAIMS, sentences if result.claims else ()),
+        "atomic": ("asked", result.claims),
+        "alone": ("contexts", result.claims if contexts else ()),
+        "alone_in_text": ("contexts", result.claims if contexts else ()),
+        "judge_precision": (GOLD, result.claims if people else ()),
+        "judge_recall": (CLAIMS, people if result.claims else ()),
+    }
+    elements, listed = await _elements(checks, result.sample, part, text, executor)
+    if not isinstance(elements, Failure):
+        claims_by_check |= {
+            "verifiable": ("asked", elements),
+            "element_covered": (CLAIMS, elements if result.claims else ()),
+        }
+    requested = {name: claims_by_check[name] for name in checks.names if claims_by_check.get(name, ("", ()))[1]}
+    checked = await checks.ask_all(sample, part, requested, executor)
+    by_name = {name: one.assessments for name, one in zip(requested, checked, strict=True)}
+    totals = {"covered": len(sentences), "judge_recall": len(people)}
+    scores: dict[str, Score] = {
+        name: _share(by_name.get(name, ()), totals.get(name, len(claims_by_check[name][1])))
+        for name in checks.names
+        if name not in (ALONE, *_NO_METRICS)
+    }
+    if ALONE in checks.names:
+        scores["alone"] = _equal(by_name.get("alone", ()), by_name.get("alone_in_text", ()))
+    details = result.details
+    if isinstance(elements, Failure):
+        scores |= undefined(dict.fromkeys((ELEMENTS_RIGHT, ELEMENTS_F1), "share"), elements.reason)
+    elif checks.listing:
+        verdicts = by_name.get("verifiable", ()), by_name.get("element_covered", ())
+        cells = _cells(elements, *verdicts)
+        scores |= _element_scores(cells, len(elements), _reason((*verdicts[0], *verdicts[1])))
+        counted = details["extraction"]
+        assert isinstance(counted, dict), "the job counts words first"
+        details = {**details, "extraction": {**counted, ELEMENTS: list(cells)}}
+    if checks.gold:
+        scores |= _f1(scores, people=bool(people))
+    more = undefined(dict.fromkeys((SENSITIVITY, SPECIFICITY), "share"), "not_asked")
+    return result.model_copy(
+        update={
+            "sample": sample,
+            "claims": (
+                *result.claims,
+                *(sentences if COVERED in requested else ()),
+                *(people if checks.gold else ()),
+                *(() if isinstance(elements, Failure) else elements),
+            ),
+            "details": details,
+            "assessments": tuple(a for one in checked for a in one.assessments),
+            "calls": (*result.calls, *listed, *(call for one in checked for call in one.calls)),
+            "scores": {**result.scores, **scores, **more},
+        }
+    )
+
+
+async def _elements(
+    checks: ClaimChecks, sample: Sample, part: Part, text: str, executor: Executor
+) -> tuple[tuple[Claim, ...] | Failure, tuple[Call, ...]]:
+    """Return what the judge lists as elements of a text; nothing where it is not asked to."""
+    if checks.listing is None:
+        return (), ()
+    taken = await extract_text(sample, part, text, checks.judge, checks.listing, executor)
+    if isinstance(taken.value, Failure):
+        return taken.value, taken.calls
+    named = [
+        one.model_copy(update={"id": f"{ELEMENT}-{i}", "of": ELEMENT, "extractor": checks.judge.name})
+        for i, one in enumerate(taken.value, 1)
+    ]
+    return tuple(named), taken.calls
+
+
+Cells = tuple[int, int, int, int]
+
+
+def _cells(elements: Sequence[Claim], sorted_: Sequence[Assessment], covered: Sequence[Assessment]) -> Cells:
+    """Count the elements that have both verdicts; without claims none is covered."""
+    is_covered = {a.subject: _yes(a) for a in covered} or dict.fromkeys((one.id for one in elements), False)
+    counts = Counter((_yes(a), is_covered.get(a.subject)) for a in sorted_)
+    return counts[True, True], counts[True, False], counts[False, True], counts[False, False]
+
+
+def _element_scores(cells: Cells, listed: int, because: Reason) -> dict[str, Score]:
+    """Return the share of the elements that claims treat rightly, and the macro F1 of the text."""
+    judged = sum(cells)
+    if not judged:
+        names = dict.fromkeys((ELEMENTS_RIGHT, ELEMENTS_F1), "share")
+        return undefined(names, because if listed else "no_evidence")
+    right = cells[0] + cells[3]
+    share = Score.share(right / judged, hits=right, judged=judged, total=listed)
+    return {ELEMENTS_RIGHT: share, ELEMENTS_F1: Score.share(macro_f1(cells))}
+
+
+def _subjects(texts: Sequence[str], name: str) -> tuple[Claim, ...]:
+    return tuple(Claim(id=f"{name}-{i}", text=text, of=name) for i, text in enumerate(texts, 1))
+
+
+def _joined(claims: Sequence[Claim], name: str) -> tuple[Document, ...]:
+    return (Document(id=name, text="\n".join(claim.text for claim in claims)),) if claims else ()
+
+
+def _share(assessments: Sequence[Assessment], total: int, *, supported: bool = True) -> Score:
+    """Return the share of subjects that are supported (or not); nothing is where nothing could be asked about them."""
+    if not total:
+        return Score.undefined("no_evidence")
+    if not assessments:
+        return Score.share(0.0, hits=0, judged=total, total=total)
+    labels = [_yes(a) for a in assessments]
+    judged = [label for label in labels if label is not None]
+    hits = judged.count(supported)
+    if not judged:
+        return Score.undefined(_reason(assessments), total=total)
+    return Score.share(hits / len(judged), hits=hits, judged=len(judged), total=total)
+
+
+def _yes(assessment: Assessment) -> bool | None:
+    return None if assessment.support is None else assessment.support == "supported"
+
+
+def _reason(assessments: Sequence[Assessment]) -> Reason:
+    reasons = Counter(a.unassessed for a in assessments if a.unassessed)
+    return reasons.most_common(1)[0][0] if reasons else "not_in_cache"
+
+
+def _equal(alone: Sequence[Assessment], in_text: Sequence[Assessment]) -> Score:
+    """Return the share of claims with the same verdict twice, of those that have both."""
+    second = {a.subject: _yes(a) for a in in_text}
+    pairs = [(_yes(a), second.get(a.subject)) for a in alone]
+    both = [(one, other) for one, other in pairs if one is not None and other is not None]
+    if not pairs:
+        return Score.undefined("missing_input")
+    if not both:
+        return Score.undefined(_reason((*alone, *in_text)), total=len(pairs))
+    equal = sum(one == other for one, other in both)
+    return Score.share(equal / len(both), hits=equal, judged=len(both), total=len(pairs))
+
+
+def _f1(scores: Mapping[str, Score], *, people: bool) -> dict[str, Score]:
+    if not people:
+        return undefined(dict.fromkeys(F1, "share"), "missing_input")
+    precision, recall = scores[FOCUS].value, scores[RECALL].value
+    if recall is None or (precision is None and scores[FOCUS].because not in NOT_APPLICABLE):
+        return undefined(dict.fromkeys(F1, "share"), scores[FOCUS].because or scores[RECALL].because or "no_evidence")
+    both = (precision or 0.0) + recall
+    value = 2 * (precision or 0.0) * recall / both if both else 0.0
+    return dict.fromkeys(F1, Score.share(value))

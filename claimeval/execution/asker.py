@@ -1,0 +1,105 @@
+"""Who asks: the reply cache, the pace and the budget, opened together and put behind one executor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import AsyncExitStack
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Self
+
+from claimeval.execution import Executor
+from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
+from claimeval.execution.cached import CachedExecutor, ComputingExecutor, OfflineExecutor, StoredExecutor
+from claimeval.execution.learning import LearningExecutor
+from claimeval.execution.online import OnlineExecutor
+from claimeval.providers import provider
+from claimeval.store.lessons import Lessons
+from claimeval.store.store import Store, cache_folder, pack
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
+from claimeval.types.requests import Completion, Judge, Request
+
+SYNC_EVERY = 1.0
+"""Seconds between two flushes of the store to the disk, and at most between two looks at the progress."""
+
+
+class Asker:
+    """Asks judges, each question once: stored replies first, the rest at a pace and within a budget.
+
+    Open as long as the block lasts, in which this process has the reply cache open.
+    """
+
+    def __init__(self, judges: Iterable[Judge], options: RunOptions, progress: Progress, budget: str = "") -> None:
+        """`budget` names what the caps apply to; calls under the same name count, also those of earlier processes."""
+        self._judges = tuple(judges)
+        self._options = options
+        self._progress = progress
+        self._named = budget
+        self._stack = AsyncExitStack()
+        self.lessons: Lessons
+        self.store: Store
+        self.budget: Budget
+        self.ledger: Ledger | None = None
+        self.cached: CachedExecutor
+        """Asks for what is not stored."""
+        self.online: OnlineExecutor | None = None
+        """None where nothing may be sent."""
+
+    async def __aenter__(self) -> Self:
+        options, progress = self._options, self._progress
+        if options.max_cost is not None and not options.offline:
+            check_prices(self._judges, options.prices)
+        folder = cache_folder(options.cache)
+        async with AsyncExitStack() as stack:
+            self.store = store = stack.enter_context(Store(folder))
+            self.lessons = Lessons(folder)
+
+            def keep(request: Request, completion: Completion) -> None:
+                """Store the reply."""
+                store.put(request.key, pack(request, completion))
+
+            self.budget = Budget(self._judges, prices=options.prices)
+            if not options.offline:
+                if options.capped:
+                    row = Ledger(folder / LEDGER_FILE, self._named, options.max_calls, options.max_cost)
+                    self.ledger = stack.enter_context(row)
+                    self.budget = Budget(self._judges, self.ledger, options.prices)
+                online = OnlineExecutor(self._judges, keep, options, progress, self.budget)
+                self.online = await stack.enter_async_context(online)
+                syncing = asyncio.create_task(_sync(store, progress))
+                stack.callback(syncing.cancel)
+            in_batches = options.batch and self.online is not None
+            counted: Callable[[], None] = (lambda: None) if in_batches else progress.answered_from_cache
+            self.cached = stack.enter_context(CachedExecutor(store, self.online or OfflineExecutor(), counted))
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    def learning(self, executor: Executor | None = None) -> Executor:
+        """Return an executor in front of another one, by default `cached`, that asks as judges' servers take it."""
+        learning = LearningExecutor(executor or self.cached, self.store, self.lessons)
+        computed = {judge.name: provider(judge.model).computes(judge) for judge in self._judges}
+        engines = {name: engine for name, engine in computed.items() if engine}
+        return ComputingExecutor(engines, learning, self._progress.computed) if engines else learning
+
+    @property
+    def stored(self) -> Executor:
+        """Return an executor that answers from the reply cache alone."""
+        return self.learning(StoredExecutor(self.store))
+
+
+OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)
+"""An asker that outlives a run, in a process that does shard after shard; None for one that is opened for the run."""
+
+
+async def _sync(store: Store, progress: Progress) -> None:
+    while True:
+        await asyncio.sleep(SYNC_EVERY)
+        await asyncio.to_thread(store.sync)
+        progress.notify()

@@ -1,0 +1,121 @@
+"""The language of a text, by its script and its commonest words, without a model or a library.
+
+>>> language_of("Der Turm steht am Markt und ist rot."), language_of("Paris, 1990")
+('de', None)
+
+Languages that are told from others here are more than there are prompts for, lest Italian passes for Spanish.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from claimeval.lexical.words import words_of
+
+NAMES = {
+    "ar": "Arabic", "da": "Danish", "de": "German", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French",
+    "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean", "mr": "Marathi", "nl": "Dutch", "pl": "Polish",
+    "pt": "Portuguese", "ru": "Russian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "ur": "Urdu", "zh": "Chinese",
+}  # fmt: skip
+"""The languages that are recognized."""
+
+MAJORITY = 2 / 3
+"""The least share of a language's texts among all whose language is recognized, for it to be that of the whole."""
+
+_SCRIPTS = {
+    "ja": r"[\u3041-\u30ff]",
+    "zh": r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]",
+    "hi": r"[\u0900-\u0963\u0970-\u097f]",
+    "ar": r"[\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff]",
+    "ko": r"[\uac00-\ud7af]",
+    "ru": r"[\u0400-\u04ff]",
+    "th": r"[\u0e01-\u0e4e]",
+    "": r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]",
+}
+"""Letters by the language that they stand for; the empty name for the Latin ones."""
+_KANA = 0.1
+"""Share of kana in the letters from which Han characters are Japanese."""
+_NEIGHBORS = {
+    "hi": {"hi": "है हैं का के की में से को और था थे", "mr": "आहे आहेत आणि होते होता च्या मध्ये ला ते"},
+    "ru": {"ru": "и в не на что с по был его это как для"},
+}
+"""Commonest words of the languages that share a script other than Latin."""
+_URDU, _PERSIAN, _ARABIC = map(re.compile, ("[ٹڈڑےںہھ]", "[پچژگکی]", "[كيىة]"))
+"""Letters by which the languages of the Arabic script differ."""
+_LATIN = {
+    "en": "the of and to in is was that for with are as by from which this it on be has were not an or their",
+    "de": "der die das und ist den dem ein eine nicht mit von zu auf für wurde sich auch werden sind im als bei nach",
+    "fr": "le la les des et est une dans pour que qui du au par sur avec ne pas sont cette il elle a été ont",
+    "es": "el la los las de que y en un una es por con para se del al no su como más fue son está lo",
+    "pt": "o a os as de que e em um uma é por com para se do da no na não mais foi são está ao",
+    "it": "il la di che e un una è per con del della non sono nel alla gli le dei come anche stato lo si",
+    "nl": "de het een van en is dat niet op te zijn met voor aan wordt ook bij naar uit maar door werd heeft",
+    "sv": "och att det som på är för av med till den inte en ett har de om var från i",
+    "da": "og at det som på er for af med til den ikke en et har de om var fra i der",
+    "pl": "i w na się z że jest nie do to o jak po był od przez dla oraz są",
+    "tr": "ve bir bu için ile da de olarak olan daha gibi çok en ne kadar",
+}
+_WORD = re.compile(r"[^\W\d_]+")
+_LONGEST = 5000
+"""Characters of a text that are read."""
+_LEAST = 0.08
+"""The least share of commonest words in a text whose language they show."""
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    return {language: re.compile(letters) for language, letters in _SCRIPTS.items()}
+
+
+def language_of(text: str) -> str | None:
+    """Return the code of the language (ISO 639-1) that most of a text is written in; None where too little shows it."""
+    read = text[:_LONGEST]
+    if read.isascii():
+        return _by_words(read, _LATIN)
+    letters = {language: len(pattern.findall(read)) for language, pattern in _patterns().items()}
+    if letters["ja"] >= _KANA * (letters["ja"] + letters["zh"]) > 0:
+        letters["ja"] += letters.pop("zh")
+    most = max(letters, key=lambda language: letters[language])
+    if most == "":
+        return _by_words(read, _LATIN)
+    if most == "ar" and letters[most]:
+        if _URDU.search(read):
+            return "ur"
+        return "fa" if len(_PERSIAN.findall(read)) > len(_ARABIC.findall(read)) else "ar"
+    return _by_words(read, _NEIGHBORS[most]) if most in _NEIGHBORS else most if letters[most] else None
+
+
+def _by_words(text: str, of: dict[str, str]) -> str | None:
+    words = _WORD.findall(text.lower()) if of is _LATIN else text.translate(_SIGNS).split()
+    counts = {language: sum(map(words_of(common).__contains__, words)) for language, common in of.items()}
+    best, *following = sorted(counts, key=lambda language: -counts[language])
+    enough = counts[best] >= max(1 if of is not _LATIN else 2, _LEAST * len(words))
+    return best if enough and not (following and counts[following[0]] == counts[best]) else None
+
+
+_SIGNS = {ord(sign): " " for sign in "।॥.,;:!?()[]«»\"'"}
+
+
+class LanguageFound(NamedTuple):
+    """The language of many texts."""
+
+    language: str | None
+    """Its code; None where no language has two thirds."""
+    counts: dict[str, int]
+    """Texts by recognized language, the commonest first."""
+
+    def __str__(self) -> str:
+        """Return the counts in words, as in "German 48, English 2"."""
+        return ", ".join(f"{NAMES[language]} {count}" for language, count in self.counts.items()) or "none"
+
+
+def language_of_all(texts: Iterable[str]) -> LanguageFound:
+    """Return the language of two thirds or more of the texts whose language is recognized."""
+    counts = Counter(language for text in texts if (language := language_of(text)))
+    ranked = dict(counts.most_common())
+    best = next(iter(ranked), None)
+    return LanguageFound(best if best and ranked[best] >= MAJORITY * counts.total() else None, ranked)

@@ -1,0 +1,110 @@
+"""Tallies add up samples one by one; what the parts of a run add up to can be written down and joined, exactly."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Tally:
+    """Adds up what it is given. Tallies of consecutive parts, absorbed in order, equal one that was given everything.
+
+    `ADDED` names the attributes that grow: numbers, arrays, lists, counters, mappings, and tallies again. Floats are
+    kept in arrays or as an `ExactSum`, since a sum of rounded sums depends on where it was split.
+    """
+
+    ADDED: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> dict[str, Any]:
+        """Return what was added so far, as JSON."""
+        return {name: _written(getattr(self, name)) for name in self.ADDED}
+
+    def absorb(self, state: dict[str, Any]) -> None:
+        """Add what a tally of the same make has added up, which follows everything added so far."""
+        for name in self.ADDED:
+            setattr(self, name, _joined(getattr(self, name), state[name]))
+
+
+class ExactSum(Tally):
+    """A sum of floats that is rounded once, when it is read, and so does not depend on their order."""
+
+    ADDED = ("_numerators",)
+
+    def __init__(self) -> None:
+        self._numerators: Counter[int] = Counter()
+        """By denominator, a power of two."""
+
+    def add(self, value: float) -> None:
+        """Add a finite number."""
+        numerator, denominator = value.as_integer_ratio()
+        self._numerators[denominator] += numerator
+
+    @property
+    def value(self) -> float:
+        """The sum."""
+        return float(sum(Fraction(number, of) for of, number in self._numerators.items()))
+
+
+class Keyed(dict[K, V]):
+    """Values by key, each made from its key when it is first asked for."""
+
+    def __init__(self, make: Callable[[K], V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: K) -> V:
+        self[key] = value = self._make(key)
+        return value
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Tally):
+        return value.state()
+    if isinstance(value, array):
+        return base64.b64encode(_little_endian(value).tobytes()).decode()
+    if isinstance(value, dict):
+        return [[key, _written(one)] for key, one in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [_written(one) for one in value]
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if isinstance(first, Tally):
+        first.absorb(second)
+    elif isinstance(first, array):
+        further: array[Any] = array(first.typecode, base64.b64decode(second))
+        first.extend(_little_endian(further))
+    elif isinstance(first, dict):
+        for key, one in second:
+            name = tuple(key) if isinstance(key, list) else key
+            first[name] = _joined(first[name], one)
+    elif isinstance(first, list) and first and isinstance(first[0], Tally):
+        for tally, state in zip(first, second, strict=True):
+            tally.absorb(state)
+    elif isinstance(first, (bool, str)):
+        return second if isinstance(first, str) else first or second
+    elif first is None or second is None:
+        return second if first is None else first
+    else:
+        return first + second
+    return first
+
+
+def _little_endian(values: array[Any]) -> array[Any]:
+    """Return the values with their bytes in the order in which they are written."""
+    if sys.byteorder == "little":
+        return values
+    swapped = array(values.typecode, values)
+    swapped.byteswap()
+    return swapped

@@ -1,0 +1,104 @@
+"""Answer similarity: the cosine of the embeddings of answer and reference answer, by sentence-transformers.
+
+value = cosine in [-1, 1], higher is closer; of several references the closest counts. It sees meaning where words
+differ, and hardly sees a negation or a swapped number. Values of two models cannot be compared. Source: Reimers and
+Gurevych 2019; the semantic answer similarity (bi-encoder) of Risch et al. 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import JsonValue
+
+from claimeval.providers.local.loading import choose, locate, require
+from claimeval.types.errors import UsageError
+from claimeval.types.options import LocalOptions
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+METRIC = "answer_similarity"
+BLOCK = 1024
+"""Samples whose texts are brought into batches together."""
+
+
+class Similarity(NamedTuple):
+    """How close one answer is to its references."""
+
+    value: float | None
+    """None if the answer or every reference is missing or blank."""
+    cut: int = 0
+    """Tokens at the end of the texts that the model did not read."""
+
+
+class SimilarityScorer:
+    """A model of sentence-transformers with its settings."""
+
+    def __init__(self, local: LocalOptions) -> None:
+        if local.prompt is not None or local.long_texts != "truncate":
+            raise UsageError(f"{METRIC} takes neither a prompt nor windows; leave them out")
+        self.name = local.model or MODEL
+        self._setting = choose(local.device, local.dtype)
+        self._model = _load(self.name, local, self._setting)
+        if local.context_tokens:
+            self._model.max_seq_length = min(local.context_tokens, self._model.max_seq_length)
+        folder = Path(self.name).expanduser()
+        commit = getattr(self._model[0].auto_model.config, "_commit_hash", None) or local.revision
+        self.revision = locate(self.name).revision if folder.is_dir() else f"{self.name}@{commit or 'main'}"
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """What else decides the numbers."""
+        return {"dtype": self._setting.dtype, "context_tokens": self._model.max_seq_length}
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return an array with a row of length 1 for each text."""
+        return self._model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False).astype("float64")
+
+    def cut(self, text: str) -> int:
+        """Count the tokens of a text that the model does not read."""
+        return max(0, len(self._model.tokenizer(text, verbose=False)["input_ids"]) - int(self._model.max_seq_length))
+
+
+def _load(name: str, local: LocalOptions, setting: Any) -> Any:
+    require("sentence_transformers")
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(
+            str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name,
+            revision=local.revision,
+            device=setting.device,
+            model_kwargs={"dtype": setting.torch_dtype},
+        )
+    except (OSError, ValueError) as error:
+        problem = str(error).strip().splitlines()[0].rstrip(".")
+        raise UsageError(
+            f"model {name!r} cannot be loaded: {problem}. Give a folder, or where there is a network: "
+            f"`hf download {name}`"
+        ) from error
+
+
+def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: SimilarityScorer) -> Iterator[Similarity]:
+    """Yield the similarity of each answer with its references, in order. Memory does not grow with the samples."""
+    remaining = iter(samples)
+    while block := list(islice(remaining, BLOCK)):
+        pairs = [
+            (answer, references) if answer and answer.strip() and (references := _measured(given)) else None
+            for answer, given in block
+        ]
+        texts = list(dict.fromkeys(text for pair in pairs if pair for text in (pair[0], *pair[1])))
+        rows = dict(zip(texts, scorer.embed(texts), strict=True)) if texts else {}
+        for pair in pairs:
+            if pair is None:
+                yield Similarity(None)
+                continue
+            answer, references = pair
+            best = max(float(rows[answer] @ rows[reference]) for reference in references)
+            yield Similarity(min(1.0, max(-1.0, best)), sum(map(scorer.cut, (answer, *references))))
+
+
+def _measured(references: Sequence[str]) -> list[str]:
+    return [text for text in references if text.strip()]

@@ -1,0 +1,353 @@
+"""Texts in a model's tokens: so that no text passes for a control token, and cut to fit the model's window.
+
+Evidence is cut into pieces of whole sentences, the sources of query likelihood into windows. Prompts of local models
+are files with a header comment and one line of text with variables. These models were trained on one exact form of
+input, so the files are Jinja2 with plain variables only, and the data is put in as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from claimeval.judging.prompts import folder
+from claimeval.lexical.sentences import Span, sentences
+from claimeval.types.errors import PromptError, UsageError, parse_yaml, unknown_name
+from claimeval.types.options import LongTexts
+from claimeval.types.records import Document
+
+Ids = list[int]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Encoded(NamedTuple):
+    """One input of a model."""
+
+    ids: Ids
+    types: Ids | None
+    """Which of two texts each token is of, for models that use it."""
+
+
+class Tokenizing:
+    """A fast tokenizer of transformers. Not for several threads at once."""
+
+    def __init__(self, tokenizer: Any, model: str) -> None:
+        if not tokenizer.is_fast:
+            raise UsageError(f"model {model!r} has no fast tokenizer: tokenizer.json must be in its folder")
+        self._tokenizer = tokenizer
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        special = sorted((token for token in tokenizer.all_special_tokens if len(token) > 1), key=len, reverse=True)
+        self._special = re.compile("|".join(map(re.escape, special)) or r"(?!)")
+
+    @property
+    def pad(self) -> int:
+        """Return the id that fills shorter inputs of a batch."""
+        return int(self._tokenizer.pad_token_id or 0)
+
+    @property
+    def end(self) -> str:
+        """Return the token that ends a text, empty if the model has none."""
+        return self._tokenizer.eos_token or ""
+
+    def data(self, text: str) -> str:
+        """Put a space inside everything that reads like a control token (`</s>` becomes `< /s>`).
+
+        Lone surrogates, which no tokenizer takes, become U+FFFD.
+        """
+        return self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", _SURROGATE.sub("\ufffd", text))
+
+    def ids(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the tokens of each text, with the control tokens that the model expects around them."""
+        return self._encode(texts)["input_ids"] if texts else []
+
+    def targets(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the tokens of each text as a model is to produce them, the end token included."""
+        if not texts:
+            return []
+        ids: list[Ids] = self._tokenizer(text_target=list(texts), verbose=False)["input_ids"]
+        return ids
+
+    def pairs(self, first: Sequence[str], second: Sequence[str]) -> list[Encoded]:
+        """Return the tokens of pairs of texts as the model expects them."""
+        if not first:
+            return []
+        encoded = self._encode(first, second)
+        types = encoded.get("token_type_ids") or [None] * len(first)
+        return [Encoded(ids, kinds) for ids, kinds in zip(encoded["input_ids"], types, strict=True)]
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has, without control tokens."""
+        if not texts:
+            return []
+        return [len(ids) for ids in self._encode(texts, add_special_tokens=False)["input_ids"]]
+
+    def starts(self, text: str) -> list[int]:
+        """Return where each token of the text begins, in characters, without control tokens."""
+        return [start for start, _ in self._offsets(text, add_special_tokens=False)["offset_mapping"]]
+
+    def around(self, before: str, text: str, after: str) -> tuple[Ids, Ids, Ids]:
+        """Return the tokens of a text within others, with control tokens: before it, of it, after it."""
+        encoded = self._offsets(before + text + after)
+        first, last = len(before), len(before) + len(text)
+        inside = [start < last and end > first for start, end in encoded["offset_mapping"]]
+        number = sum(inside)
+        begin = inside.index(True) if number else len(inside)
+        ids: Ids = encoded["input_ids"]
+        return ids[:begin], ids[begin : begin + number], ids[begin + number :]
+
+    def cut_pair(self, first: str, second: str, room: int) -> Encoded | None:
+        """Return the tokens of a pair with as many of the second text as fit, at least one; None if none does."""
+        if self.lengths([first])[0] + self.around_a_pair() >= room:
+            return None
+        encoded = self._tokenizer(
+            first, second, truncation="only_second", max_length=room, return_attention_mask=False, verbose=False
+        )
+        return Encoded(encoded["input_ids"], encoded.get("token_type_ids"))
+
+    def fit(self, text: str, room: int) -> str:
+        """Return the text, or its beginning, with at most `room` tokens."""
+        count = room
+        while self.lengths([text])[0] > room:
+            text = text[: self.starts(text)[count]]
+            count -= 1
+        return text
+
+    def around_a_pair(self) -> int:
+        """Return how many control tokens a pair of texts is given."""
+        return int(self._tokenizer.num_special_tokens_to_add(pair=True))
+
+    def _offsets(self, text: str, *, add_special_tokens: bool = True) -> Any:
+        return self._tokenizer(text, add_special_tokens=add_special_tokens, return_offsets_mapping=True, verbose=False)
+
+    def _encode(self, *texts: Sequence[str], add_special_tokens: bool = True) -> dict[str, Any]:
+        columns = [list(column) for column in texts]
+        encoded: dict[str, Any] = self._tokenizer(
+            *columns, add_special_tokens=add_special_tokens, return_attention_mask=False, verbose=False
+        )
+        return encoded
+
+
+SLACK = 4
+"""Tokens by which a piece may grow when it is encoded by itself."""
+_WORD = re.compile(r"\w+")
+
+
+class Chunk(NamedTuple):
+    """A piece of evidence."""
+
+    text: str
+    documents: tuple[int, ...]
+    """Indices of the documents it comes from: one, or several where sentences are joined."""
+
+
+class _TokenizedDocument(NamedTuple):
+    """A document in the model's tokens."""
+
+    text: str
+    starts: list[int]
+    """Where each token begins, in characters."""
+    sentences: list[Span]
+
+    def tokens(self, start: int, end: int) -> int:
+        """Return how many tokens the stretch has."""
+        return bisect_left(self.starts, end) - bisect_left(self.starts, start)
+
+
+class _DocumentSpan(NamedTuple):
+    """A stretch of a document."""
+
+    document: int
+    span: Span
+
+
+class EvidenceChunks:
+    """Cuts documents for one model. Documents are tokenized once for all claims."""
+
+    def __init__(self, tokens: Tokenizing) -> None:
+        self._tokens = tokens
+        self._read = lru_cache(maxsize=256)(self._read_once)
+
+    def chunks(self, documents: Sequence[Document], room: int) -> list[Chunk]:
+        """Cut all documents into pieces of at most `room` tokens, in order; a document without a word gives none."""
+        texts = self._texts(documents)
+        return [
+            Chunk(self._tokens.fit(texts[index].text[span.start : span.end], room), (index,))
+            for index, span in _pieces(texts, room)
+        ]
+
+    def joined(self, claim: str, documents: Sequence[Document], room: int) -> Chunk | None:
+        """Join the sentences of all documents that have most of the claim's words, in order, as far as there is room.
+
+        Rare words count more. None if all of them are in one piece, which was assessed anyway.
+        """
+        texts = self._texts(documents)
+        spans = [_DocumentSpan(index, span) for index, text in enumerate(texts) for span in text.sentences]
+        words = [_words(texts[stretch.document].text[slice(*stretch.span)]) for stretch in spans]
+        frequency = Counter(word for sentence_words in words for word in sentence_words)
+        weights = [sum(1 / frequency[word] for word in sentence_words & _words(claim)) for sentence_words in words]
+        chosen: list[_DocumentSpan] = []
+        free = room
+        for number in sorted(range(len(spans)), key=lambda n: (-weights[n], n)):
+            size = texts[spans[number].document].tokens(*spans[number].span) + 1
+            if weights[number] > 0 and size <= free:
+                chosen.append(spans[number])
+                free -= size
+        if any(all(_inside(stretch, piece) for stretch in chosen) for piece in _pieces(texts, room)):
+            return None
+        text = " ".join(texts[index].text[span.start : span.end] for index, span in sorted(chosen))
+        return Chunk(self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen})))
+
+    def _texts(self, documents: Sequence[Document]) -> list[_TokenizedDocument]:
+        """Return the documents as other judges see them, with their titles."""
+        return [self._read(f"{d.title}\n{d.text}" if d.title else d.text) for d in documents]
+
+    def _read_once(self, text: str) -> _TokenizedDocument:
+        data = self._tokens.data(text)
+        return _TokenizedDocument(data, self._tokens.starts(data), sentences(data))
+
+
+def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_DocumentSpan]:
+    for index, text in enumerate(texts):
+        yield from (_DocumentSpan(index, span) for span in _runs(text, room - SLACK))
+
+
+def _runs(text: _TokenizedDocument, room: int) -> Iterator[Span]:
+    """Yield runs of whole sentences within the room; a longer sentence is cut at the start of a token."""
+    start: int | None = None
+    end = 0
+    for sentence in text.sentences:
+        if start is not None and text.tokens(start, sentence.end) > room:
+            yield Span(start, end)
+            start = None
+        if start is None:
+            start = sentence.start
+            while text.tokens(start, sentence.end) > room:
+                cut = text.starts[bisect_left(text.starts, start) + room]
+                yield Span(start, cut)
+                start = cut
+        end = sentence.end
+    if start is not None:
+        yield Span(start, end)
+
+
+def _inside(stretch: _DocumentSpan, piece: _DocumentSpan) -> bool:
+    return (
+        stretch.document == piece.document
+        and piece.span.start <= stretch.span.start
+        and stretch.span.end <= piece.span.end
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+class ReadText(NamedTuple):
+    """A text in the model's tokens, with the prompt around it."""
+
+    sources: list[Ids]
+    cut: int
+    """Tokens of the text that are in none of them."""
+
+
+class SourceWindows:
+    """Cuts texts to a window of so many tokens, prompt and end token included, where the tokenizer divided them."""
+
+    def __init__(self, tokens: Tokenizing, prompt: SourcePrompt, window: int, long_texts: LongTexts) -> None:
+        self._tokens = tokens
+        self._before, self._after = prompt.around("text")
+        self._window = window
+        self._slides = long_texts == "window"
+        if self._room(*tokens.around(self._before, "", self._after)) < 1:
+            raise UsageError(f"a window of {window} tokens has no room next to the prompt; give at least {window + 8}")
+
+    def read(self, text: str) -> ReadText:
+        """Return the sources of a text: one, or windows that overlap by half if it is too long."""
+        data = self._tokens.data(text)
+        (whole,) = self._tokens.ids([self._before + data + self._after])
+        if len(whole) <= self._window:
+            return ReadText([whole], 0)
+        before, inside, after = self._tokens.around(self._before, data, self._after)
+        room = max(self._room(before, inside, after), 1)
+        if not self._slides:
+            return ReadText([before + inside[:room] + after], len(inside) - room)
+        step = max(room // 2, 1)
+        starts = range(0, len(inside) - room + step, step)
+        return ReadText([before + inside[start : start + room] + after for start in starts], 0)
+
+    def _room(self, before: Ids, _: Ids, after: Ids) -> int:
+        return self._window - len(before) - len(after)
+
+
+VARIABLES = {
+    "question_given_text": frozenset({"text"}),
+    "claim_given_document": frozenset({"document", "claim", "separator"}),
+}
+"""The shipped files, and what each kind offers to the files that a user puts in its place."""
+
+_FILE = re.compile(r"\s*\{#(?P<header>.*?)#\}\n?(?P<text>.*?)\n?", re.DOTALL)
+_PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_FIELDS = {"purpose", "source", "variables", "supported", "not_supported"}
+
+
+class SourcePrompt:
+    """A prompt file, loaded and checked."""
+
+    def __init__(self, kind: str, path: Path) -> None:
+        try:
+            source = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PromptError(f"cannot read prompt {str(path)!r}: {error}") from error
+        self.digest = hashlib.sha256(source.encode()).hexdigest()
+        match = _FILE.fullmatch(source)
+        if not match:
+            raise PromptError(f"prompt {str(path)!r} has no header comment {{# purpose: ... #}} at its start")
+        self.header = _header(path, match["header"])
+        self._parts = _PLACE.split(match["text"])
+        literal, names = "".join(self._parts[::2]), set(self._parts[1::2])
+        if "{{" in literal or "{%" in literal or "{#" in literal:
+            raise PromptError(f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} can stand in it")
+        if extra := names - VARIABLES[kind]:
+            raise unknown_name(f"variable in prompt {str(path)!r}:", min(extra), VARIABLES[kind], PromptError)
+        if missing := VARIABLES[kind] - names - {"separator"}:
+            raise PromptError(f"prompt {str(path)!r} lacks the variable {min(missing)!r}")
+
+    def render(self, values: Mapping[str, str]) -> str:
+        """Return the text with the values in their places."""
+        return "".join(values[part] if index % 2 else part for index, part in enumerate(self._parts))
+
+    def around(self, name: str) -> tuple[str, str]:
+        """Return what stands before and after the place of the only variable.
+
+        Raises PromptError if it has several places.
+        """
+        if self._parts[1::2] != [name]:
+            raise PromptError(f"a prompt with several places for {name!r} cannot be cut to a window; leave one")
+        return self._parts[0], self._parts[2]
+
+
+def load_prompt(kind: str, path: str | Path | None = None) -> SourcePrompt:
+    """Load the shipped prompt of that kind, or the one in the file."""
+    return SourcePrompt(kind, Path(path) if path else folder() / "local" / f"{kind}.j2")
+
+
+def _header(path: Path, text: str) -> dict[str, str]:
+    try:
+        fields: Any = parse_yaml(text)
+    except yaml.YAMLError as error:
+        raise PromptError(f"prompt {str(path)!r}: the header is not YAML: {str(error).splitlines()[0]}") from error
+    if not isinstance(fields, dict) or "purpose" not in fields:
+        raise PromptError(f"prompt {str(path)!r}: the header must have the field purpose")
+    if extra := fields.keys() - _FIELDS:
+        raise unknown_name(f"field in the header of prompt {str(path)!r}:", str(min(extra)), _FIELDS, PromptError)
+    return {name: str(value) for name, value in fields.items()}

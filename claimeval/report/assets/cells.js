@@ -1,0 +1,103 @@
+// What a row shows of a sample: its values, the labels of its claims, and what else is to be known of it.
+
+import { report } from "./data.js";
+import { el } from "./elements.js";
+import { counts, countsInWords, letterSign, reasonInWords, sign, WORST_FIRST } from "./labels.js";
+import { number, plural } from "./numbers.js";
+
+/**
+ * The letter of a run, where there are two.
+ *
+ * @param {number} run
+ */
+export function runLetter(run) {
+  return report.runs.length > 1 && el("span", { class: "run-letter" }, "ab"[run]);
+}
+
+/**
+ * The value of a sample with what it was counted from, or why it has none; in a comparison that of both runs.
+ *
+ * @param {import("./data.js").Row} row
+ * @param {number} i place of the metric
+ */
+export function rowValue(row, i) {
+  const one = (/** @type {import("./data.js").Cell} */ cell) =>
+    cell.value === null ? el("span", { class: "quiet", title: reasonInWords(cell.because) }, "–") : number(cell.value);
+  if (!row.other) return [one(row.cells[i]), counted(countedInWords(row.cells[i]))];
+  const [a, b] = [row.cells[i], row.other.cells[i]];
+  const direction =
+    a.value === null || b.value === null || a.value === b.value ? "same" : b.value > a.value ? "up" : "down";
+  const both = [countedInWords(a), countedInWords(b)];
+  return [
+    el(
+      "span",
+      { class: `pair is-${direction}` },
+      one(a),
+      el("span", null, direction === "up" ? " ↗ " : direction === "down" ? " ↘ " : " → "),
+      one(b),
+    ),
+    counted(both.some(Boolean) ? both.map((text) => text || "–").join(" → ") : ""),
+  ];
+}
+
+/** @param {import("./data.js").Cell} cell */
+function countedInWords({ hits, judged }) {
+  return hits === null || !judged ? "" : `${hits} of ${judged}`;
+}
+
+/** @param {string} text */
+function counted(text) {
+  return text && el("span", { class: "counted" }, text);
+}
+
+/**
+ * @param {import("./data.js").Row} row
+ * @param {number} metric its place among the metrics of the report
+ */
+export function strips(row, metric) {
+  if (!report.metrics[metric]?.claims_of) return "";
+  if (!row.other) return strip(row.cells[metric]);
+  return el(
+    "span",
+    { class: "two-strips" },
+    [row, row.other].map((run, i) =>
+      el("span", null, el("span", { class: "quiet" }, `${"ab"[i]} `), strip(run.cells[metric])),
+    ),
+  );
+}
+
+const STRIP = 24; // claims that are drawn one by one; of more the labels are counted
+
+/** @param {import("./data.js").Cell} cell */
+function strip(cell) {
+  if (!cell?.strip)
+    return el("span", { class: "quiet small" }, cell?.because ? reasonInWords(cell.because) : "no claims");
+  const found = counts(cell.strip);
+  if (cell.strip.length <= STRIP)
+    return el(
+      "span",
+      { class: "strip" },
+      [...cell.strip].map(letterSign),
+      el("span", { class: "unseen" }, countsInWords(found)),
+    );
+  return el(
+    "span",
+    { class: "strip-counts" },
+    WORST_FIRST.filter((label) => found[label]).map((label) => el("span", null, sign(label), ` ${found[label]} `)),
+    el("span", { class: "unseen" }, countsInWords(found)),
+  );
+}
+
+/** @type {Record<string, string>} */
+const CHANGED = { a: "other answer", c: "other contexts", r: "other reference", q: "other question" };
+
+/** @param {import("./data.js").Row} row */
+export function flags(row) {
+  const found = [
+    row.flips && `${row.flips} flipped`,
+    ...[...row.changed].map((part) => CHANGED[part]),
+    row.ungrounded && `${row.ungrounded} ungrounded`,
+    row.failed && plural(row.failed, "failed call"),
+  ].filter(Boolean);
+  return found.map((text) => el("span", { class: "flag" }, text));
+}

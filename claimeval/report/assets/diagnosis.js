@@ -1,0 +1,43 @@
+// Retrieval or generation: which of both the low scores of a run are due to.
+
+import { report } from "./data.js";
+import { el, picture } from "./elements.js";
+import { plural } from "./numbers.js";
+
+/**
+ * Whether retrieval or generation is to blame, as a square whose cells lead to their samples.
+ *
+ * @param {Page.DiagnosisCounts} counts
+ * @param {number} run
+ */
+export function diagnosisSection(counts, run) {
+  const wrong = Object.entries(counts.incorrect).filter(([, n]) => n);
+  return el(
+    "section",
+    { "aria-labelledby": "diagnosis" },
+    el("h2", { id: "diagnosis" }, "Retrieval or generation"),
+    el(
+      "p",
+      { class: "quiet" },
+      `High is ${counts.threshold} or more. Each cell links to its samples`,
+      counts.undefined ? `; ${plural(counts.undefined, "sample")} without one of the two are in no cell` : null,
+      ".",
+    ),
+    el(
+      "div",
+      { class: "beside" },
+      el("figure", null, picture(report.pictures[`diagnosis/${run}`])),
+      counts.correctness &&
+        el(
+          "div",
+          null,
+          el("p", null, wrong.length ? "Low correctness too:" : "No sample in the square has low correctness."),
+          el(
+            "ul",
+            { class: "reasons" },
+            wrong.map(([cell, n]) => el("li", null, `${n} of ${counts.cells[cell]}: ${report.cells[cell]}`)),
+          ),
+        ),
+    ),
+  );
+}

@@ -1,0 +1,45 @@
+// The claims of a sample with what was found of them.
+
+import { claimsOf, isWhole } from "./data.js";
+import { labelOf } from "./labels.js";
+
+/**
+ * A claim with what was found: its label, and why it has none.
+ *
+ * @typedef {object} Entry
+ * @property {Line.Claim} claim
+ * @property {number} number
+ * @property {Line.Assessment | null} assessment
+ * @property {import("./labels.js").Label} label
+ * @property {string | null | undefined} because
+ */
+
+/**
+ * The claims of one metric.
+ *
+ * @param {Line.SampleResult} result
+ * @param {import("./data.js").Metric} metric
+ * @returns {Entry[]}
+ */
+export function entriesOf(result, metric) {
+  const found = new Map(
+    (result.assessments ?? []).filter((a) => isWhole(a.evidence, metric.against)).map((a) => [a.subject, a]),
+  );
+  const score = result.scores?.[metric.name];
+  return claimsOf(result, metric.claims_of).map((claim, i) => {
+    const assessment = found.get(claim.id) ?? null;
+    const because = assessment ? assessment.unassessed : score?.because;
+    return { claim, number: i + 1, assessment, label: labelOf(assessment), because };
+  });
+}
+
+/**
+ * The claim of the other run that says the same, word for word.
+ *
+ * @param {Line.Claim} claim
+ * @param {Entry[]} others
+ */
+export function sameClaim(claim, others) {
+  const same = others.filter((entry) => entry.claim.text === claim.text);
+  return same.find((entry) => entry.claim.id === claim.id) ?? same[0];
+}

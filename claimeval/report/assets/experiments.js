@@ -1,0 +1,82 @@
+// The experiments of a folder, and what could not be read.
+
+import { el, row, scrolling, table } from "./elements.js";
+import { day, home, money, reportAddress } from "./home.js";
+import { number, plural } from "./numbers.js";
+import { data } from "./text.js";
+
+/** @param {import("./home.js").Experiment} found */
+function experimentRow(found) {
+  if (found.problem !== null) return problemRow(found, 6);
+  const arms = home.runs.filter((run) => run.experiment === found.name && run.problem === null);
+  const means = Object.entries(found.metrics).map(([metric, values]) =>
+    el(
+      "p",
+      { class: "small" },
+      el("span", { class: "quiet" }, data(metric), ": "),
+      found.arms.map((arm, i) => [i ? ", " : "", data(arm), ` ${number(values[i])}`]),
+    ),
+  );
+  const cell = (/** @type {string} */ head, /** @type {any[]} */ ...held) =>
+    el("td", { "data-head": head, class: head === "cost" && "num" }, held);
+  return row({ "data-run": found.name }, [
+    el("a", { href: reportAddress([found.name]) }, data(found.name)),
+    cell("date", day(found.written)),
+    cell("data", data(found.data), ` (${plural(found.samples, "sample")})`),
+    cell(
+      "arms",
+      plural(found.arms.length, "arm"),
+      ", baseline ",
+      data(found.baseline),
+      found.chosen && [", chosen ", data(found.chosen)],
+      means,
+      Object.entries(found.failed).map(([arm, why]) =>
+        el("p", { class: "failure small" }, data(arm), " failed: ", data(why)),
+      ),
+      arms.length > 0 &&
+        el(
+          "details",
+          { class: "small" },
+          el("summary", null, "pages of the arms"),
+          el(
+            "ul",
+            null,
+            arms.map((run) => el("li", null, el("a", { href: reportAddress([run.name]) }, data(run.name)))),
+          ),
+        ),
+    ),
+    cell("cost", found.dollars === null ? "price unknown" : money(found.dollars)),
+    cell(
+      "notes",
+      found.notes.map((note) => el("p", { class: "small note" }, data(note))),
+    ),
+  ]);
+}
+
+/**
+ * @param {import("./home.js").Run | import("./home.js").Experiment} broken
+ * @param {number} width columns of its table
+ */
+export function problemRow({ name, problem }, width) {
+  return row({ "data-run": name }, [
+    data(name),
+    el("td", { colspan: width - 1, class: "failure small" }, data(problem)),
+  ]);
+}
+
+export function experimentsSection() {
+  const id = "experiments-heading";
+  return el(
+    "section",
+    { class: "group experiments" },
+    el("h2", { id }, "Experiments"),
+    scrolling(
+      id,
+      table(
+        { class: "plain runs" },
+        ["experiment", "date", "data", "arms and means", ["cost", "num"], "notes"],
+        home.experiments.map(experimentRow),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,140 @@
+// Above a sample: links to its neighbours, the question, its fields and its scores.
+
+import { report } from "./data.js";
+import { el } from "./elements.js";
+import { showExchange } from "./exchange.js";
+import { listAddress } from "./filters.js";
+import { rowValue, runLetter, strips } from "./cells.js";
+import { listedState } from "./listing.js";
+import { plural } from "./numbers.js";
+import { listedRows, opened, sampleParams } from "./opened.js";
+import { sampleAddress } from "./route.js";
+import { block, data } from "./text.js";
+
+/**
+ * @param {import("./data.js").Row} row
+ */
+export function sampleHead(row) {
+  const { sample } = opened.sides[0].result;
+  const rows = listedRows();
+  const at = rows.findIndex(({ number }) => number === row.number);
+  const step = (/** @type {number} */ by, /** @type {string} */ text, /** @type {string} */ label) => {
+    const target = at >= 0 ? rows[at + by] : undefined;
+    return target
+      ? el("a", { class: "step", href: sampleAddress(target, sampleParams()), "aria-label": label }, text)
+      : el("span", { class: "step off", "aria-hidden": "true" }, text);
+  };
+  const { history = [] } = sample;
+  const facts = sharedFacts(opened.sides.map(({ result }) => factsOf(result.sample)));
+  return el(
+    "header",
+    { class: "sample-head" },
+    el(
+      "div",
+      { class: "sample-nav" },
+      el("a", { href: listAddress(listedState()) }, "← Samples"),
+      el(
+        "span",
+        { class: "quiet" },
+        at >= 0 ? `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "",
+      ),
+      step(-1, "‹ k", "‹ k, previous sample"),
+      step(1, "j ›", "j ›, next sample"),
+    ),
+    el("p", { class: "quiet small" }, el("code", null, data(sample.id))),
+    history.length > 0 &&
+      el(
+        "details",
+        { class: "turns" },
+        el("summary", null, plural(history.length, "earlier turn")),
+        history.map(({ role, content }) => el("div", null, el("b", null, data(role)), block(content))),
+      ),
+    el("h1", { class: "question" }, block(sample.question)),
+    el(
+      "p",
+      { class: "small" },
+      opened.sides.map((side, i) => [
+        i ? " · " : "",
+        el(
+          "button",
+          { type: "button", class: "link exchange exchanges", click: () => showExchange(side, () => true) },
+          `all requests and replies${opened.sides.length > 1 ? ` of ${"ab"[side.run]}` : ""} (${(side.result.calls ?? []).length})`,
+        ),
+      ]),
+    ),
+    row.changed && el("p", { class: "changed" }, changesInWords(row.changed)),
+    opened.sides.map(({ diagnosis, run }) => diagnosis && el("p", { class: "diagnosis" }, runLetter(run), diagnosis)),
+    facts.length > 0 &&
+      el(
+        "dl",
+        { class: "facts" },
+        facts.map(([name, ...values]) => el("div", null, el("dt", null, data(name)), el("dd", null, byRun(values)))),
+      ),
+  );
+}
+
+/**
+ * The fields of a sample other than its texts: [name, value].
+ *
+ * @param {Line.Sample} sample
+ * @returns {[string, string][]}
+ */
+function factsOf(sample) {
+  const { generator, is_answerable: answerable, metadata } = sample;
+  const found = [
+    ["answered by", generator],
+    ["answerable", answerable === undefined || answerable === null ? null : answerable ? "yes" : "no"],
+    ...Object.entries(metadata ?? {}).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  ];
+  return /** @type {[string, string][]} */ (
+    found.filter(([, value]) => value !== null && value !== undefined && value !== "")
+  );
+}
+
+/**
+ * The facts of all runs by name: [name, value of each run].
+ *
+ * @param {[string, string][][]} runs
+ */
+function sharedFacts(runs) {
+  const maps = runs.map((facts) => new Map(facts));
+  const names = new Set(maps.flatMap((map) => [...map.keys()]));
+  return [...names].map((name) => [name, ...maps.map((map) => map.get(name) ?? "none")]);
+}
+
+/** @param {string[]} values of each run; one text where all are the same */
+function byRun(values) {
+  if (values.every((value) => value === values[0])) return data(values[0]);
+  return values.map((value, i) => [runLetter(i), data(value), " "]);
+}
+
+/** @param {string} changed letters of the parts that differ */
+function changesInWords(changed) {
+  const parts = { a: "the answer", c: "the contexts", r: "the reference", q: "the question" };
+  const names = Object.entries(parts).flatMap(([letter, words]) => (changed.includes(letter) ? [words] : []));
+  return `Different in the two runs: ${names.join(", ")}.`;
+}
+
+/**
+ * @param {import("./data.js").Row} row
+ * @param {import("./data.js").Metric | undefined} chosen
+ */
+export function metricTabs(row, chosen) {
+  const tab = (/** @type {import("./data.js").Metric} */ metric, /** @type {number} */ i) =>
+    el(
+      "a",
+      {
+        class: "tab",
+        href: sampleAddress(row, { metric: metric.name, run: opened.run || null }),
+        "aria-current": metric === chosen ? "true" : null,
+      },
+      el("span", { class: "tab-name" }, data(metric.name)),
+      el("span", { class: "tab-value" }, rowValue(row, i)),
+      el("span", { class: "tab-strip" }, strips(row, i)),
+    );
+  const tabs = report.metrics.flatMap((metric, i) => (metric.derived ? [] : [tab(metric, i)]));
+  return el("nav", { class: "tabs", "aria-label": "Metrics of this sample" }, tabs);
+}

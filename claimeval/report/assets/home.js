@@ -1,0 +1,191 @@
+// What the home of a folder holds and shows: its runs, the columns of their table, and the state that the address keeps.
+
+import { el } from "./elements.js";
+import { number, plural, range } from "./numbers.js";
+import { data } from "./text.js";
+
+/**
+ * @typedef {object} Run
+ * @property {string} name
+ * @property {number} written seconds since 1970
+ * @property {string} job
+ * @property {string} data
+ * @property {string[]} judges
+ * @property {number} samples
+ * @property {boolean} complete
+ * @property {Record<string, [number | null, [number, number] | null, boolean]>} metrics
+ * @property {number | null} dollars
+ * @property {number} calls
+ * @property {string[]} notes
+ * @property {string | null} experiment
+ * @property {string | null} problem
+ */
+
+/**
+ * @typedef {object} Experiment
+ * @property {string} name
+ * @property {number} written
+ * @property {string} data
+ * @property {number} samples
+ * @property {string[]} arms
+ * @property {string} baseline
+ * @property {string | null} chosen
+ * @property {Record<string, string>} failed
+ * @property {Record<string, (number | null)[]>} metrics
+ * @property {number | null} dollars
+ * @property {string[]} notes
+ * @property {string | null} problem
+ */
+
+/** @typedef {{name: string, runs: string[], changes: Record<string, string>, other_data: boolean, pictures: any[]}} Group */
+
+/** @typedef {{head: string, value: (run: Run) => any, cell: (run: Run) => any, kind?: string}} Column */
+
+export const home = {
+  folder: "",
+  /** @type {Run[]} */
+  runs: [],
+  /** @type {Experiment[]} */
+  experiments: [],
+  /** @type {Group[]} */
+  groups: [],
+};
+export const state = {
+  query: "",
+  sort: "date",
+  down: true,
+  /** @type {Set<string>} */
+  columns: new Set(),
+  /** @type {string[]} names of runs, in the order in which they were chosen */
+  chosen: [],
+  baseline: "",
+};
+const PER_PICTURE = 5; // metrics that are columns unless the reader chooses others
+/** @type {Record<string, Run>} */
+export const byName = {};
+/** @type {Record<string, string>} */
+export const changes = {};
+
+/** @param {number} dollars */
+export function money(dollars) {
+  return dollars === 0 ? "free" : `$${number(dollars, dollars < 0.01 ? 4 : 2)}`;
+}
+
+/** @param {number} seconds */
+export function day(seconds) {
+  const date = new Date(seconds * 1000);
+  return el(
+    "time",
+    { class: "day", datetime: date.toISOString(), title: date.toLocaleString() },
+    date.toISOString().slice(0, 10),
+  );
+}
+
+/** @type {Record<string, Column>} */
+export const COLUMNS = {
+  date: { head: "date", value: (run) => run.written, cell: (run) => day(run.written) },
+  job: { head: "job", value: (run) => run.job, cell: (run) => run.job },
+  judges: { head: "judges", value: (run) => run.judges.join(", "), cell: (run) => data(run.judges.join(", ")) },
+  samples: {
+    head: "samples",
+    kind: "num",
+    value: (run) => run.samples,
+    cell: (run) => [
+      run.samples.toLocaleString("en"),
+      run.complete ? null : [" ", el("span", { class: "flag" }, "stopped early")],
+    ],
+  },
+  cost: {
+    head: "cost",
+    kind: "num",
+    value: (run) => run.dollars ?? -1,
+    cell: (run) => [
+      run.dollars === null ? (run.calls ? "price unknown" : "–") : money(run.dollars),
+      run.calls > 0 && el("span", { class: "quiet small below" }, plural(run.calls, "call")),
+    ],
+  },
+  changed: {
+    head: "changed",
+    value: (run) => changes[run.name] ?? "",
+    cell: (run) => changes[run.name] && el("span", { class: "flag" }, changes[run.name]),
+  },
+  notes: {
+    head: "notes",
+    value: (run) => run.notes.join(" "),
+    cell: (run) => run.notes.map((note) => el("p", { class: "small note" }, data(note))),
+  },
+};
+
+/**
+ * @param {string} metric
+ * @returns {Column}
+ */
+function metricColumn(metric) {
+  return {
+    head: metric,
+    kind: "num",
+    value: (run) => run.metrics[metric]?.[0] ?? -Infinity,
+    cell: (run) => {
+      const found = run.metrics[metric];
+      if (!found) return "–";
+      const [mean, ends, bounds] = found;
+      return [number(mean), el("span", { class: "quiet small below" }, range(ends), bounds && " (bounds)")];
+    },
+  };
+}
+
+/** @returns {Record<string, Column>} */
+export function columns() {
+  const metrics = [...new Set(home.runs.flatMap((run) => Object.keys(run.metrics)))];
+  return { ...COLUMNS, ...Object.fromEntries(metrics.map((metric) => [`metric ${metric}`, metricColumn(metric)])) };
+}
+
+/** The columns that most runs have something in. */
+function usualColumns() {
+  const single = home.runs.filter((run) => run.problem === null);
+  const count = (/** @type {string} */ metric) => single.filter((run) => metric in run.metrics).length;
+  const metrics = [...new Set(single.flatMap((run) => Object.keys(run.metrics)))].sort((a, b) => count(b) - count(a));
+  const most = metrics.length ? count(metrics[0]) : 0;
+  const kept = metrics.filter((metric) => 2 * count(metric) >= most).slice(0, PER_PICTURE);
+  const usual = ["date", "judges", "samples", "cost"];
+  if (new Set(single.map((run) => run.job)).size > 1) usual.push("job");
+  if (Object.keys(changes).length) usual.push("changed");
+  if (single.some((run) => run.notes.length)) usual.push("notes");
+  return [...usual, ...kept.map((metric) => `metric ${metric}`)];
+}
+
+/** @param {string[]} names */
+export function reportAddress(names) {
+  return `/report?${new URLSearchParams(names.map((name) => ["run", name]))}`;
+}
+
+/** @param {string[]} names @param {string} baseline */
+export function compareAddress(names, baseline) {
+  if (names.length === 2) return reportAddress([baseline, ...names.filter((name) => name !== baseline)]);
+  return `/compare?${new URLSearchParams([...names.map((name) => ["run", name]), ["baseline", baseline]])}`;
+}
+
+/** The address keeps the view, so that Back and a bookmark lead to it. */
+export function keep() {
+  const usual = usualColumns();
+  const own = [...state.columns];
+  const kept = new URLSearchParams();
+  if (state.query) kept.set("q", state.query);
+  if (state.sort !== "date" || !state.down) kept.set("sort", `${state.down ? "-" : ""}${state.sort}`);
+  if (own.length !== usual.length || own.some((key) => !usual.includes(key))) kept.set("columns", own.join("|"));
+  for (const name of state.chosen) kept.append("chosen", name);
+  if (state.baseline) kept.set("baseline", state.baseline);
+  history.replaceState(null, "", `#${kept}`);
+}
+
+export function restore() {
+  const kept = new URLSearchParams(location.hash.slice(1));
+  const there = columns();
+  state.query = kept.get("q") ?? "";
+  const sort = kept.get("sort") ?? "-date";
+  const key = sort.replace(/^-/, "");
+  if (key === "name" || key in there) Object.assign(state, { sort: key, down: sort.startsWith("-") });
+  state.columns = new Set((kept.get("columns")?.split("|") ?? usualColumns()).filter((column) => column in there));
+  state.chosen = kept.getAll("chosen").filter((name) => byName[name]?.problem === null);
+  state.baseline = kept.get("baseline") ?? "";
+}

@@ -1,0 +1,76 @@
+// Numbers, intervals, prices and counts as people read them.
+
+/** @param {number} n @param {string} one @param {string} [many] */
+export function plural(n, one, many = `${one}s`) {
+  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+}
+
+// Of how many questions samples are, where these are fewer; intervals and tests draw whole ones.
+/** @param {number} samples @param {number} clusters @param {string | null} field */
+export function clustersInWords(samples, clusters, field) {
+  if (clusters >= samples) return "";
+  return `, ${!field || field === "question" ? plural(clusters, "question") : `${plural(clusters, "cluster")} by ${field}`}`;
+}
+
+/** @typedef {{ shown: string, low: number | null, high: number | null, bounds: [number, number] | null }} Ends what is shown next to a mean */
+
+// What is shown next to a mean: its interval, or the bounds where judges abstained on many claims.
+/** @param {Ends} summary */
+export function endsInWords({ shown, low, high, bounds }) {
+  if (shown === "bounds") return ` between ${range(bounds)} (bounds), as judges abstained on many claims`;
+  return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
+}
+
+/** @param {Ends} summary */
+export function shownEnds({ shown, low, high, bounds }) {
+  return shown === "bounds" ? `${range(bounds)} (bounds)` : range([low, high]);
+}
+
+const HAIR = 1 + 1e-12; // as in claimeval/statistics/formatting.py: halves are rounded away from zero however they were computed
+
+// Numbers read as in the terminal and in Markdown. Nothing is shown as -0.
+/** @param {number | null | undefined} value @param {number} [digits] */
+export function number(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  const text = (value * HAIR).toFixed(digits);
+  return Number(text) === 0 ? (0).toFixed(digits) : text;
+}
+
+/** @param {number | null | undefined} value @param {number} [digits] */
+export function signed(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  const size = number(Math.abs(value), digits);
+  return Number(size) === 0 ? size : `${value > 0 ? "+" : "−"}${size}`;
+}
+
+/** @param {number | null | undefined} share */
+export function percent(share) {
+  return share === null || share === undefined ? "–" : `${number(100 * share, 1)} %`;
+}
+
+/** @param {(number | null)[] | null | undefined} ends @param {number} [digits] @param {(value: number | null, digits?: number) => string} [write] */
+export function range(ends, digits = 2, write = number) {
+  return ends?.every((end) => end !== null) ? ends.map((end) => write(end, digits)).join(" to ") : "–";
+}
+
+// As `dollars` of claimeval/statistics/formatting.py, with the sign.
+/** @param {number | null} cost */
+export function dollars(cost) {
+  if (cost === null) return "unknown";
+  return cost === 0 ? "free" : `$${number(cost, cost < 0.01 ? 4 : 2)}`;
+}
+
+/** @param {{ prompt_tokens: number | null, completion_tokens: number | null }} cost */
+export function tokensInWords({ prompt_tokens: prompt, completion_tokens: completion }) {
+  return `${(prompt ?? 0).toLocaleString("en")} + ${(completion ?? 0).toLocaleString("en")}`;
+}
+
+/** @param {(number | null)[]} ends */
+export function signedRange(ends) {
+  return range(ends, 2, signed);
+}
+
+/** @param {number | null} p */
+export function pValue(p) {
+  return p !== null && p < 0.001 ? "< 0.001" : number(p);
+}

@@ -1,0 +1,57 @@
+// The sample on the screen, and moving from it to its neighbours in the list.
+
+import { report } from "./data.js";
+import { ordered } from "./filters.js";
+import { list, listedState } from "./listing.js";
+import { sampleAddress } from "./route.js";
+
+/**
+ * One run's part of the sample on the screen.
+ *
+ * @typedef {object} Side
+ * @property {number} run
+ * @property {import("./data.js").Row} row
+ * @property {import("./data.js").Metric} metric
+ * @property {Line.SampleResult} result
+ * @property {any[]} requests
+ * @property {string[]} literals
+ * @property {string | undefined} diagnosis whether retrieval or generation is to blame
+ * @property {Page.Overview} facts
+ * @property {Map<string, string>} short judge -> the name that is shown
+ * @property {import("./entries.js").Entry[]} entries
+ * @property {import("./entries.js").Entry[]} [others] those of the other run
+ */
+
+/** The sample on the screen. */
+export const opened = {
+  /** @type {import("./data.js").Row | null} */
+  row: null,
+  /** @type {Side[]} */
+  sides: [],
+  run: 0,
+  /** @type {string | null} */
+  claim: null,
+};
+
+/**
+ * The parameters of the address of a sample as it is shown now.
+ *
+ * @param {Record<string, any>} [changed]
+ */
+export function sampleParams(changed = {}) {
+  return { metric: opened.sides[0]?.metric?.name, run: opened.run || null, ...changed };
+}
+
+/** @param {number} step */
+export function moveInSamples(step) {
+  const rows = listedRows();
+  const at = rows.findIndex(({ number }) => number === opened.row?.number);
+  const target = rows[at + step];
+  if (target) location.hash = sampleAddress(target, sampleParams());
+}
+
+// The rows that j and k go through: those of the list as it was left, or of the list as it would open.
+export function listedRows() {
+  if (list.state === null) list.rows = ordered(report.rows, listedState());
+  return list.rows;
+}

@@ -1,0 +1,503 @@
+"""What the difference between two runs consists of: parts by cause, of claims or samples, that add up to it exactly.
+
+The difference of a metric is the mean of run b minus the mean of run a, each over all samples with a value. It is
+split twice, in rational numbers, so that nothing is lost by rounding.
+
+1. Over samples. Samples with a value in both runs, n of them, contribute (v_b - v_a) / n each; together that is the
+   paired difference of the comparison. A sample that only run b has a value for contributes (v_b - m_b) / n_b, where
+   m_b is the mean of run b over the n samples and n_b the number of all that b has a value for; one that only run a
+   has contributes -(v_a - m_a) / n_a.
+2. Over the claims of a sample, if the value is a share of supported claims, h_a / j_a and h_b / j_b. A claim that both
+   runs judged, and count differently, contributes (y_b - y_a) (1 / j_a + 1 / j_b) / 2, where y is 1 if it is
+   supported, else 0. A claim that only run b judged contributes (y_b - r) / j_b, one that only run a judged
+   -(y_a - r) / j_a, where r is the mean of the shares that both runs give to the claims that both judged, or of the two
+   values if there are none. This is the average of both orders of changing labels and claims (the Shapley value of the
+   two; Kitagawa 1955).
+
+A metric that is no share of claims (a rating, a grade, f1) is split over samples only.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
+
+from claimeval.evaluation.manifest import Manifest
+from claimeval.metrics.derived import derived, is_derived
+from claimeval.metrics.flips import assessments_by_text
+from claimeval.metrics.rows import Metric
+from claimeval.statistics.formatting import adding_up, signed
+from claimeval.types.records import ASKED, Assessment, Label, Part, Record, Sample, SampleResult, Score
+
+Cause = Literal[
+    "evidence",
+    "answer",
+    "reference",
+    "judge",
+    "several",
+    "disagreement",
+    "extraction",
+    "label",
+    "score",
+    "samples",
+]
+CAUSES: dict[Cause, str] = {
+    "evidence": "other evidence",
+    "answer": "other answer",
+    "reference": "other references",
+    "judge": "other judges, prompt or settings",
+    "several": "several of these at once",
+    "disagreement": "judges disagree with themselves",
+    "extraction": "other claims from the same text",
+    "label": "a label in one run only",
+    "score": "a score in one run only",
+    "samples": "samples of one run only",
+}
+"""Each cause in the words of tables, in their order."""
+UNPAIRED: tuple[Cause, ...] = ("score", "samples")
+"""The causes of what lies beyond the paired difference."""
+LARGEST = 20
+"""Changes that a part lists."""
+
+
+class ChangedClaim(Record):
+    """One claim, or one sample, with what it contributes to the difference."""
+
+    sample_id: str
+    subject: str | None
+    """Id of the claim; None for a sample."""
+    run: Literal["a", "b"]
+    """The run that the id is from: a, unless only run b has the claim or a value for the sample."""
+    claim: str | None
+    a: Label | None
+    """What its label in run a counts as; None without one, and for samples."""
+    b: Label | None
+    value: float
+    """What it adds to b - a."""
+
+
+class CausePart(Record):
+    """What one cause adds to the difference of a metric."""
+
+    cause: Cause
+    value: float
+    claims: int | None
+    """Claims that count differently; None where whole samples are counted."""
+    samples: int
+    """Samples that these belong to."""
+    largest: tuple[ChangedClaim, ...]
+    """The largest changes of the part, at most 20."""
+
+    @property
+    def words(self) -> str:
+        """The cause in words."""
+        return CAUSES[self.cause]
+
+
+class Decomposition(NamedTuple):
+    """The parts of a difference, and what they add up to."""
+
+    parts: tuple[CausePart, ...] = ()
+    """In the order of `CAUSES`; none for causes without a change."""
+    change: float | None = None
+    """The mean of run b minus that of run a, each over all samples with a value; the sum of the parts."""
+
+
+class ClaimChange(NamedTuple):
+    """What one claim adds to the difference of the values of a sample, exactly."""
+
+    cause: Cause
+    value: Fraction
+    subject: str | None = None
+    run: Literal["a", "b"] = "a"
+    claim: str | None = None
+    a: Label | None = None
+    b: Label | None = None
+
+
+class _JudgedClaims(NamedTuple):
+    """A claim in one run."""
+
+    assessment: Assessment
+    text: str
+    counts: bool
+    """Whether it has a label and is among the claims that the score is over."""
+
+    @property
+    def value(self) -> int:
+        """1 if it is supported."""
+        return int(self.assessment.support == "supported")
+
+
+class Causes:
+    """Says why values of samples differ between two runs."""
+
+    def __init__(self, a: Manifest, b: Manifest) -> None:
+        self._judged_alike = a.judges_alike(b)
+        self._judged = bool(a.judges or b.judges)
+
+    def of_sample(self, name: str, metric: Metric | None, a: Sample, b: Sample) -> Cause:
+        """Return the cause of a change of a metric that cannot be tied to claims.
+
+        Args:
+            name: The name of the metric.
+            metric: The metric, if it is over claims.
+            a: The sample in the first run.
+            b: The same sample in the second run.
+        """
+        changed = list(
+            dict.fromkeys(_cause_of_part(part) for part in _parts(name, metric, a, b) if _differs(a, b, part))
+        )
+        if not self._judged_alike:
+            changed.append("judge")
+        if not changed:
+            return "disagreement" if self._judged else "judge"
+        return changed[0] if len(changed) == 1 else "several"
+
+    def changes(self, name: str, metric: Metric | None, a: SampleResult, b: SampleResult) -> list[ClaimChange]:
+        """Return what claims add to the difference of a sample's values; of no share of claims, the sample as a whole.
+
+        Args:
+            name: The name of the metric.
+            metric: The metric, if it is over claims.
+            a: The sample in run a, with a value.
+            b: The sample in run b, with a value.
+        """
+        values = exact(a.scores[name]), exact(b.scores[name])
+        if (
+            metric is None
+            or (changed := self._claims(metric, a, b)) is None
+            or sum(c.value for c in changed) != (values[1] - values[0])
+        ):
+            cause = self.of_sample(name, metric, a.sample, b.sample)
+            return [ClaimChange(cause, values[1] - values[0])] if values[0] != values[1] else []
+        return changed
+
+    def _claims(self, metric: Metric, a: SampleResult, b: SampleResult) -> list[ClaimChange] | None:
+        sides = _judged(metric, a), _judged(metric, b)
+        judged = [sum(claim.counts for claim in side.values()) for side in sides]
+        if 0 in judged:
+            return None
+        weights = [Fraction(1, n) for n in judged]
+        both = [key for key, claim in sides[0].items() if claim.counts and key in sides[1] and sides[1][key].counts]
+        if both:
+            level = Fraction(sum(side[key].value for side in sides for key in both), 2 * len(both))
+        else:
+            means = (Fraction(sum(c.value for c in side.values() if c.counts)) for side in sides)
+            level = sum((total * weight for total, weight in zip(means, weights, strict=True)), Fraction()) / 2
+        flip = sum(weights, Fraction()) / 2
+        labels = self._cause_of_flips(metric.against, a.sample, b.sample)
+        claims = self._cause_of_claims(metric.claims_of, a.sample, b.sample)
+        changed = []
+        for key in dict.fromkeys([*sides[0], *sides[1]]):
+            one, other = sides[0].get(key), sides[1].get(key)
+            counts = bool(one and one.counts), bool(other and other.counts)
+            cause: Cause
+            value: Fraction
+            if one and other and counts == (True, True):
+                value, cause = (other.value - one.value) * flip, labels
+            elif one and counts[0]:
+                value, cause = (level - one.value) * weights[0], _cause_of_one(other, claims)
+            elif other and counts[1]:
+                value, cause = (other.value - level) * weights[1], _cause_of_one(one, claims)
+            else:
+                continue
+            if value or counts != (True, True):
+                named = one or other
+                assert named is not None, "a key is of one of the runs"
+                label = one.assessment.support if one else None, other.assessment.support if other else None
+                run: Literal["a", "b"] = "a" if one else "b"
+                changed.append(ClaimChange(cause, value, named.assessment.subject, run, named.text, *label))
+        return changed
+
+    def _cause_of_flips(self, against: Part, a: Sample, b: Sample) -> Cause:
+        """Return why claims that both runs judged have other labels in a sample."""
+        if a.full_question == b.full_question and not _differs(a, b, against):
+            return "disagreement" if self._judged_alike else "judge"
+        if not self._judged_alike:
+            return "several"
+        return _cause_of_part(against)
+
+    def _cause_of_claims(self, of: Part, a: Sample, b: Sample) -> Cause:
+        """Return why a run has claims that the other lacks."""
+        return "extraction" if a.texts(of) == b.texts(of) else _cause_of_part(of)
+
+
+def _cause_of_part(part: Part) -> Cause:
+    if part in ("reference", "reference_contexts"):
+        return "reference"
+    return "answer" if part == "answer" else "evidence"
+
+
+def _cause_of_one(other: _JudgedClaims | None, of_claims: Cause) -> Cause:
+    """Return why a claim counts in one run only; `other` is the claim in the other run."""
+    if other is None:
+        return of_claims
+    return "label" if other.assessment.label is None else "reference"
+
+
+def _judged(metric: Metric, result: SampleResult) -> dict[tuple[str, int], _JudgedClaims]:
+    """Return the claims of a metric by their text and their place among claims of that text."""
+    counted = result.counted(metric.name, metric.claims_of)
+    texts = {claim.id: claim.text for claim in result.claims}
+    return {
+        (text, place): _JudgedClaims(one, texts[one.subject], one.label is not None and one.subject in counted)
+        for (of, text, place, evidence), one in assessments_by_text(result).items()
+        if (of, evidence.part) == (metric.claims_of, metric.against)
+    }
+
+
+def _texts(sample: Sample, part: Part) -> object:
+    """Return what judges are shown of a part."""
+    documents = sample.documents(part)
+    return documents and [(document.title, document.text) for document in documents]
+
+
+def _parts(name: str, metric: Metric | None, a: Sample, b: Sample) -> Sequence[Part]:
+    """Return the parts of a sample that a metric is read off; all, if that is not known."""
+    if metric:
+        return ASKED, metric.claims_of, metric.against
+    if is_derived(name):
+        return ASKED, *(part for pair in derived(name).pairs for part in pair)
+    return ASKED, "contexts", "history", *a.evidence, *b.evidence, "answer", "reference", "reference_contexts"
+
+
+def _differs(a: Sample, b: Sample, part: Part) -> bool:
+    """Return whether a part differs between two samples."""
+    return _texts(a, part) != _texts(b, part) or a.alternatives(part) != b.alternatives(part)
+
+
+def exact(score: Score) -> Fraction:
+    """Return the value of a score that has one as a rational number: hits of judged where that is the value."""
+    return Fraction(*_ratio(score))
+
+
+def _ratio(score: Score) -> tuple[int, int]:
+    assert score.value is not None, "only scores with a value are compared"
+    if score.judged and score.hits is not None and score.hits / score.judged == score.value:
+        return score.hits, score.judged
+    return score.value.as_integer_ratio()
+
+
+class _Scored(Protocol):
+    """What has scores."""
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """The scores by metric."""
+
+
+R = TypeVar("R", bound=_Scored)
+
+
+class Totals:
+    """The number and the sum of the values of each metric in one run."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._numerators: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        """By denominator."""
+
+    def add(self, scores: Mapping[str, Score]) -> None:
+        """Add the scores of a sample."""
+        for name, score in scores.items():
+            if score.value is not None:
+                self.counts[name] += 1
+                numerator, denominator = _ratio(score)
+                self._numerators[name][denominator] += numerator
+
+    def sum(self, name: str) -> Fraction:
+        """Return the exact sum of a metric's values."""
+        return sum((Fraction(number, of) for of, number in self._numerators[name].items()), Fraction())
+
+    def each(self, results: Iterable[R]) -> Iterator[R]:
+        """Yield results, and add their scores."""
+        for result in results:
+            self.add(result.scores)
+            yield result
+
+
+class _ClaimCause:
+    """Adds up one cause of one metric."""
+
+    def __init__(self) -> None:
+        self.value = Fraction()
+        self.claims = self.samples = 0
+        self.whole = False
+        """Whether whole samples are counted."""
+        self._largest: list[tuple[Fraction, int, str, ClaimChange]] = []
+
+    def add(self, sample: str, changes: Sequence[ClaimChange], order: int) -> None:
+        """Add the changes of a sample."""
+        self.samples += 1
+        for place, change in enumerate(changes):
+            self.value += change.value
+            self.claims += change.subject is not None
+            self.whole |= change.subject is None
+            entry = (abs(change.value), -(order << 20) - place, sample, change)
+            push = heapq.heappush if len(self._largest) < LARGEST else heapq.heappushpop
+            push(self._largest, entry)
+
+    def largest(self, weight: Fraction) -> Iterator[ChangedClaim]:
+        """Yield the largest changes, the largest first; each counts with a weight in the difference."""
+        for _, _, sample, change in sorted(self._largest, key=lambda entry: entry[:2], reverse=True):
+            yield ChangedClaim(
+                sample_id=sample,
+                subject=change.subject,
+                run=change.run,
+                claim=change.claim,
+                a=change.a,
+                b=change.b,
+                value=float(change.value * weight),
+            )
+
+
+class CauseTally:
+    """Takes the shared samples of two runs one by one, and splits the difference of each metric."""
+
+    def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
+        """`metrics` has the names of all metrics; None for those that are not over claims."""
+        self._causes, self._metrics = causes, metrics
+        self._parts: defaultdict[str, defaultdict[Cause, _ClaimCause]] = defaultdict(lambda: defaultdict(_ClaimCause))
+        self._paired: tuple[Totals, Totals] = Totals(), Totals()
+        self._once: dict[str, list[tuple[str, bool, Fraction]]] = {name: [] for name in metrics}
+        """Per metric the samples with a value in one run: id, whether it is run b, and the value."""
+        self._samples = 0
+
+    def add(
+        self,
+        sample: str,
+        a: Mapping[str, Score],
+        b: Mapping[str, Score],
+        pair: tuple[SampleResult, SampleResult] | None,
+    ) -> dict[str, dict[Cause, float]]:
+        """Add a sample; return what each cause adds to the difference of its values, by metric.
+
+        Args:
+            sample: Its id.
+            a: Its scores in run a.
+            b: Its scores in run b.
+            pair: Its results in both; None if claims, labels and scores are the same.
+        """
+        self._samples += 1
+        parts_of: dict[str, dict[Cause, float]] = {}
+        for name, metric in self._metrics.items():
+            scores = a[name], b[name]
+            if scores[0].value is None or scores[1].value is None:
+                for is_b, score in enumerate(scores):
+                    if score.value is not None:
+                        self._once[name].append((sample, bool(is_b), exact(score)))
+                        parts_of[name] = {"score": score.value * (1 if is_b else -1)}
+                continue
+            for side, score in zip(self._paired, scores, strict=True):
+                side.add({name: score})
+            if pair is None:
+                continue
+            grouped: dict[Cause, list[ClaimChange]] = {}
+            for change in self._causes.changes(name, metric, *pair):
+                grouped.setdefault(change.cause, []).append(change)
+            for cause, changes in grouped.items():
+                self._parts[name][cause].add(sample, changes, self._samples)
+            if grouped:
+                parts_of[name] = {cause: float(sum(c.value for c in changes)) for cause, changes in grouped.items()}
+        return parts_of
+
+    def decomposition(self, name: str, a: Totals, b: Totals) -> Decomposition:
+        """Return the parts of the difference of a metric; `a` and `b` are over all samples of the runs."""
+        n = self._paired[0].counts[name]
+        counts = a.counts[name], b.counts[name]
+        if 0 in counts:
+            return Decomposition()
+        parts = [
+            CausePart(
+                cause=cause,
+                value=float(part.value / n),
+                claims=None if part.whole else part.claims,
+                samples=part.samples,
+                largest=tuple(part.largest(Fraction(1, n))),
+            )
+            for cause, part in self._parts[name].items()
+        ]
+        parts += self._unpaired(name, (a, b))
+        order = get_args(Cause)
+        parts.sort(key=lambda part: order.index(part.cause))
+        return Decomposition(tuple(parts), math.fsum(part.value for part in parts))
+
+    def _unpaired(self, name: str, totals: tuple[Totals, Totals]) -> Iterator[CausePart]:
+        """Yield the parts of samples that have a value in one run only."""
+        n = self._paired[0].counts[name]
+        means = [side.sum(name) / n if n else Fraction() for side in self._paired]
+        weights = [Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)]
+        once = [(sample, is_b, (value - means[is_b]) * weights[is_b]) for sample, is_b, value in self._once[name]]
+        if once:
+            largest = heapq.nlargest(LARGEST, once, key=lambda one: abs(one[2]))
+            yield CausePart(
+                cause="score",
+                value=float(sum(value for *_, value in once)),
+                claims=None,
+                samples=len(once),
+                largest=tuple(
+                    ChangedClaim(
+                        sample_id=sample,
+                        subject=None,
+                        run="b" if is_b else "a",
+                        claim=None,
+                        a=None,
+                        b=None,
+                        value=float(value),
+                    )
+                    for sample, is_b, value in largest
+                ),
+            )
+        shared = [[value for _, is_b, value in self._once[name] if is_b == side] for side in (False, True)]
+        lone = [side.counts[name] - n - len(values) for side, values in zip(totals, shared, strict=True)]
+        if any(lone):
+            value = sum(
+                (
+                    (side.sum(name) - paired.sum(name) - sum(values) - count * mean) * weight
+                    for side, paired, values, count, mean, weight in zip(
+                        totals, self._paired, shared, lone, means, weights, strict=True
+                    )
+                ),
+                Fraction(),
+            )
+            yield CausePart(cause="samples", value=float(value), claims=None, samples=sum(lone), largest=())
+
+
+def of_whole_samples(parts: Iterable[CausePart]) -> bool:
+    """Return whether a metric is no share of claims, so that samples are split as wholes."""
+    paired = [part for part in parts if part.cause not in UNPAIRED]
+    return bool(paired) and all(part.claims is None for part in paired)
+
+
+def cells(
+    parts: Iterable[CausePart], difference: float | None, change: float | None
+) -> list[tuple[str, str, str, str]]:
+    """Return the rows of a table: cause, what it adds, claims, samples; the figures that are printed add up too.
+
+    Args:
+        parts: The parts of one metric.
+        difference: The paired difference, which the causes before `UNPAIRED` add up to.
+        change: The difference of the two means, which all add up to.
+    """
+    listed = list(parts)
+    paired = [part for part in listed if part.cause not in UNPAIRED]
+    others = [part for part in listed if part.cause in UNPAIRED]
+    rows = _rows(paired, difference or 0.0)
+    samples = "samples with a score in both runs"
+    if others:
+        rows.append((samples if paired else f"{samples}: no change", signed(difference), "", ""))
+        rows += _rows(others, change or 0.0, difference or 0.0)
+    return [*rows, ("all", signed(change), "", "")] if rows else []
+
+
+def _rows(parts: Sequence[CausePart], total: float, start: float = 0.0) -> list[tuple[str, str, str, str]]:
+    figures = adding_up([part.value for part in parts], total, start)
+    return [
+        (part.words, figure, "" if part.claims is None else str(part.claims), str(part.samples))
+        for part, figure in zip(parts, figures, strict=True)
+    ]

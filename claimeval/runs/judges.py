@@ -1,0 +1,151 @@
+"""Judges beside each other: what each costs, how long it takes, how far it agrees, and what it failed at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from claimeval.types.records import Reason, Record
+
+if TYPE_CHECKING:
+    from claimeval.evaluation.summary.panel import PanelSummary
+    from claimeval.runs.overview import JudgeOverview
+
+EXCERPT = 400
+"""Characters of a reply that an example of a failure has."""
+
+
+class FailedReply(Record):
+    """A call that gave nothing: the first one of its judge and reason."""
+
+    sample_id: str
+    step: str
+    call: str
+    """Key of the call."""
+    reply: str | None
+    """How the raw reply begins; None where there is none."""
+    message: str | None
+
+
+class JudgeNumbers(Record):
+    """One judge, to be set beside the others."""
+
+    judge: str
+    verdicts: int
+    """Verdicts that it was asked for."""
+    dollars_per_1000: float | None
+    """US dollars for 1,000 verdicts at the stated price, extraction left out; None if the price is unknown."""
+    seconds: float | None
+    """Median of the seconds that a reply took; None if no call is timed."""
+    compared: int
+    """Verdicts that are compared with `agrees_with`."""
+    agrees_with: Literal["people", "panel"] | None
+    """With whose labels it is compared: people's where there are any, else the panel's own; None for a single judge
+    without people."""
+    agreement: float | None
+    """Share of equal labels."""
+    kappa: float | None
+    """Cohen's kappa."""
+    kappa_with_judges: float | None
+    """Mean of Cohen's kappa with each of the other judges."""
+    odd_one: bool = False
+    """Whether this is lower than that of every other judge, of three or more."""
+    on_front: bool = False
+    """Whether no other judge agrees at least as much for less (the Pareto front of cost and agreement)."""
+    labels: tuple[str, ...] = ()
+    confusion: tuple[tuple[int, ...], ...] = ()
+    """`confusion[a][b]`: items that people, or the panel, label `labels[a]` and the judge `labels[b]`."""
+    failed: dict[Reason, int]
+    """Calls without a usable reply, by reason."""
+    examples: dict[Reason, FailedReply]
+    """The first of each."""
+
+
+class Compared(Record):
+    """A judge against people."""
+
+    compared: int
+    agreement: float | None
+    kappa: float | None
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+
+
+def judge_numbers(
+    judges: Sequence[JudgeOverview], panel: PanelSummary | None, people: Mapping[str, Compared] | None = None
+) -> tuple[JudgeNumbers, ...]:
+    """Return the numbers of each judge that gave verdicts.
+
+    Args:
+        judges: What each judge was asked and said.
+        panel: How the judges agree; None for a single judge.
+        people: How each agrees with people, by name; None without labels.
+    """
+    numbers = []
+    for judge in judges:
+        if not (verdicts := sum(dict(judge.labels).values())):
+            continue
+        dollars = judge.assessment_cost.dollars
+        compared = _compared(judge.name, panel, people)
+        numbers.append(
+            JudgeNumbers(
+                judge=judge.name,
+                verdicts=verdicts,
+                dollars_per_1000=None if dollars is None else 1000 * dollars / verdicts,
+                seconds=judge.seconds,
+                compared=compared.compared if compared else 0,
+                agrees_with=None if compared is None else "people" if people else "panel",
+                agreement=compared.agreement if compared else None,
+                kappa=compared.kappa if compared else None,
+                kappa_with_judges=_kappa_with_judges(judge.name, panel),
+                labels=compared.labels if compared else (),
+                confusion=compared.confusion if compared else (),
+                failed=judge.failed,
+                examples=judge.examples,
+            )
+        )
+    front, odd = _front(numbers), _odd_one(numbers)
+    return tuple(
+        one.model_copy(update={"on_front": one.judge in front, "odd_one": one.judge == odd}) for one in numbers
+    )
+
+
+def _compared(judge: str, panel: PanelSummary | None, people: Mapping[str, Compared] | None) -> Compared | None:
+    if people:
+        return people.get(judge)
+    for pair in panel.judge_vs_panel if panel else ():
+        if pair.first == judge and panel:
+            turned = tuple(zip(*pair.confusion, strict=True))
+            return Compared(
+                compared=pair.claims,
+                agreement=pair.raw_agreement,
+                kappa=pair.kappa,
+                labels=panel.labels,
+                confusion=turned,
+            )
+    return None
+
+
+def _kappa_with_judges(judge: str, panel: PanelSummary | None) -> float | None:
+    pairs = panel.judge_pairs if panel else ()
+    kappas = [pair.kappa for pair in pairs if judge in (pair.first, pair.second) and pair.kappa is not None]
+    return sum(kappas) / len(kappas) if kappas else None
+
+
+def _odd_one(judges: Sequence[JudgeNumbers]) -> str | None:
+    kappas = sorted((one.kappa_with_judges, one.judge) for one in judges if one.kappa_with_judges is not None)
+    return kappas[0][1] if len(kappas) > 2 and kappas[0][0] < kappas[1][0] else None
+
+
+def _front(judges: Sequence[JudgeNumbers]) -> set[str]:
+    """Return the judges whose agreement no other has for less or as much money."""
+    priced = [
+        (one.dollars_per_1000, one.kappa, one.judge)
+        for one in judges
+        if one.dollars_per_1000 is not None and one.kappa is not None
+    ]
+    return {
+        name
+        for cost, kappa, name in priced
+        if not any(c <= cost and k >= kappa and (c, k) != (cost, kappa) for c, k, _ in priced)
+    }

@@ -1,0 +1,674 @@
+"""The lines of a run: how a result is written, and the files of lines, plain or compressed.
+
+A sample has a line in `results.jsonl`, and one in `replies.jsonl.gz` with what was asked for it. Nothing stands in a
+line twice. Assessments of one question against one evidence that the same judges gave stand together, in columns: the
+n-th entry of each list is about the n-th subject.
+
+A compressed file (`.gz`) is a row of members, as `cat a.gz b.gz` makes one, each with whole lines; so one line can be
+read without all before it, and every program that reads gzip reads it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Required, overload
+
+from pydantic import Field, JsonValue
+from pydantic_core import PydanticSerializationError, from_json, to_json
+from typing_extensions import TypedDict
+
+from claimeval.metrics.tally import Keyed
+from claimeval.types.errors import DataError
+from claimeval.types.records import (
+    Assessment,
+    Call,
+    Claim,
+    Evidence,
+    Grounding,
+    Part,
+    Reason,
+    Record,
+    Sample,
+    SampleResult,
+    Score,
+    Verdict,
+)
+
+
+class WrittenResult(NamedTuple):
+    """A result as bytes, each part a line with its end."""
+
+    line: bytes
+    replies: bytes
+
+    @property
+    def asked(self) -> bool:
+        """Whether a judge was asked anything."""
+        return b',"calls":[' in self.replies
+
+
+class _WrittenVerdicts(TypedDict, total=False):
+    """What one judge said about the subjects of a column."""
+
+    judge: Required[str]
+    replicate: int
+    prompt: str | None
+    """Left out where it is that of the call."""
+    call: int | str | tuple[int | str | None, ...]
+    """The place of the call among those of the sample, from 0; one for each subject where they differ."""
+    labels: tuple[str | None, ...]
+    """Left out, with the other two, where they are those of the panel."""
+    positive: tuple[bool | None, ...]
+    unassessed: tuple[Reason | None, ...]
+    probability: tuple[float | None, ...]
+    explanation: tuple[str | None, ...]
+    cites: tuple[tuple[int | str, ...], ...]
+    """Documents by their rank in the evidence, from 1, or by their id if they are not in it."""
+    windows: tuple[int | None, ...]
+    """In how many windows the evidence was read; None if it was read whole."""
+
+
+class _WrittenAssessments(TypedDict, total=False):
+    """Assessments of subjects that were asked about in one way."""
+
+    question: str
+    """Left out for `support`."""
+    evidence: Required[Part | Evidence]
+    """The name of a part, or the address of one of its documents or orders."""
+    subjects: Required[Part | tuple[str, ...]]
+    """The name of a part for all its claims."""
+    labels: Required[tuple[str | None, ...]]
+    positive: tuple[bool | None, ...]
+    unassessed: tuple[Reason | None, ...]
+    tied: tuple[bool, ...]
+    agreement: tuple[float | None, ...]
+    probability: tuple[float | None, ...]
+    """Left out where it is that of the only judge for every claim with a label."""
+    entropy: tuple[float | None, ...]
+    verdicts: tuple[_WrittenVerdicts, ...]
+
+
+class _WrittenClaim(TypedDict, total=False):
+    """A claim; `of` and `grounding` are left out where the id and the span say them."""
+
+    id: Required[str]
+    text: str
+    of: Part
+    sentence_ids: tuple[int, ...]
+    span: tuple[int, int]
+    grounding: Grounding
+    extractor: str
+    alternative: int
+    repeats: int
+    missing_numbers: tuple[str, ...]
+
+
+class _WrittenScore(TypedDict, total=False):
+    """A score; `judged` is left out where it is `total`, and bounds that follow from the counts."""
+
+    value: Required[float | None]
+    unit: str
+    hits: int
+    judged: int
+    total: int
+    bounds: tuple[float, float] | None
+    because: Reason
+    alternative: int
+
+
+class _WrittenLine(Record):
+    """A line of `results.jsonl`."""
+
+    sample: Sample
+    claims: tuple[_WrittenClaim, ...] = ()
+    unextracted: dict[Part, Reason] = Field(default_factory=dict)
+    assessments: tuple[_WrittenAssessments, ...] = ()
+    per_document: tuple[_WrittenAssessments, ...] = ()
+    orders: tuple[_WrittenAssessments, ...] = ()
+    scores: dict[str, _WrittenScore] = Field(default_factory=dict)
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class _WrittenCalls(Record):
+    """A line of `replies.jsonl.gz`: what judges were asked about a sample, with what they replied."""
+
+    sample: str
+    calls: tuple[Call, ...] = ()
+
+
+def write(result: SampleResult) -> WrittenResult:
+    """Return a result as lines."""
+    fields: dict[str, object] = {}
+    if result.claims:
+        texts = Keyed[Part, tuple[str, ...]](lambda part: result.sample.texts(part) or ())
+        fields["claims"] = [_written_claim(claim, texts) for claim in result.claims]
+    if result.unextracted:
+        fields["unextracted"] = result.unextracted
+    columns = _ColumnWriter(result)
+    for name in ("assessments", "per_document", "orders"):
+        if value := getattr(result, name):
+            fields[name] = [columns.written(list(alike)) for _, alike in groupby(value, _question_key)]
+    fields["scores"] = {name: _written_score(score) for name, score in result.scores.items()}
+    if result.details:
+        fields["details"] = result.details
+    sample = result.sample.model_dump_json(exclude_defaults=True).encode()
+    line = b'{"sample":' + sample + b"," + _json(fields)[1:] + b"\n"
+    replies = _WrittenCalls.trusted(sample=result.sample.id, calls=result.calls)
+    return WrittenResult(line, replies.model_dump_json(exclude_defaults=True).encode() + b"\n")
+
+
+def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) -> SampleResult:
+    """Return the result that was written as these lines.
+
+    Args:
+        line: The line of `results.jsonl`.
+        replies: That of `replies.jsonl.gz`; without it the calls are left out.
+        verdicts: Whether the verdicts of the judges are read; without them this takes half the time.
+
+    Raises:
+        ValueError: A line is none of a result, or the two are of different samples.
+    """
+    written = _WrittenLine.model_validate_json(line)
+    sample = written.sample
+    calls: tuple[Call, ...] = ()
+    if replies is not None:
+        written_calls = _WrittenCalls.model_validate_json(replies)
+        if written_calls.sample != sample.id:
+            raise ValueError(f"the replies beside it are those of {written_calls.sample!r}, not of {sample.id!r}")
+        calls = written_calls.calls
+    texts = Keyed[Part, tuple[str, ...]](lambda part: sample.texts(part) or ())
+    claims = tuple([_claim(claim, texts) for claim in written.claims])
+    columns = _ColumnReader(sample, claims, calls if verdicts else None)
+    return SampleResult.trusted(
+        sample=sample,
+        claims=claims,
+        unextracted=written.unextracted,
+        assessments=columns.assessments(written.assessments),
+        per_document=columns.assessments(written.per_document),
+        orders=columns.assessments(written.orders),
+        scores={name: _score(fields) for name, fields in written.scores.items()},
+        calls=calls,
+        details=written.details,
+    )
+
+
+class Line:
+    """A line of `results.jsonl` as plain data, of which records are made when they are asked for."""
+
+    def __init__(self, line: bytes, read: Callable[..., SampleResult]) -> None:
+        """`read` returns the result, and with `verdicts=True` its verdicts in any case.
+
+        ValueError, LookupError, TypeError or AttributeError if the line is of none.
+        """
+        try:
+            self._fields: dict[str, Any] = from_json(line)
+        except ValueError:  # escapes of lone surrogates
+            self._fields = json.loads(line)
+        self._read = read
+        self.id: str = self._fields["sample"]["id"]
+        self.scores = {name: _score(fields) for name, fields in self._fields["scores"].items()}
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The sample."""
+        return Sample.model_validate(self._fields["sample"])
+
+    @cached_property
+    def result(self) -> SampleResult:
+        """The result."""
+        return self._read()
+
+    def with_verdicts(self) -> SampleResult:
+        """Return the result with its verdicts."""
+        return self._read(verdicts=True)
+
+    def same(self, other: Line) -> bool:
+        """Return whether sample, claims, labels and scores are written alike."""
+        mine, theirs = self._fields, other._fields
+        return (
+            mine["sample"] == theirs["sample"]
+            and mine["scores"] == theirs["scores"]
+            and mine.get("claims") == theirs.get("claims")
+            and self._labels() == other._labels()
+        )
+
+    def _labels(self) -> list[tuple[object, ...]]:
+        return [
+            (one["evidence"], one["subjects"], one["labels"], one.get("positive"), one.get("tied"))
+            for one in self._fields.get("assessments", ())
+        ]
+
+    def assessed(self) -> Iterator[tuple[Part, Part, int]]:
+        """Yield how many claims of a part were assessed against another."""
+        of = {claim["id"]: claim.get("of") or _of(claim["id"]) for claim in self._fields.get("claims", ())}
+        for column in self._fields.get("assessments", ()):
+            evidence, subjects = column["evidence"], column["subjects"]
+            part = evidence if isinstance(evidence, str) else evidence["part"]
+            if isinstance(subjects, str):
+                yield subjects, part, len(column["labels"])
+            else:
+                yield from ((of[subject], part, 1) for subject in subjects if subject in of)
+
+
+_ID = b'{"sample":{"id":'
+
+
+def sample_id(line: bytes) -> str:
+    """Return the id of the sample of a line, of which nothing else is read."""
+    end = len(_ID) + 1
+    while line[end] != ord('"'):
+        end += 2 if line[end] == ord("\\") else 1
+    name: str = json.loads(line[len(_ID) : end + 1])
+    return name
+
+
+def _json(value: object) -> bytes:
+    """Return compact JSON; of texts with lone surrogates, which UTF-8 cannot hold, as escapes."""
+    try:
+        return to_json(value)
+    except PydanticSerializationError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+_REQUIRED = ("id", "text", "of")
+
+
+def _written_claim(claim: Claim, texts: Mapping[Part, tuple[str, ...]]) -> dict[str, object]:
+    fields = {name: value for name, value in claim.__dict__.items() if value or name in _REQUIRED}
+    if _of(claim.id) == claim.of:
+        del fields["of"]
+    if claim.grounding == _grounding(claim.span):
+        fields.pop("grounding", None)
+    else:
+        fields["grounding"] = claim.grounding
+    if claim.span and _quoted(texts[claim.of], claim.span, claim.alternative) == claim.text:
+        del fields["text"]
+    return fields
+
+
+def _claim(written: _WrittenClaim, texts: Mapping[Part, tuple[str, ...]]) -> Claim:
+    of, span = written.get("of") or _of(written["id"]), written.get("span")
+    fields = Claim.unset | {"of": of, "grounding": _grounding(span)} | written
+    if "text" not in written:
+        fields["text"] = (span and _quoted(texts[of], span, written.get("alternative"))) or ""
+    return Claim.holding(fields)
+
+
+def _of(claim_id: str) -> Part:
+    """Return the part whose claims have such ids."""
+    return claim_id.rpartition("-")[0]
+
+
+def _grounding(span: tuple[int, int] | None) -> Grounding:
+    """Return how most claims are tied to their text."""
+    return "ungrounded" if span is None else "exact"
+
+
+def _quoted(texts: Sequence[str], span: tuple[int, int], alternative: int | None) -> str | None:
+    """Return the words of the text that stand where a claim was taken from."""
+    number = (alternative or 1) - 1
+    return texts[number][slice(*span)] if number < len(texts) else None
+
+
+def _question_key(assessment: Assessment) -> tuple[object, ...]:
+    """Return what assessments in one column have in common."""
+    evidence = assessment.evidence
+    verdict_keys = tuple([(verdict.judge, verdict.replicate, verdict.prompt) for verdict in assessment.verdicts])
+    return assessment.question, evidence.part, evidence.document, evidence.order, verdict_keys
+
+
+_EMPTY: Mapping[str, object] = {"tied": False, "cites": ()}
+"""What a field has that says nothing, where that is not None."""
+
+
+def _listed(rows: Sequence[Mapping[str, Any]], *fields: str) -> dict[str, list[Any]]:
+    """Return the columns of fields in which a row says something."""
+    columns: dict[str, list[Any]] = {}
+    for field in fields:
+        values = [row[field] for row in rows]
+        if values.count(_EMPTY.get(field)) < len(values):
+            columns[field] = values
+    return columns
+
+
+def _labeled(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {"labels": [row["label"] for row in rows], **_listed(rows, "positive", "unassessed")}
+
+
+class _ColumnWriter:
+    """Puts the assessments of a sample in columns."""
+
+    def __init__(self, result: SampleResult) -> None:
+        self._sample, self._calls = result.sample, result.calls
+        self._known: dict[Part, dict[str, int]] = {}
+        self._places: dict[str, int] = {}
+        for place, call in enumerate(result.calls):
+            self._places.setdefault(call.key, place)
+        self._claims: dict[tuple[str, ...], Part] = {}
+        for part in dict.fromkeys(claim.of for claim in result.claims):
+            self._claims[tuple([claim.id for claim in result.claims if claim.of == part])] = part
+
+    def written(self, alike: list[Assessment]) -> dict[str, object]:
+        """Return assessments that were asked about in one way as one record of columns."""
+        first, rows = alike[0], [a.__dict__ for a in alike]
+        labeled, subjects = _labeled(rows), tuple([a.subject for a in alike])
+        part = first.evidence.part
+        verdicts = [
+            self._written_verdicts([a.verdicts[i].__dict__ for a in alike], labeled, part)
+            for i in range(len(first.verdicts))
+        ]
+        column: dict[str, object] = {
+            "question": first.question,
+            "evidence": first.evidence.part if first.evidence.is_whole else first.evidence.model_dump(),
+            "subjects": self._claims.get(subjects, subjects),
+            **labeled,
+            **_listed(rows, "tied", "agreement", "entropy"),
+        }
+        if first.question == "support":
+            del column["question"]
+        probability = [a.probability for a in alike]
+        if probability != _usual_probability(labeled["labels"], [one.get("probability") for one in verdicts]):
+            column["probability"] = probability
+        return {**column, "verdicts": verdicts} if verdicts else column
+
+    def _written_verdicts(
+        self, verdicts: list[dict[str, Any]], of_panel: dict[str, list[Any]], part: Part
+    ) -> dict[str, Any]:
+        """Return what one judge said, given the fields of its verdicts."""
+        calls = [self._places.get(verdict["call"], verdict["call"]) for verdict in verdicts]
+        first, different = verdicts[0], set(calls)
+        written: dict[str, Any] = {"judge": first["judge"]}
+        if first["replicate"]:
+            written["replicate"] = first["replicate"]
+        if first["prompt"] != self._prompt(calls):
+            written["prompt"] = first["prompt"]
+        if different != {None}:
+            written["call"] = calls[0] if len(different) == 1 else calls
+        if (labeled := _labeled(verdicts)) != of_panel:
+            written.update(labeled)
+        written.update(_listed(verdicts, "probability", "explanation", "cites", "windows"))
+        if "cites" in written:
+            ranks = self._ranks(part)
+            written["cites"] = [[ranks.get(document, document) for document in cited] for cited in written["cites"]]
+        return written
+
+    def _ranks(self, part: Part) -> dict[str, int]:
+        if part not in self._known:
+            self._known[part] = self._sample.ranks_by_id(part)
+        return self._known[part]
+
+    def _prompt(self, calls: Sequence[int | str | None]) -> str | None:
+        return next((self._calls[place].prompt for place in calls if isinstance(place, int)), None)
+
+
+class _ColumnReader:
+    """Takes the assessments of a sample out of columns."""
+
+    def __init__(self, sample: Sample, claims: Sequence[Claim], calls: Sequence[Call] | None) -> None:
+        """`calls` None leaves the verdicts out."""
+        self._sample, self._claims, self._calls = sample, claims, calls
+        self._ids = Keyed[Part, dict[int | str, str]](
+            lambda part: {rank: name for name, rank in sample.ranks_by_id(part).items()}
+        )
+
+    def assessments(self, columns: Iterable[_WrittenAssessments]) -> tuple[Assessment, ...]:
+        return tuple([one for column in columns for one in self._column(column)])
+
+    def _column(self, column: _WrittenAssessments) -> list[Assessment]:
+        """Return the assessments of one column."""
+        labels, subjects, evidence = column["labels"], column["subjects"], column["evidence"]
+        if isinstance(subjects, str):
+            subjects = tuple([claim.id for claim in self._claims if claim.of == subjects])
+        if isinstance(evidence, str):
+            evidence = Evidence.of(evidence)
+        judges = column.get("verdicts", ())
+        columns: dict[str, Sequence[Any]] = {"label": labels, "subject": subjects}
+        columns |= {name: column[name] for name in _OF_ASSESSMENTS if name in column}
+        if "probability" not in column and len(judges) == 1:
+            columns["probability"] = _usual_probability(labels, [judges[0].get("probability")])
+        if judges and self._calls is not None:
+            read = [self._verdicts(one, column, evidence.part, self._calls) for one in judges]
+            columns["verdicts"] = list(zip(*read, strict=True))
+        common = {"question": column.get("question", "support"), "evidence": evidence, "verdicts": ()}
+        return Assessment.table(common, columns)
+
+    def _verdicts(
+        self, written: _WrittenVerdicts, column: _WrittenAssessments, part: Part, calls: Sequence[Call]
+    ) -> list[Verdict]:
+        places = written.get("call")
+        brought = [_call(place, calls) for place in (places if isinstance(places, tuple) else (places,))]
+        keys = [call.key if isinstance(call, Call) else call for call in brought]
+        prompt = written.get("prompt") or next((call.prompt for call in brought if isinstance(call, Call)), None)
+        common = {
+            "judge": written["judge"],
+            "replicate": written.get("replicate", 0),
+            "prompt": prompt,
+            "call": keys[0],
+        }
+        labeled = written if "labels" in written else column
+        columns: dict[str, Sequence[Any]] = {"label": labeled["labels"]}
+        columns |= {name: labeled[name] for name in _OF_BOTH if name in labeled}
+        columns |= {name: written[name] for name in _OF_VERDICTS if name in written}
+        if isinstance(places, tuple):
+            columns["call"] = keys
+        if "cites" in written:
+            ids = self._ids[part]
+            columns["cites"] = [tuple([ids.get(one, str(one)) for one in cited]) for cited in written["cites"]]
+        return Verdict.table(common, columns)
+
+
+_OF_BOTH: tuple[Literal["positive", "unassessed"], ...] = ("positive", "unassessed")
+_OF_VERDICTS: tuple[Literal["probability", "explanation", "windows"], ...] = ("probability", "explanation", "windows")
+_OF_ASSESSMENTS: tuple[Literal["positive", "unassessed", "tied", "agreement", "probability", "entropy"], ...] = (
+    *_OF_BOTH,
+    *("tied", "agreement", "probability", "entropy"),
+)
+"""Columns that are fields of the records as they stand."""
+
+
+def _call(place: int | str | None, calls: Sequence[Call]) -> Call | str | None:
+    """Return a call by its place, or its key where it is none of the sample's; None without the calls."""
+    if isinstance(place, int):
+        return calls[place] if 0 <= place < len(calls) else None
+    return place
+
+
+def _usual_probability(
+    labels: Sequence[str | None], probabilities: Sequence[Sequence[float | None] | None]
+) -> Sequence[float | None]:
+    """Return the probabilities of claims where they are left out: those that the only judge gave for its labels."""
+    if len(probabilities) != 1 or not probabilities[0]:
+        return [None] * len(labels)
+    pairs = zip(labels, probabilities[0], strict=True)
+    return [None if label is None else probability for label, probability in pairs]
+
+
+def _written_score(score: Score) -> dict[str, object]:
+    fields: dict[str, object] = {"value": score.value}
+    fields |= {name: value for name, value in score.__dict__.items() if value is not None}
+    if score.unit == "share":
+        del fields["unit"]
+    if score.judged == score.total:
+        fields.pop("judged", None)
+    if score.bounds == _bounds(score.hits, score.judged, score.total):
+        fields.pop("bounds", None)
+    elif score.bounds is None:
+        fields["bounds"] = None
+    return fields
+
+
+def _score(written: _WrittenScore) -> Score:
+    hits, total = written.get("hits"), written.get("total")
+    judged = written.get("judged", total)
+    bounds = written["bounds"] if "bounds" in written else _bounds(hits, judged, total)
+    return Score.holding(Score.unset | {"unit": "share"} | written | {"judged": judged, "bounds": bounds})
+
+
+def _bounds(hits: int | None, judged: int | None, total: int | None) -> tuple[float, float] | None:
+    """Return what the value can be at least and at most, by its counts."""
+    if not total or hits is None or judged is None:
+        return None
+    return hits / total, (hits + total - judged) / total
+
+
+MEMBER = 64
+"""Lines of a member."""
+LEVEL = 6
+_CHUNK = 1 << 18
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class Packed(NamedTuple):
+    """Where the members of a compressed file that may have been cut are."""
+
+    first_end: int
+    last_start: int
+
+
+def compress(plain: Path, into: Path, *, first: int = 0) -> Packed:
+    """Write the lines of a file into a compressed one: the same bytes for the same lines and the same zlib.
+
+    Args:
+        plain: The file of lines.
+        into: The compressed file.
+        first: The number of its first line in the file that it is a part of. Members end at the same lines there.
+    """
+    starts = [0]
+    with plain.open("rb") as lines, into.open("wb") as file:
+        room = MEMBER - first % MEMBER
+        while block := b"".join(islice(lines, room)):
+            starts.append(starts[-1] + file.write(_member(block)))
+            room = MEMBER
+    return Packed(starts[min(1, len(starts) - 1)], starts[max(0, len(starts) - 2)])
+
+
+def _member(lines: bytes) -> bytes:
+    return gzip.compress(lines, LEVEL, mtime=0)
+
+
+class Compressed(NamedTuple):
+    """A compressed file that is a part of another one."""
+
+    path: Path
+    packed: Packed
+    first: int
+    """The number of its first line."""
+    lines: int
+
+
+def join(parts: Iterable[Compressed]) -> Iterator[bytes]:
+    """Yield the bytes of one compressed file with the lines of all parts; only members that were cut are unpacked."""
+    cut = b""
+    for path, (first_end, last_start), first, lines in parts:
+        end = first + lines
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            if first % MEMBER and lines:
+                cut += gzip.decompress(file.read(first_end))
+                if first // MEMBER == end // MEMBER:
+                    continue
+                yield _member(cut)
+                cut = b""
+            stop = last_start if end % MEMBER else size
+            while piece := file.read(min(_CHUNK, max(0, stop - file.tell()))):
+                yield piece
+            if end % MEMBER and file.tell() < size:
+                cut = gzip.decompress(file.read())
+    if cut:
+        yield _member(cut)
+
+
+class _Place(NamedTuple):
+    start: int
+    """Where the line, or the member that it is in, begins in the file."""
+    within: int
+    """Where the line begins in its member."""
+
+
+class Lines(Sequence[bytes]):
+    """The lines of a file; of those that are not being read only the places are held.
+
+    Raises DataError where the file is damaged.
+    """
+
+    def __init__(self, path: Path, *, begun: bool = False) -> None:
+        """`begun` says that the file is being written, or was until its process was killed: a line without an end is
+        left out."""
+        self.path = path
+        self._begun = begun
+        self._compressed = ".gz" in path.suffixes
+        self._found: list[_Place] | None = None
+        self._member: tuple[int, bytes] = (-1, b"")
+
+    def __iter__(self) -> Iterator[bytes]:
+        if not self._compressed:
+            with self.path.open("rb") as file:
+                yield from (line for line in file if line.endswith(b"\n") or not self._begun)
+            return
+        for _, member in self._members():
+            yield from member.splitlines(keepends=True)
+
+    @property
+    def _places(self) -> list[_Place]:
+        if self._found is None:
+            self._found = list(self._find())
+        return self._found
+
+    def _find(self) -> Iterator[_Place]:
+        if self._compressed:
+            for start, member in self._members():
+                within = 0
+                for line in member.splitlines(keepends=True):
+                    yield _Place(start, within)
+                    within += len(line)
+        else:
+            start = 0
+            for line in self:
+                yield _Place(start, 0)
+                start += len(line)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        place = self._places[index]
+        if self._compressed:
+            if self._member[0] != place.start:
+                self._member = next(self._members(place.start))
+            member = self._member[1]
+            return member[place.within : member.index(b"\n", place.within) + 1]
+        with self.path.open("rb") as file:
+            file.seek(place.start)
+            return file.readline()
+
+    def _members(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield the members from one on, each with where it begins."""
+        with self.path.open("rb") as file:
+            file.seek(start)
+            ahead = b""
+            while ahead := ahead or file.read(_CHUNK):
+                unpacking, unpacked, length = zlib.decompressobj(_GZIP), [], 0
+                while not unpacking.eof:
+                    if not ahead and not (ahead := file.read(_CHUNK)):
+                        raise DataError(f"{self.path} is cut off after {start + length} bytes")
+                    try:
+                        unpacked.append(unpacking.decompress(ahead))
+                    except zlib.error as error:
+                        raise DataError(f"{self.path} is damaged after {start} bytes: {error}") from None
+                    length += len(ahead) - len(unpacking.unused_data)
+                    ahead = unpacking.unused_data
+                yield start, b"".join(unpacked)
+                start += length

@@ -1,0 +1,257 @@
+"""Scores of whole answers beside ratings by people: how far they are correlated, and people with each other.
+
+The scores are those of a run, or columns of a table that has ratings too. A rating may also be a preference between two
+answers; then the second score minus the first is compared with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claimeval.data.rows import SourceRow, read_rows, values_at
+from claimeval.runs.directory import cluster_field, load_manifest, read_results
+from claimeval.statistics import correlation
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.estimates import Estimate
+from claimeval.types.records import Record
+
+RATING = "rating"
+_IDS = ("id", "sample_id", "sample", "question_id", "query_id")
+
+
+class RatingCorrelation(Record):
+    """One score beside one rating by people, the mean of several annotators'."""
+
+    score: str
+    rating: str
+    items: int
+    """Answers, or pairs of answers, with both."""
+    spearman: Estimate
+    pearson: Estimate
+    agreeing: Estimate | None = None
+    """Of pairs that people do not call equal, the share in which the score prefers the same answer; an equal score
+    counts half."""
+
+
+class PeopleCorrelation(Record):
+    """Two annotators of one rating beside each other: about as much as a score can reach."""
+
+    rating: str
+    items: int
+    spearman: Estimate
+
+
+class RatingAgreement(Record):
+    """Scores and ratings of whole answers."""
+
+    items: int
+    """Answers, or pairs of answers, with a rating."""
+    unmatched: int
+    """Ratings of samples that are not in the run, and rows without one."""
+    pairs: bool
+    """Whether ratings are preferences between two answers."""
+    correlations: tuple[RatingCorrelation, ...]
+    people: tuple[PeopleCorrelation, ...]
+
+
+class _Column(NamedTuple):
+    """Values by item."""
+
+    name: str
+    values: dict[str, float]
+
+
+class _Ratings(NamedTuple):
+    """Ratings by annotator and item."""
+
+    name: str
+    by_annotator: dict[str, dict[str, float]]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of all annotators, by item."""
+        by_key: dict[str, list[float]] = {}
+        for ratings in self.by_annotator.values():
+            for item, value in ratings.items():
+                by_key.setdefault(item, []).append(value)
+        return {item: sum(values) / len(values) for item, values in by_key.items()}
+
+
+def has_ratings(labels: Path) -> bool:
+    """Return whether a file of labels has ratings of whole answers, and no labels."""
+    first = next(iter(read_rows(labels)), None)
+    return first is not None and RATING in first.fields and not {"label", "grade"} & first.fields.keys()
+
+
+def rate_run(
+    run: Path, ratings: Path, names: Sequence[str] = (), metrics: Sequence[str] = (), cluster: str | None = None
+) -> RatingAgreement:
+    """Compare the scores of a run with ratings of its samples.
+
+    Args:
+        run: A run directory.
+        ratings: A file with `id`, one rating or several, and, if needed, `annotator`.
+        names: The fields of the ratings; `rating` by default.
+        metrics: The metrics; all by default.
+        cluster: The field whose equal values are one cluster; None as in the run.
+
+    Raises:
+        UsageError: No rating is of a sample of the run, or the run has no such metric.
+    """
+    field = cluster_field(run, cluster)
+    run_metrics = load_manifest(run).names
+    if unknown := [name for name in metrics if name not in run_metrics]:
+        raise UsageError(f"the run has no metric {unknown[0]!r}; it has {', '.join(run_metrics)}")
+    columns = [_Column(name, {}) for name in metrics or run_metrics]
+    clusters: dict[str, Hashable] = {}
+    for result in read_results(run):
+        clusters[result.sample.id] = cluster_of(result.sample, field)
+        for name, values in columns:
+            if name in result.scores and (value := result.scores[name].value) is not None:
+                values[result.sample.id] = value
+    by_name = {name: _Ratings(name, {}) for name in names or (RATING,)}
+    unmatched = 0
+    for row in read_rows(ratings):
+        item = row.first(_IDS)
+        if item is None:
+            raise DataError(f"{row.location}: a rating needs the id of its sample (one of {', '.join(_IDS)})")
+        unmatched += str(item) not in clusters
+        _add(by_name.values(), row, str(item), clusters)
+    if not any(one.by_annotator for one in by_name.values()):
+        raise UsageError(f"no rating in {ratings} is of a sample of {run}; {unmatched} rows fit none")
+    return _compared(columns, list(by_name.values()), clusters, unmatched, pairs=False)
+
+
+def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pairs: bool = False) -> RatingAgreement:
+    """Compare scores and ratings that are columns of one table; rows with the same `question` are one cluster.
+
+    Args:
+        table: The file.
+        scores: Fields of scores, with dots into objects and through lists; an object gives a score for each of its
+            fields.
+        ratings: Fields of ratings, likewise; a list has the ratings of several annotators.
+        pairs: Each row has two scores, of two answers, and a rating that is higher the more the second is preferred.
+
+    Raises:
+        UsageError: No row has such a field.
+        DataError: A row has not one score, or with `pairs` two.
+    """
+    if not scores or not ratings:
+        raise UsageError("a table needs --score and --rating, the fields of both")
+    rows = list(read_rows(table))
+    score_names = [name for score in scores for name in _expanded(rows, score)]
+    columns = [_Column(name, {}) for name in score_names]
+    tables = [_Ratings(name, {}) for rating in ratings for name in _expanded(rows, rating)]
+    clusters: dict[str, Hashable] = {}
+    unmatched = 0
+    for row in rows:
+        item = f"{row.number}"
+        clusters[item] = str(row.fields.get("question", item))
+        before = sum(len(of) for one in tables for of in one.by_annotator.values())
+        _add(tables, row, item, clusters)
+        unmatched += before == sum(len(of) for one in tables for of in one.by_annotator.values())
+        for name, values in columns:
+            numbers = [_number(value, row, name) for value in values_at(row.fields, name)]
+            numeric = [value for value in numbers if value is not None]
+            if len(numeric) == 1 + pairs:
+                values[item] = numeric[-1] - numeric[0] if pairs else numeric[0]
+            elif numeric:
+                hint = "two are wanted with --pairs" if pairs else "one is wanted, or two with --pairs"
+                raise DataError(f"{row.location}, field {name!r}: {len(numeric)} scores; {hint}")
+    return _compared(columns, tables, clusters, unmatched, pairs=pairs)
+
+
+def _expanded(rows: Sequence[SourceRow], path: str) -> list[str]:
+    """Return the paths of the numbers at a path: itself, or, of an object, one for each of its fields."""
+    for row in rows:
+        for value in values_at(row.fields, path):
+            return [f"{path}.{name}" for name in value] if isinstance(value, dict) else [path]
+    columns = sorted({name for row in rows[:1] for name in row.fields})
+    raise UsageError(f"no row has the field {path!r}; the first has {', '.join(columns)}")
+
+
+def _add(ratings: Iterable[_Ratings], row: SourceRow, item: str, items: Mapping[str, Hashable]) -> None:
+    if item not in items:
+        return
+    named = row.first(("annotator", "annotator_id"))
+    for name, by_annotator in ratings:
+        for number, value in enumerate(values_at(row.fields, name), 1):
+            rating = _number(value, row, name)
+            if rating is not None:
+                who = str(named) if named is not None else f"annotator {number}"
+                by_annotator.setdefault(who, {})[item] = rating
+
+
+def _number(value: Any, row: SourceRow, name: str) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"{row.location}, field {name!r}: {str(value)[:40]!r} is no number") from None
+    return number if math.isfinite(number) else None
+
+
+def _compared(
+    columns: Sequence[_Column],
+    ratings: Sequence[_Ratings],
+    clusters: Mapping[str, Hashable],
+    unmatched: int,
+    *,
+    pairs: bool,
+) -> RatingAgreement:
+    return RatingAgreement(
+        items=len({item for one in ratings for item in one.means}),
+        unmatched=unmatched,
+        pairs=pairs,
+        correlations=tuple(
+            _correlated(column, rating, clusters, pairs=pairs) for rating in ratings for column in columns
+        ),
+        people=tuple(_among_people(ratings, clusters)),
+    )
+
+
+def _correlated(
+    column: _Column, ratings: _Ratings, clusters: Mapping[str, Hashable], *, pairs: bool
+) -> RatingCorrelation:
+    means = ratings.means
+    items = [item for item in column.values if item in means]
+    x, y = [column.values[item] for item in items], [means[item] for item in items]
+    keys = [clusters[item] for item in items]
+    return RatingCorrelation(
+        score=column.name,
+        rating=ratings.name,
+        items=len(items),
+        spearman=_correlation(x, y, keys, "spearman"),
+        pearson=_correlation(x, y, keys, "pearson"),
+        agreeing=_agreeing(x, y, keys) if pairs else None,
+    )
+
+
+def _correlation(x: Sequence[float], y: Sequence[float], clusters: Sequence[Hashable], kind: Any) -> Estimate:
+    if len(x) < 2:
+        return Estimate(n=len(x), clusters=len(set(clusters)), because="too few answers with both")
+    return Estimate.of(correlation(x, y, kind=kind, clusters=clusters))
+
+
+def _agreeing(x: Sequence[float], y: Sequence[float], clusters: Sequence[Hashable]) -> Estimate:
+    from claimeval.statistics import mean_interval
+
+    pairs = [(a, b, key) for a, b, key in zip(x, y, clusters, strict=True) if b]
+    values = [0.5 if a == 0 else float((a > 0) == (b > 0)) for a, b, _ in pairs]
+    return Estimate.of(mean_interval(values, clusters=[key for _, _, key in pairs]))
+
+
+def _among_people(ratings: Sequence[_Ratings], clusters: Mapping[str, Hashable]) -> Iterator[PeopleCorrelation]:
+    for name, by_annotator in ratings:
+        people = list(by_annotator.values())
+        if len(people) != 2:
+            continue
+        items = [item for item in people[0] if item in people[1]]
+        x, y = ([one[item] for item in items] for one in people)
+        keys = [clusters[item] for item in items]
+        yield PeopleCorrelation(rating=name, items=len(items), spearman=_correlation(x, y, keys, "spearman"))

@@ -1,0 +1,269 @@
+"""Two or more runs over the same samples, the oldest first: each step, each run against a baseline, and the trend."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.compare import LinePair, PairChanges, adjusted, compared_values, differences, source_of
+from claimeval.runs.directory import RunResults, attached, cluster_field, load_manifest, load_summary
+from claimeval.runs.lines import Line
+from claimeval.runs.overview import MetricComparison, PairedRuns
+from claimeval.statistics import difference_interval, sign_flip_test
+from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
+from claimeval.types.clusters import cluster_of
+from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.estimates import Estimate
+from claimeval.types.records import Record
+
+
+class Point(MetricSummary):
+    """The metric in one run."""
+
+    run: str
+
+
+class Change(MetricComparison):
+    """A metric from one run (a) to the next (b), over the samples that have a value in both."""
+
+    only_before: int
+    """Samples that only the earlier run has."""
+    only_after: int
+
+
+class Trend(Record):
+    """How much a metric changes from run to run: the mean, over samples, of the slope of each sample's values."""
+
+    slope: Estimate
+    """The change per run; `n` counts the samples that have a value in two runs or more."""
+    p: float | None
+    """Two-sided sign-flip permutation test of the slopes."""
+    p_adjusted: float | None = None
+    """The same after Holm's correction over the metrics."""
+    rising: int
+    falling: int
+
+    @property
+    def in_words(self) -> str:
+        """The slope with its interval and test, and how many samples rise and fall."""
+        if self.slope.value is None:
+            return f"no trend: {self.slope.because or 'no sample has a value in two runs'}"
+        ends = f" ({signed_interval(self.slope.interval, 3)})" if self.slope.interval else ""
+        test = f"p (Holm) {p_value(self.p_adjusted)}, {self.rising} samples rise, {self.falling} fall, n {self.slope.n}"
+        return f"trend: {signed(self.slope.value)} per run{ends}, {test}"
+
+
+class MetricSeries(Record):
+    """One metric over all runs; `changes[i]` leads from `points[i]` to `points[i + 1]`."""
+
+    metric: str
+    """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
+    source: str
+    """`claims` for what judges said of claims, else the kind of the scores: `lexical`, `retrieval`, ..."""
+    points: tuple[Point, ...]
+    changes: tuple[Change, ...]
+    """p-values are adjusted over all steps and metrics."""
+    against: tuple[MetricComparison | None, ...]
+    """Each run (b) against the baseline (a), whose own place has None; p-values are adjusted over the metrics."""
+    trend: Trend
+
+
+class Series(Record):
+    """All metrics, and what else was changed from each run to the next (judges, prompts, data)."""
+
+    runs: tuple[str, ...]
+    baseline: int
+    """The position of the run that the others are held against."""
+    tracks: tuple[MetricSeries, ...]
+    settings: tuple[tuple[str, ...], ...]
+
+    @property
+    def last(self) -> int:
+        """The position of the last run that is not the baseline."""
+        return len(self.runs) - (2 if self.baseline == len(self.runs) - 1 else 1)
+
+    def against_in_words(self, metric: MetricSeries) -> str:
+        """Return the last run against the baseline: the difference with its interval and test, and the samples."""
+        comparison = metric.against[self.last]
+        who = f"{self.runs[self.last]} against {self.runs[self.baseline]}"
+        if comparison is None or comparison.difference.value is None:
+            return f"{who}: no sample has a value in both"
+        difference = signed_estimate(comparison.difference.value, comparison.difference.interval)
+        counts = f"{comparison.higher} up, {comparison.lower} down, n {comparison.n}"
+        return f"{who}: {difference}, p (Holm) {p_value(comparison.p_adjusted)}, {counts}"
+
+    @property
+    def marks(self) -> dict[int, str]:
+        """By position of a run, what was changed there: `judges`, `data`, `assess prompt`."""
+        heads = [[setting.partition(":")[0] for setting in step] for step in self.settings]
+        return {place: ", ".join(dict.fromkeys(one)) for place, one in enumerate(heads, 1) if one}
+
+
+FLAT = 1e-12
+"""Slopes nearer to 0 are rounding errors."""
+_Key = tuple[str, str]
+"""Source and name of a metric: the same name from another source is another one."""
+
+
+def track(
+    runs: Sequence[str | Path],
+    metrics: Sequence[str] = (),
+    *,
+    baseline: int = 0,
+    cluster: str | None = None,
+    names: Sequence[str] = (),
+) -> Series:
+    """Compare each run with the one before it and with a baseline; the metrics of attached runs are metrics too.
+
+    Args:
+        runs: Two or more run directories, the oldest first. Metrics are joined by source and name.
+        metrics: Names of metrics. Default: all that every run has.
+        baseline: The position of the run that the others are held against.
+        cluster: Field by which tests draw samples together. Default: the field of each pair's first run.
+        names: What the runs are called. Default: as their directories, or by their paths if two have one name.
+
+    Raises:
+        UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no sample in common.
+    """
+    folders = [Path(run) for run in runs]
+    if len(folders) < 2:
+        raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
+    if not names:
+        names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
+    values = _SampleValues(folders, cluster)
+    pairs = [values.compared(place) for place in range(len(folders) - 1)]
+    steps = [{(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics} for pair in pairs]
+    shared = [key for key in steps[0] if all(key in step for step in steps)]
+    if not shared:
+        raise UsageError(f"the runs {', '.join(names)} have no metric in common")
+    chosen = [key for metric in metrics for key in _called(metric, shared, points)] if metrics else shared
+    called = {key: steps[0][key].metric for key in chosen}
+    changes = [
+        Change(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
+        for key in chosen
+        for step, pair in zip(steps, pairs, strict=True)
+    ]
+    tested = iter(adjusted(changes))
+    against = [
+        None if place == baseline else adjusted([values.against(key, called[key], baseline, place) for key in chosen])
+        for place in range(len(folders))
+    ]
+    trends = adjusted([values.trend(key) for key in chosen])
+    return Series(
+        runs=tuple(names),
+        baseline=baseline,
+        tracks=tuple(
+            MetricSeries(
+                metric=called[key],
+                source=key[0],
+                points=tuple(of_run[key] for of_run in points),
+                changes=tuple(itertools.islice(tested, len(steps))),
+                against=tuple(of_run[number] if of_run else None for of_run in against),
+                trend=trends[number],
+            )
+            for number, key in enumerate(chosen)
+        ),
+        settings=tuple(pair.settings for pair in pairs),
+    )
+
+
+class _SampleValues:
+    """The values of every sample in every run, taken down while runs are compared with their neighbors."""
+
+    def __init__(self, folders: Sequence[Path], cluster: str | None) -> None:
+        self._folders, self._cluster = folders, cluster
+        self._field = cluster_field(folders[0], cluster)
+        self._source = source_of(load_manifest(folders[0]))
+        self._clusters: dict[str, int] = {}
+        self._found: dict[_Key, dict[str, dict[int, float]]] = {}
+        for place, folder in enumerate(folders):
+            for job, inside in attached(folder).items():
+                for line in RunResults.of(inside).lines(full=False):
+                    self._add(job, place, line)
+
+    def compared(self, place: int) -> PairedRuns:
+        """Return the comparison of a run with the next one."""
+
+        def add(pair: LinePair, _: PairChanges) -> None:
+            """Take down the values of a sample in both runs."""
+            self._add(self._source, place, pair.a)
+            self._add(self._source, place + 1, pair.b)
+
+        return differences(self._folders[place], self._folders[place + 1], add, cluster=self._cluster)
+
+    def _add(self, source: str, place: int, line: Line) -> None:
+        if source == self._source or line.id not in self._clusters:
+            self._clusters[line.id] = cluster_of(line.sample, self._field)
+        for name, score in line.scores.items():
+            if score.value is not None:
+                self._found.setdefault((source, name), {}).setdefault(line.id, {})[place] = score.value
+
+    def against(self, key: _Key, called: str, baseline: int, place: int) -> MetricComparison:
+        """Return a metric in one run against the baseline, over the samples that have a value in both.
+
+        Args:
+            key: The source and the name of the metric.
+            called: The name of the metric in the table.
+            baseline: The place of the baseline among the runs, from 0.
+            place: The place of the run among the runs, from 0.
+        """
+        both = {i: at for i, at in self._found.get(key, {}).items() if {baseline, place} & set(at)}
+        values = [(at.get(baseline), at.get(place)) for at in both.values()]
+        return compared_values(called, key[0], list(both), values, [self._clusters[i] for i in both])
+
+    def trend(self, key: _Key) -> Trend:
+        """Return the slope of a metric over the runs."""
+        values = {i: at for i, at in self._found.get(key, {}).items() if len(at) > 1}
+        weights = {places: _weights(places) for places in {tuple(at) for at in values.values()}}
+        slopes = [
+            sum(weight * value for weight, value in zip(weights[tuple(at)], at.values(), strict=True))
+            for at in values.values()
+        ]
+        shares = all(0 <= value <= 1 for at in values.values() for value in at.values())
+        steepest = max((sum(weight for weight in one if weight > 0) for one in weights.values()), default=1.0)
+        support = (-steepest, steepest) if shares else (math.inf, -math.inf)
+        clusters = [self._clusters[i] for i in values]
+        test = sign_flip_test(slopes, clusters=clusters)
+        return Trend(
+            slope=Estimate.of(difference_interval(slopes, clusters=clusters, support=support)),
+            p=test.p,
+            rising=sum(slope > FLAT for slope in slopes),
+            falling=sum(slope < -FLAT for slope in slopes),
+        )
+
+
+def _weights(places: Sequence[int]) -> list[float]:
+    """Return the weights of the values at these places in the slope of the line of least squares through them."""
+    middle = sum(places) / len(places)
+    spread = sum((place - middle) ** 2 for place in places)
+    return [(place - middle) / spread for place in places]
+
+
+def _points(folder: Path, name: str) -> dict[_Key, Point]:
+    """Return the summaries of all metrics of a run, and of the runs attached to it."""
+    sources = {source_of(load_manifest(folder)): folder, **attached(folder)}
+    return {
+        (source, metric): Point(run=name, **dict(summary))
+        for source, inside in sources.items()
+        for metric, summary in load_summary(inside).metrics.items()
+    }
+
+
+def _called(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, Point]]) -> list[_Key]:
+    """Return the metrics of that name, of whatever source; UsageError if no source has it in every run."""
+    if matching := [(source, name) for source, name in shared if metric in (name, f"{source}/{name}")]:
+        return matching
+    sources = [sorted(source for source, name in run if name == metric) for run in runs]
+    if all(of == sources[0] for of in sources) and sources[0]:
+        raise UsageError(f"{metric} means different things in these runs: it compares other texts")
+    if all(sources):
+        names = [next(iter(run.values())).run for run in runs]
+        offered = "; ".join(f"{run}: {', '.join(of)}" for run, of in zip(names, sources, strict=True))
+        raise UsageError(f"{metric} comes from different sources in these runs ({offered}), so it is not one metric")
+    raise unknown_name("metric that all these runs have:", metric, list(dict.fromkeys(name for _, name in shared)))

@@ -1,0 +1,77 @@
+"""How many claims are in one question, and in which order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from claimeval.judging.assess import shuffled
+from claimeval.testing import provider
+from claimeval.types.records import Claim
+
+CLAIMS = [Claim(id=f"answer-{i}", text=f"Lamp {i} is lit.", of="answer") for i in range(1, 13)]
+SAMPLE = {
+    "id": "pier",
+    "question": "Which lamps are lit?",
+    "answer": " ".join(claim.text for claim in CLAIMS),
+    "contexts": ["Lamps 1 to 6 are lit."],
+}
+
+
+def test_the_order_is_a_samples_own_and_always_the_same() -> None:
+    orders = {name: [claim.id for claim in shuffled(CLAIMS, name)] for name in ("a", "b", "c")}
+    assert orders == {name: [claim.id for claim in shuffled(CLAIMS, name)] for name in orders}
+    assert all(sorted(order) == sorted(claim.id for claim in CLAIMS) for order in orders.values())
+    assert len({*map(tuple, orders.values()), tuple(claim.id for claim in CLAIMS)}) == 4
+    assert shuffled(CLAIMS, "a", 1) != shuffled(CLAIMS, "a")
+    assert list(shuffled(CLAIMS[:1], "a")) == CLAIMS[:1]
+
+
+def test_every_place_in_the_question_is_taken_by_every_claim() -> None:
+    first = {shuffled(CLAIMS, f"sample {n}")[0].id for n in range(200)}
+    assert first == {claim.id for claim in CLAIMS}
+
+
+def reply(prompt: str) -> str:
+    """Take a claim a sentence; call lamps up to the sixth lit."""
+    if "<sentences>" in prompt:
+        claims = [{"claim": c.text, "sentences": [i], "quote": c.text} for i, c in enumerate(CLAIMS, 1)]
+        return json.dumps({"claims": claims})
+    asked = [line.partition(": ") for line in prompt.splitlines() if line.startswith("c") and ': "Lamp' in line]
+    labels = {name: "supported" if int(text.split()[1]) <= 6 else "not_found" for name, _, text in asked}
+    return json.dumps({"verdicts": [{"id": name, "label": label} for name, label in labels.items()]})
+
+
+@pytest.mark.parametrize(("asked", "calls"), [(None, 3), (1, 12), (20, 1)])
+def test_claims_are_asked_about_five_at_a_time_by_default(asked: int | None, calls: int, tmp_path: Path) -> None:
+    options = ce.RunOptions(cache=tmp_path)
+    with provider(reply) as server:
+        ahead = ce.plan(
+            ce.score, [SAMPLE], judges=server.judge, metrics=["faithfulness"], claims_per_call=asked, options=options
+        )
+        run = ce.score([SAMPLE], judges=server.judge, metrics=["faithfulness"], claims_per_call=asked, options=options)
+    (result,) = run.results
+    of_claims = [call for call in result.calls if call.step == "assess"]
+    assert len(of_claims) == calls
+    assert ahead.calls[0] - 1 <= calls <= ahead.calls[1] - 1
+    assert [i for call in of_claims for i in call.subjects] == [claim.id for claim in shuffled(CLAIMS, "pier")]
+    assert [a.subject for a in result.assessments] == [claim.id for claim in CLAIMS]
+    assert {a.subject for a in result.assessments if a.label == "supported"} == {c.id for c in CLAIMS[:6]}
+    assert run.manifest.judges[0].claims_per_call == (asked or 5)
+
+
+def test_more_claims_than_fifty_are_refused() -> None:
+    with pytest.raises(ce.UsageError, match=r"claims_per_call: .*less than or equal to 50"):
+        ce.score([SAMPLE], judges="local:lexical", claims_per_call=51)
+
+
+def test_rejudging_with_another_number_asks_again_and_takes_no_claim_anew(tmp_path: Path) -> None:
+    options = ce.RunOptions(cache=tmp_path)
+    with provider(reply) as server:
+        run = ce.score([SAMPLE], judges=server.judge, metrics=["faithfulness"], options=options)
+        again = ce.rejudge(run, claims_per_call=1, options=options)
+    assert len([call for call in again.results[0].calls if not call.reused]) == 12
+    assert again["faithfulness"].mean == run["faithfulness"].mean == 0.5

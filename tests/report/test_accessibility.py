@@ -1,0 +1,160 @@
+"""Every view before axe-core's rules (WCAG 2.2 A and AA, and good practice), and where the keyboard leads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from claimeval.runs.directory import read_results
+from tests.report.conftest import Browser
+from tests.report.realistic import Realistic
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[2] / "tools" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SINGLE = {
+    "overview": "",
+    "list": "#/samples",
+    "derived": "#/samples?metric=f1",
+    "sample": "#/sample/q09?claim=answer-1",
+    "long": "#/sample/long",
+    "settings": "#/settings",
+}
+TWO = {
+    "comparison": "",
+    "run-b": "#/run/b",
+    "compared-list": "#/samples",
+    "compared-sample": "#/sample/q15?claim=answer-1",
+}
+OTHERS = {"documents": "#/sample/q01", "experiment": ""}
+CONTRAST = {"type": "rule", "values": ["color-contrast"]}
+"""What other colours can change."""
+RUN = """
+const done = arguments[1];
+axe.run(document, { runOnly: arguments[0], resultTypes: ["violations"] }).then((found) =>
+  done(found.violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))])));
+"""
+
+
+@pytest.fixture
+def pages(realistic: Realistic) -> dict[str, Path]:
+    """The page of each view."""
+    a, ab = realistic.pages["a"], realistic.pages["ab"]
+    return {**realistic.pages, **dict.fromkeys(SINGLE, a), **dict.fromkeys(TWO, ab)}
+
+
+@pytest.mark.parametrize(("view", "fragment"), (SINGLE | TWO | OTHERS).items())
+def test_a_view_breaks_no_rule_of_axe(browser: Browser, pages: dict[str, Path], view: str, fragment: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: `make scripts` installs it")
+    browser.driver.set_script_timeout(120)
+    browser.open(pages[view], fragment)
+    browser.run(AXE.read_text(encoding="utf-8"))
+    for medium in ("light", "dark", "print"):
+        if medium == "print":
+            browser.paper(True)
+        else:
+            browser.colours(medium)
+        rules = RULES if medium == "light" else CONTRAST
+        assert browser.driver.execute_async_script(RUN, rules) == [], medium
+    browser.paper(False)
+
+
+def test_the_dialog_breaks_no_rule_of_axe(browser: Browser, pages: dict[str, Path]) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: `make scripts` installs it")
+    browser.open(pages["sample"], SINGLE["sample"])
+    browser.press("r")
+    browser.run(AXE.read_text(encoding="utf-8"))
+    assert browser.driver.execute_async_script(RUN, RULES) == []
+
+
+def focused_claim(browser: Browser) -> object:
+    return browser.run("return document.activeElement.closest('details.claim')?.dataset.claim")
+
+
+def test_the_focus_goes_to_the_claim_that_was_chosen(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["overview"])
+    browser.one(".worst a").send_keys("\ue007")  # Enter
+    browser.until(lambda: browser.all("details.claim[open]"))
+    chosen = browser.one("details.claim[open]").get_attribute("data-claim")
+    browser.until(lambda: focused_claim(browser) == chosen)
+    browser.press("n")
+    assert focused_claim(browser) != chosen
+    assert focused_claim(browser) == browser.one("details.claim[open]").get_attribute("data-claim")
+
+
+def test_b_goes_from_one_claim_that_is_not_supported_to_the_next(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["long"], "#/sample/long")
+    found = []
+    for key in ("b", "b", "b", "B"):
+        browser.press(key)
+        found.append(focused_claim(browser))
+    # Every seventh stone was laid by giants.
+    assert found == ["answer-1", "answer-8", "answer-15", "answer-8"]
+
+
+def test_r_shows_the_reply_above_the_request_and_marks_the_claim_in_both(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.open(pages["long"], "#/sample/long?claim=answer-8")
+    browser.press("r")
+    assert browser.texts("dialog h3") == ["Reply copy the reply", "Request copy the request"]
+    reply, request = browser.texts("dialog mark")
+    assert re.fullmatch(r'[{]"id": "c[0-9]", "reason": "strict finds 80% .*"label": "contradicted"[}]', reply)
+    assert request == "Stone number 7 of the wall was laid by giants."
+
+
+def test_lists_can_be_taken_along(browser: Browser, pages: dict[str, Path], realistic: Realistic) -> None:
+    # What goes to the clipboard and to files is caught where the page hands it to the browser.
+    browser.open(pages["list"], "#/samples?q=Tavelaund")
+    browser.until(lambda: browser.all(".takes"))
+    browser.run(
+        "window.taken = []; navigator.clipboard.writeText = async (text) => void window.taken.push(text);"
+        "URL.createObjectURL = (blob) => { blob.text().then((text) => window.taken.push(text)); return '#'; }"
+    )
+    ids, saved = browser.all(".takes button")
+    ids.click()
+    assert browser.until(lambda: browser.run("return window.taken")) == ["q00"]
+    saved.click()
+    browser.until(lambda: browser.run("return window.taken.length === 2"))
+    rows = str(browser.run("return window.taken[1]")).split("\r\n")
+    assert rows[0].startswith("id,question,faithfulness,faithfulness hits,faithfulness judged,")
+    score = next(read_results(realistic.a))["faithfulness"]
+    assert rows[1].split(",")[:5] == [
+        "q00",
+        "What is known about the harbour and the council of Tavelaund 0?",
+        f"{score.value:g}",
+        str(score.hits),
+        str(score.judged),
+    ]
+
+
+def test_buttons_leave_only_claims_with_a_label(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["long"], "#/sample/long")
+    browser.one(".claim-filter button").click()
+    assert len([item for item in browser.all(".claims > li") if item.is_displayed()]) == 9
+    browser.one(".claim-filter button").click()
+    assert len([item for item in browser.all(".claims > li") if item.is_displayed()]) == 60
+
+
+def test_paper_takes_every_row_of_the_list(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["list"], "#/samples")
+    browser.run("addEventListener('beforeprint', () => (window.printed = document.querySelectorAll('.row').length));")
+    browser.driver.execute_cdp_cmd("Page.printToPDF", {})
+    assert browser.run("return window.printed") == 29
+    assert len(browser.all(".row")) <= 29
+
+
+def test_a_derived_metric_leads_to_its_samples_and_sorts_them(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["overview"])
+    browser.one("section[aria-labelledby=derived] th a").click()
+    browser.until(lambda: browser.fragment() == "#/samples?metric=contradiction_rate")
+    assert "contradiction_rate" in browser.line(".list-head")
+    browser.go("#/samples?metric=contradiction_rate&sort=best")
+    values = [float(text.split()[1][:5]) for text in browser.texts(".row-value.focus")]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > 0

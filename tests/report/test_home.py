@@ -1,0 +1,216 @@
+"""The viewer's first page: runs by data set with their trend, experiments, notes, and any number of runs compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claimeval import experiment
+from claimeval.evaluation.summary import Summary
+from claimeval.report.viewer import NOTES, Home, Viewer, experiment_folders, runs
+from claimeval.runs.directory import MANIFEST, load_summary
+from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.options import RunOptions
+from tests.report.conftest import Browser
+from tests.report.runs import BRIDGE, TOWER, make
+from tests.report.test_viewer import ask
+
+MONTHS = 6
+CLAIMS = [f"Room {i} is open." for i in range(10)]
+SAMPLES = tuple(
+    TOWER.model_copy(update={"id": f"t{i}", "question": f"{i}?", "answer": claim}) for i, claim in enumerate(CLAIMS)
+)
+
+
+def begun(folder: Path, when: str) -> None:
+    """Say in a manifest when its run was begun."""
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "created": when}))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six months of ten samples, of which one more fails each month; in the fourth the prompt changed."""
+    root = tmp_path_factory.mktemp("home")
+    for month in range(MONTHS):
+        path, prompt = root / f"month_{month}", "three_way" if month < 3 else "binary"
+        no, yes = ("not_found", "supported") if month < 3 else ("no", "yes")
+        says = {"strict": dict.fromkeys(CLAIMS[:month], no) | dict.fromkeys(CLAIMS[month:], yes)}
+        day = f"2026-0{month + 1}"
+        make(path, SAMPLES, says, metrics=("faithfulness",), assess_prompt=prompt, data=f"/x/a-{day}.jsonl")
+        begun(path, f"{day}-01T00:00:00+00:00")
+    make(root / "other", (TOWER, BRIDGE))
+    begun(root / "other", "2020-01-01T00:00:00+00:00")
+    (root / "month_3" / NOTES).write_text("The index lost a shard.\n\nSee the incident.\n")
+    (root / "other" / NOTES).symlink_to(root / "month_3" / NOTES)
+    data = root / "rooms.jsonl"
+    rows = [{"id": s.id, "question": s.question, "answer": s.answer, "contexts": [s.answer]} for s in SAMPLES]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arms = [{"name": "first"}, {"name": "again"}]
+    design = {
+        "data": str(data),
+        "judges": "local:lexical",
+        "metrics": "faithfulness",
+        "baseline": "first",
+        "arms": arms,
+    }
+    experiment(design, out=root / "deep" / "prompts", options=RunOptions(cache=root / ".cache"))
+    return root
+
+
+@pytest.fixture(scope="module")
+def viewer(folder: Path) -> Iterator[Viewer]:
+    with Viewer(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_runs_are_grouped_by_data_and_the_files_of_every_month_are_one_data_set(folder: Path) -> None:
+    entries, _, (months, other) = Home(folder).content()
+
+    assert (months.name, months.runs) == ("a-*.jsonl", tuple(f"month_{month}" for month in range(MONTHS)))
+    assert (other.name, other.runs) == ("towers.jsonl", ("other",))
+    assert {entry.name for entry in entries if entry.experiment} == {
+        f"deep/prompts/arms/{arm}" for arm in ("first", "again")
+    }
+    assert months.changes == {"month_3": "assess prompt"}
+
+
+def test_the_picture_of_a_data_set_has_the_mean_of_every_run(folder: Path) -> None:
+    _, _, (months, other) = Home(folder).content()
+
+    expected = []
+    for month in range(MONTHS):
+        found = load_summary(folder / f"month_{month}").metrics["faithfulness"]
+        assert found.mean == pytest.approx(1 - month / 10)
+        more = ", here changed: assess prompt" if month == 3 else ""
+        expected.append(f"month_{month}: {decimal(found.mean)}, 95 % {interval(found.ends)}, n = 10{more}")
+    assert list(months.pictures["faithfulness"].descriptions) == expected
+    assert '<a href="/report?run=month_2"' in months.pictures["faithfulness"].svg
+    assert not other.pictures, "one run has no trend"
+
+
+def test_notes_of_people_stand_with_their_run_and_links_are_not_followed(folder: Path) -> None:
+    entries, _, _ = Home(folder).content()
+
+    notes = {entry.name: entry.notes for entry in entries}
+    assert notes["month_3"] == ("The index lost a shard. See the incident.",)
+    assert notes["other"] == notes["month_2"] == ()
+
+
+def test_an_experiment_is_one_entry_with_its_arms_and_means(folder: Path) -> None:
+    assert list(experiment_folders(folder)) == ["deep/prompts"]
+    assert "deep/prompts" not in runs(folder)
+
+    _, (found,), _ = Home(folder).content()
+
+    assert (found.data, found.samples, found.arms, found.baseline) == ("rooms.jsonl", 10, ("first", "again"), "first")
+    assert found.metrics == {"faithfulness": (1.0, 1.0)}
+    assert found.problem is None
+
+
+def test_what_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home(folder)
+    before = home.content()
+    read: list[str] = []
+
+    def noting(path: Path) -> Summary:
+        read.append(path.name)
+        return load_summary(path)
+
+    monkeypatch.setattr("claimeval.report.viewer.load_summary", noting)
+
+    assert home.content() == before
+    assert read == []
+    os.utime(folder / "month_1" / "summary.json", ns=(1, 1))
+    home.content()
+    assert read == ["month_1"]
+
+
+def test_an_experiment_has_its_page(viewer: Viewer) -> None:
+    status, body, headers = ask(viewer, "/report?run=deep/prompts")
+
+    assert status == 200
+    assert "<title>rooms.jsonl" in body
+    assert "script-src" in headers["Content-Security-Policy"]
+
+
+def test_three_runs_are_a_page_with_any_of_them_as_the_baseline(viewer: Viewer) -> None:
+    status, body, _ = ask(viewer, "/compare?run=month_0&run=month_2&run=month_5&baseline=month_2")
+
+    assert status == 200
+    assert "month_5 against month_2: -0.300" in body
+    assert "trend: -0.250 per run" in body
+    assert 'href="/report?run=month_2&amp;run=month_5"' in body
+    assert 'href="/compare?run=month_0&amp;run=month_2&amp;run=month_5&amp;baseline=month_0"' in body
+    assert ask(viewer, "/compare?run=month_0&run=month_2&run=other")[0] == 422
+
+
+@pytest.mark.browser
+def test_a_person_sees_the_trend_chooses_columns_and_compares_with_a_baseline(browser: Browser, viewer: Viewer) -> None:
+    browser.open(viewer.url)
+    assert browser.complaints() == []
+    assert browser.texts(".group h2")[0] == "a-*.jsonl 6 runs"
+    assert len(browser.all(".trend svg")) == 1
+    assert browser.texts(".group:first-child thead th:last-child") == ["faithfulness"]
+
+    browser.one("#columns summary").click()
+    browser.run(
+        "document.querySelectorAll('#columns label').forEach((l) => l.textContent.includes('faith') && l.click())"
+    )
+    assert "faithfulness" not in browser.texts(".group:first-child thead th")
+    assert "columns=" in browser.fragment()
+    browser.one("#columns summary").click()
+
+    for name in ("month_5", "month_0", "month_4"):
+        browser.one(f"tr[data-run={name}] input").click()
+    assert browser.texts("tr[data-run=month_0] .run-letter") == ["a"], "the oldest is the baseline"
+    browser.run(
+        "const choice = document.getElementById('baseline'); choice.value = 'month_4';"
+        "choice.dispatchEvent(new Event('change'))"
+    )
+    assert browser.texts("tr[data-run=month_4] .run-letter") == ["a"]
+    browser.one("#compare").click()
+    browser.until(lambda: browser.run("return document.title") == "3 runs · claimeval")
+    assert "month_5 against month_4" in browser.line("main")
+    assert browser.complaints() == []
+
+
+@pytest.mark.browser
+def test_the_colours_that_were_chosen_hold_on_the_page_of_several_runs(browser: Browser, viewer: Viewer) -> None:
+    background = "return getComputedStyle(document.body).backgroundColor"
+    browser.colours("light")
+    browser.open(viewer.url)
+    light = browser.run(background)
+    browser.one("#theme").click()
+    dark = browser.run(background)
+    assert light != dark
+    browser.driver.get(f"{viewer.url}compare?run=month_0&run=month_2&run=month_5")
+    assert browser.run(background) == dark
+    browser.one("#theme").click()
+    assert browser.run(background) == light
+    assert browser.complaints() == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_home_and_the_series_fit_every_window(browser: Browser, viewer: Viewer, scheme: str) -> None:
+    browser.colours(scheme)
+    for width in (390, 1440):
+        browser.size(width)
+        browser.open(viewer.url)
+        browser.picture(f"home-{width}-{scheme}")
+        assert browser.run("return document.documentElement.scrollWidth") == width
+    browser.size(390)
+    browser.driver.get(f"{viewer.url}compare?run=month_0&run=month_2&run=month_5")
+    browser.picture(f"series-390-{scheme}")
+    assert browser.run("return document.documentElement.scrollWidth") == 390
+    assert browser.complaints() == []

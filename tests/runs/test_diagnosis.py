@@ -1,0 +1,83 @@
+"""Retrieval or generation: the four cells, their sentences, and where they are printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claimeval.api.run import Run
+from claimeval.report import forms
+from claimeval.runs.overview import gather
+from claimeval.runs.slices import Cell, DiagnosisTally, cell_of, diagnose
+from claimeval.types.records import Sample, SampleResult, Score
+from tests.report.runs import TOWER, TOWER_SAYS, make
+
+
+def result(recall: int | None, faithful: int, correct: int | None = None) -> SampleResult:
+    """A sample with so many of five claims supported."""
+    hits = {"context_recall": recall, "faithfulness": faithful, "correctness": correct}
+    scores = {name: Score.share(n / 5, hits=n, judged=5, total=5) for name, n in hits.items() if n is not None}
+    if recall is None:
+        scores["context_recall"] = Score.undefined("missing_input")
+    return SampleResult(sample=Sample(id="s", question="Q?"), scores=scores)
+
+
+@pytest.mark.parametrize(
+    ("recall", "faithful", "cell"), [(5, 4, "fine"), (4, 3, "ignored"), (3, 4, "missed"), (0, 3, "made_up")]
+)
+def test_both_metrics_at_the_threshold_make_four_cells(recall: int, faithful: int, cell: Cell) -> None:
+    assert cell_of(result(recall, faithful)) == cell
+
+
+def test_another_threshold_makes_other_cells() -> None:
+    assert cell_of(result(3, 3), threshold=0.6) == "fine"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (result(5, 5, 5), "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts bear out 5 of 5"),
+        (result(5, 5, 1), "Yet only 1 of 5 claims of the answer agree with the gold answer."),
+        (
+            result(5, 1),
+            "The model ignored it: retrieval brought 5 of 5 claims of the gold answer, but the contexts bear",
+        ),
+        (
+            result(1, 5),
+            "Retrieval missed it: the contexts have only 1 of 5 claims of the gold answer. The answer keeps",
+        ),
+        (result(0, 1, 5), "Even so, 5 of 5 claims of the answer agree with the gold answer."),
+        (result(None, 5), "Not known: context recall has no value (the sample lacks a text that the metric needs)."),
+    ],
+)
+def test_a_sentence_says_which(given: SampleResult, sentence: str) -> None:
+    assert sentence in diagnose(given).sentence
+
+
+def test_counts_leave_out_what_has_no_value() -> None:
+    tally = DiagnosisTally()
+    assert tally.counts() is None
+    for one in (result(5, 5, 1), result(0, 0, 5), result(None, 5)):
+        tally.add(one)
+    counts = tally.counts()
+    assert counts is not None
+    assert counts.cells == {"fine": 1, "ignored": 0, "missed": 0, "made_up": 1}
+    assert (counts.incorrect["fine"], counts.incorrect["made_up"], counts.undefined) == (1, 0, 1)
+    assert counts.words == (
+        "1 fine, 0 the model ignored it, 0 retrieval missed it, 1 it was made up (context recall and faithfulness high "
+        "from 0.8); 1 of these with low correctness; 1 without one of both"
+    )
+
+
+def test_a_run_and_its_reports_say_it(tmp_path: Path) -> None:
+    """Of the answer's three claims one is supported, of the gold answer's one claim one."""
+    folder = make(tmp_path / "run", [TOWER], {"j": TOWER_SAYS}, metrics=("faithfulness", "context_recall"))
+    counts = Run.load(folder).diagnosis()
+    assert counts is not None
+    assert counts == gather(folder).diagnosis
+    assert counts.cells["ignored"] == 1
+    assert "Retrieval or generation: 0 fine, 1 the model ignored it" in forms.text(folder, "md")
+    lower = Run.load(folder).diagnosis(threshold=0.3)
+    assert lower is not None
+    assert lower.cells["fine"] == 1

@@ -1,0 +1,94 @@
+"""Metrics by the values of fields: which fields, and contributions that add up."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from claimeval.report import forms
+from claimeval.runs.compare import compare
+from claimeval.runs.overview import gather
+from claimeval.runs.slices import MOST, SliceTally, chance_of_many
+from claimeval.types.estimates import Estimate
+from claimeval.types.records import Sample, Score
+from tests.report.runs import TOWER, TOWER_SAYS, make
+from tests.sample_runs import scored
+
+
+def tally(rows: list[tuple[dict[str, object], float | None]]) -> SliceTally:
+    found = SliceTally(["m"], None)
+    for i, (metadata, value) in enumerate(rows):
+        found.add(
+            Sample.model_validate({"id": str(i), "question": f"Q{i}", "metadata": metadata}), scored({"m": value})
+        )
+    return found
+
+
+def test_fields_with_2_to_50_values_are_slices() -> None:
+    rows: list[tuple[dict[str, object], float | None]] = [
+        ({"two": i % 2, "one": "x", "number": i, "fifty": i % MOST, "over": i % (MOST + 1)}, 1.0) for i in range(120)
+    ]
+    assert tally(rows).fields == ("metadata.two", "metadata.fifty")
+
+
+def test_a_field_without_a_value_twice_is_no_slice() -> None:
+    assert tally([({"name": name}, 1.0) for name in "abc"]).fields == ()
+
+
+def test_contributions_add_up_to_the_loss() -> None:
+    """Of four values, mean 0.5: x has 1.0 and 0.0, y has 0.5 and 0.5; the last sample has neither topic nor value."""
+    rows: list[tuple[dict[str, object], float | None]] = [
+        ({"topic": topic}, value) for topic, value in (("x", 1.0), ("x", 0.0), ("y", 0.5), ("y", 0.5))
+    ]
+    found = tally([*rows, ({}, None)]).slices("metadata.topic")
+    assert [(row.value, row.samples, row.estimate.n, row.estimate.value, row.contribution) for row in found] == [
+        ("x", 2, 2, 0.5, 0.25),
+        ("y", 2, 2, 0.5, 0.25),
+        (None, 1, 0, None, 0.0),
+    ]
+
+
+def test_a_metric_that_is_no_share_has_no_contribution() -> None:
+    found = SliceTally(["tokens"], None, ["metadata.topic"])
+    for i in range(4):
+        sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "xy"[i % 2]})
+        found.add(sample, {"tokens": Score(value=7.0 + i, unit="tokens")})
+    assert {row.contribution for row in found.slices("metadata.topic")} == {None}
+
+
+def test_many_slices_are_cautioned_about() -> None:
+    known = Estimate(value=0.5, low=0.4, high=0.6, n=9, clusters=9)
+    assert chance_of_many([known] * 19) is None
+    assert "about 2 of them" in str(chance_of_many([known] * 40))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Four samples of two kinds; in run b those of the first kind have no contexts."""
+    folder = tmp_path_factory.mktemp("runs")
+    samples = [
+        TOWER.model_copy(update={"id": f"t{i}", "question": f"Q{i}?", "metadata": {"kind": "xy"[i % 2]}})
+        for i in range(4)
+    ]
+    fewer = [s.model_copy(update={"contexts": ()}) if s.metadata["kind"] == "x" else s for s in samples]
+    return make(folder / "a", samples, {"j": TOWER_SAYS}), make(folder / "b", fewer, {"j": TOWER_SAYS})
+
+
+def test_differences_by_slice_add_up_to_the_difference(runs: tuple[Path, Path]) -> None:
+    """Faithfulness is 1/3 everywhere in run a; in run b it is 0 where there are no contexts."""
+    found = compare(*runs, sliced=True).comparison
+    (field,) = found.slices
+    assert field.field == "metadata.kind"
+    rows = {row.value: row for row in field.rows if row.metric == "faithfulness"}
+    assert {value: (row.n, row.contribution) for value, row in rows.items()} == {"x": (2, -1 / 6), "y": (2, 0.0)}
+    assert rows["x"].difference.value == pytest.approx(-1 / 3)
+    assert found.metrics[0].difference.value == pytest.approx(math.fsum(row.contribution or 0 for row in rows.values()))
+    assert [part.cause for part in found.metrics[0].because] == ["evidence"]
+    assert compare(*runs).comparison.slices == ()
+
+
+def test_reports_have_the_slices(runs: tuple[Path, Path]) -> None:
+    assert [one.field for one in gather(runs[0], sliced=True).slices] == ["metadata.kind"]
+    assert '"metadata.kind"' in forms.text(runs[0], "json")
