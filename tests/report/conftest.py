@@ -33,7 +33,7 @@ SWITCHES = (
     "--disable-sync",
     "--hide-scrollbars",
 )
-WAIT = 20.0
+WAIT = 60.0
 """Seconds after which a page that does not come is an error."""
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 
@@ -48,6 +48,7 @@ class Browser:
     def open(self, address: Path | str, fragment: str = "") -> None:
         """Opens a file or an address afresh and waits until it is drawn."""
         self.complaints()
+        assert not isinstance(address, Path) or address.exists(), f"there is no {address}"
         if isinstance(address, Path):  # a number makes it another page, so that it is loaded though it may be open
             address = f"{address.resolve().as_uri()}?{next(self._opened)}"
         else:

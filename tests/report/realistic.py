@@ -65,6 +65,7 @@ def make_all(folder: Path) -> None:
         with contextlib.suppress(ce.StoppedEarly):  # an arm failed
             ce.experiment(design, out=made.experiment, options=options)
     forms.write(made.a, "html", made.pages["ab"], compared=made.b)
+    forms.write(made.experiment, "html", made.pages["experiment"])
 
 
 def sample(i: int) -> dict[str, Any]:
