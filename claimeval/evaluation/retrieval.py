@@ -18,7 +18,7 @@ MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
 
 Match = Literal["ids", "text"]
 """How a retrieved document is known to be a reference: by its id, or because one text holds the other. Where the texts
-leave it open a judge can say so: `matching.py`."""
+leave it open, a judge can say (`grade`)."""
 
 CONTAINED_FROM = 20
 """Characters from which on a retrieved text that stands inside a reference counts as that reference."""

@@ -250,7 +250,7 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
         raise UsageError(f"model {files.name!r} ({config.model_type}) is not {needed_kind}, which is needed here")
     maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification
     unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights that are no mere numbers
-    with _quietly():
+    with quietly():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_OWN)
             model, info = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_OWN)
@@ -290,7 +290,7 @@ def _window(config: Any, tokenizer: Any) -> int:
 
 
 @contextlib.contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Silence the progress bars and remarks of transformers; the ones that matter are checked here."""
     logging = require("transformers.utils.logging")
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

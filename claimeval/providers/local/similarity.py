@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from claimeval.providers.local.loading import choose, locate, require
+from claimeval.providers.local.loading import choose, locate, quietly, require
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
 
@@ -67,12 +67,13 @@ def _load(name: str, local: LocalOptions, setting: Any) -> Any:
     from sentence_transformers import SentenceTransformer
 
     try:
-        return SentenceTransformer(
-            str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name,
-            revision=local.revision,
-            device=setting.device,
-            model_kwargs={"dtype": setting.torch_dtype},
-        )
+        with quietly():
+            return SentenceTransformer(
+                str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name,
+                revision=local.revision,
+                device=setting.device,
+                model_kwargs={"dtype": setting.torch_dtype},
+            )
     except (OSError, ValueError) as error:
         problem = str(error).strip().splitlines()[0].rstrip(".")
         raise UsageError(

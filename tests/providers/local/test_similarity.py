@@ -42,9 +42,10 @@ def plain_cosine(folder: Path, first: str, second: str) -> float:
         return float(torch.nn.functional.cosine_similarity(one, other, dim=0))
 
 
-def test_values_are_cosines_of_the_closest_reference(model: Path) -> None:
+def test_values_are_cosines_of_the_closest_reference(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ce.measure(SAMPLES, "similarity", local=LocalOptions(model=str(model), device="cpu"))
 
+    assert capsys.readouterr().err == ""
     found = {result.sample.id: result.scores["answer_similarity"] for result in run.results}
     assert found["near"].value == pytest.approx(1, abs=1e-6)
     assert found["far"].value == pytest.approx(
