@@ -49,13 +49,10 @@ def server() -> Iterator[ThreadHandle]:
         yield handle
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def source(server: ThreadHandle, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data file, a run over it, and labels of its claims; made once."""
-    folder = tmp_path_factory.getbasetemp() / "source-of-shards"
-    if folder.exists():
-        return folder
-    folder.mkdir()
+    """A data file, a run over it, and labels of its claims."""
+    folder = tmp_path_factory.mktemp("source")
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     options = ce.RunOptions(cache=folder / "cache")
     run = ce.score(
