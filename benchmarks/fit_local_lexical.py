@@ -40,7 +40,7 @@ SHORTEST_PASSAGE = 10
 """Words: ExpertQA gives some evidence as an address alone, from which nothing can be judged."""
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """A claim that people compared with its evidence."""
 
     data_set: str
@@ -52,10 +52,10 @@ class Labelled(NamedTuple):
     supported: bool
 
 
-def load(folder: Path) -> list[Labelled]:
-    """The labelled claims of WiCE dev (pages and oracle chunks), ExpertQA and BEGIN."""
+def load(folder: Path) -> list[Labeled]:
+    """The labeled claims of WiCE dev (pages and oracle chunks), ExpertQA and BEGIN."""
     return [
-        Labelled(data_set, source, claim, prepare(contexts), contexts, supported)
+        Labeled(data_set, source, claim, prepare(contexts), contexts, supported)
         for read in (_wice, _expertqa, _begin)
         for data_set, source, claim, contexts, supported in read(folder)
     ]
@@ -94,7 +94,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def measured(rows: Sequence[Labelled]) -> Floats:
+def measured(rows: Sequence[Labeled]) -> Floats:
     """The features of every claim, one row each."""
     values = np.zeros((len(rows), len(FEATURES)))
     for number, row in enumerate(rows):
@@ -110,7 +110,7 @@ def measured(rows: Sequence[Labelled]) -> Floats:
     return values
 
 
-def fit(rows: Sequence[Labelled], values: Floats, penalty: float = PENALTY) -> Weights:
+def fit(rows: Sequence[Labeled], values: Floats, penalty: float = PENALTY) -> Weights:
     """The weights with the highest penalised likelihood under the restraints above."""
     sets = sorted({row.data_set for row in rows})
     of_set = np.array([sets.index(row.data_set) for row in rows])
@@ -133,7 +133,7 @@ def fit(rows: Sequence[Labelled], values: Floats, penalty: float = PENALTY) -> W
     return Weights(float(found[count:].mean()), tuple(map(float, found[:count])))
 
 
-def folds(rows: Sequence[Labelled], count: int = 5, seed: int = 0) -> NDArray[np.int64]:
+def folds(rows: Sequence[Labeled], count: int = 5, seed: int = 0) -> NDArray[np.int64]:
     """The fold of every claim; claims of one source share it."""
     sources = sorted({row.source for row in rows})
     fold = dict(zip(sources, np.random.default_rng(seed).permutation(len(sources)) % count, strict=True))
@@ -147,7 +147,7 @@ def data_folder() -> Path:
 
 
 def main() -> None:
-    """Fit on all labelled claims."""
+    """Fit on all labeled claims."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--write", action="store_true")

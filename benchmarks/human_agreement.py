@@ -2,7 +2,7 @@
 
     python benchmarks/human_agreement.py [--data FOLDER] [--resamples 500]
 
-FOLDER (default: $CLAIMEVAL_DATA, or shared/data beside the checkout) holds the labelled answers of three studies:
+FOLDER (default: $CLAIMEVAL_DATA, or shared/data beside the checkout) holds the labeled answers of three studies:
 
 * openqa: answers of 12 systems to Natural Questions, right or wrong (Kamalloo et al. 2023, arXiv:2305.06984), with the
   recorded verdicts of gpt-4, text-davinci-003 and BEM, a trained answer matcher;

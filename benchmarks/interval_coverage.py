@@ -9,7 +9,7 @@ distribution with the prevalence as its mean and an intraclass correlation of .3
 * micro, uneven: geometric numbers of claims with mean 8, in one answer of twenty five times as many.
 * claims as independent: micro with Wilson's interval, as if every claim were a sample of its own. Not what is shipped.
 * difference: two arms over the same answers; in three answers of ten the second arm draws anew, at .05 less.
-* PPI++: all claims of 300 answers judged, some of them labelled; the judge says yes to 90 % of the right claims and to
+* PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the right claims and to
   20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels only measure its error rates.
 
 A second set of tables is about little data and about answers that belong together:

@@ -3,11 +3,11 @@
     python benchmarks/judge_correction.py [--data FOLDER] [--draws 3000] [--labels 150]
 
 FOLDER (default: $CLAIMEVAL_DATA, or shared/data beside the checkout) holds openqa: answers of 12 systems to Natural
-Questions that people labelled right or wrong, with the recorded verdicts of gpt-4 and text-davinci-003 (Kamalloo et al.
+Questions that people labeled right or wrong, with the recorded verdicts of gpt-4 and text-davinci-003 (Kamalloo et al.
 2023, arXiv:2305.06984). Answers without a recorded verdict are left out. Every draw labels some answers at random and
 pretends that the other human labels are unknown; the error is the distance from the share by all human labels.
 
-* these answers: the answers are given, only what is labelled varies. Intervals speak of further answers too, so they
+* these answers: the answers are given, only what is labeled varies. Intervals speak of further answers too, so they
   should cover more than 95 %.
 * further questions: the questions are drawn anew with replacement before, with all their answers, so intervals should
   cover 95 %, and clusters are the questions.
@@ -74,28 +74,26 @@ def resampled(answers: Answers, rng: np.random.Generator) -> Answers:
     )
 
 
-def powered(
-    answers: Answers, labelled: set[int], clusters: Sequence[int] | None, by_verdict: bool
-) -> CorrectedEstimate:
+def powered(answers: Answers, labeled: set[int], clusters: Sequence[int] | None, by_verdict: bool) -> CorrectedEstimate:
     return prediction_powered(
         [float(verdict) for verdict in answers.judge],
-        [float(label) if index in labelled else None for index, label in enumerate(answers.human)],
+        [float(label) if index in labeled else None for index, label in enumerate(answers.human)],
         strata=answers.judge if by_verdict else None,
         clusters=clusters,
         resampling=NO_INTERVAL,
     )
 
 
-def by_error_rates(answers: Answers, labelled: set[int], clusters: Sequence[int] | None) -> IntervalEstimate:
-    human = [label if index in labelled else None for index, label in enumerate(answers.human)]
+def by_error_rates(answers: Answers, labeled: set[int], clusters: Sequence[int] | None) -> IntervalEstimate:
+    human = [label if index in labeled else None for index, label in enumerate(answers.human)]
     return rogan_gladen(answers.judge, human, clusters=clusters, resampling=NO_INTERVAL).corrected
 
 
 Method = Callable[[Answers, set[int], Sequence[int] | None], IntervalEstimate]
 METHODS: dict[str, Method] = {
-    "people only": lambda answers, labelled, clusters: powered(answers, labelled, clusters, False).human,
-    "PPI++": lambda answers, labelled, clusters: powered(answers, labelled, clusters, False).corrected,
-    "PPI++ by verdict": lambda answers, labelled, clusters: powered(answers, labelled, clusters, True).corrected,
+    "people only": lambda answers, labeled, clusters: powered(answers, labeled, clusters, False).human,
+    "PPI++": lambda answers, labeled, clusters: powered(answers, labeled, clusters, False).corrected,
+    "PPI++ by verdict": lambda answers, labeled, clusters: powered(answers, labeled, clusters, True).corrected,
     "Rogan-Gladen": by_error_rates,
 }
 
@@ -106,8 +104,8 @@ def row(what: str, method: Method, answers: Answers, labels: int, draws: int, an
     errors, widths, covered = [], [], 0
     for _ in range(draws):
         population = resampled(answers, rng) if anew else answers
-        labelled = {int(index) for index in rng.choice(len(population.human), labels, replace=False)}
-        estimate = method(population, labelled, population.question if anew else None)
+        labeled = {int(index) for index in rng.choice(len(population.human), labels, replace=False)}
+        estimate = method(population, labeled, population.question if anew else None)
         if estimate.value is None or estimate.low is None or estimate.high is None:
             continue
         errors.append(estimate.value - truth)

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from benchmarks.fit_local_lexical import Floats, Labelled, data_folder, fit, folds, load, measured
+from benchmarks.fit_local_lexical import Floats, Labeled, data_folder, fit, folds, load, measured
 from claimeval import lexical
 from claimeval.lexical.sentences import sentences
 from claimeval.lexical.support import ENGINE, NOTICE, Weights, coefficients_digest, label, prepare, score_claim, words
@@ -51,7 +51,7 @@ class Scored(NamedTuple):
     thresholds: Floats
 
 
-def k_precision(rows: Sequence[Labelled], fold: NDArray[np.int64]) -> Scored:
+def k_precision(rows: Sequence[Labeled], fold: NDArray[np.int64]) -> Scored:
     """Plain K-precision over all evidence together."""
     texts = (lexical.LexicalSample(row.claim, contexts=row.contexts) for row in rows)
     scores = np.array([row.scores["k_precision"] or 0.0 for row in lexical.score(texts, ["k_precision"])])
@@ -66,13 +66,13 @@ def k_precision(rows: Sequence[Labelled], fold: NDArray[np.int64]) -> Scored:
     return Scored(scores, thresholds)
 
 
-def by_weights(rows: Sequence[Labelled], weights: Callable[[int], Weights | None]) -> Scored:
+def by_weights(rows: Sequence[Labeled], weights: Callable[[int], Weights | None]) -> Scored:
     """The lexical support score; `weights` gives those for the claim of that number, None for the shipped ones."""
     scores = [score_claim(row.claim, row.evidence, weights=weights(number)).score for number, row in enumerate(rows)]
     return Scored(np.array(scores), np.full(len(rows), 0.5))
 
 
-def fitted_without(rows: Sequence[Labelled], values: Floats, keys: Sequence[Key]) -> dict[Key, Weights]:
+def fitted_without(rows: Sequence[Labeled], values: Floats, keys: Sequence[Key]) -> dict[Key, Weights]:
     """For every key, the weights fitted on the claims that have another."""
     return {
         left_out: fit([row for row, key in zip(rows, keys, strict=True) if key != left_out], values[kept])
@@ -105,7 +105,7 @@ def resampled(sources: Sequence[str], times: int) -> Iterator[NDArray[np.int64]]
         yield np.concatenate([members[draw] for draw in generator.integers(0, len(names), len(names))])
 
 
-def quality_table(rows: Sequence[Labelled], scorers: dict[str, Scored], resamples: int) -> Iterator[str]:
+def quality_table(rows: Sequence[Labeled], scorers: dict[str, Scored], resamples: int) -> Iterator[str]:
     """Balanced accuracy and AUROC with intervals, and the AUROC beyond that of the first scorer."""
     yield "| claims | scorer | balanced accuracy | AUROC | AUROC - K-precision |\n|---|---|---|---|---|"
     first = next(iter(scorers.values()))
@@ -130,7 +130,7 @@ def interval(values: Sequence[float], sign: str = "") -> str:
     return f"{values[0]:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]"
 
 
-def verdict_table(rows: Sequence[Labelled], scored: Scored) -> Iterator[str]:
+def verdict_table(rows: Sequence[Labeled], scored: Scored) -> Iterator[str]:
     """How often the score is sure, and then right."""
     yield "| claims | supported | of these right | not found | of these right | unsure |\n|---|---|---|---|---|---|"
     for data_set in dict.fromkeys(row.data_set for row in rows):
@@ -175,7 +175,7 @@ def _names(sentence: str) -> list[str]:
     return list(dict.fromkeys(token.text for token in tokens if token.key in names))
 
 
-def edit_table(rows: Sequence[Labelled]) -> Iterator[str]:
+def edit_table(rows: Sequence[Labeled]) -> Iterator[str]:
     """Sentences copied from their page, whole and with one fact edited: does the score let them pass?"""
     yield "| sentence of the page | claims | supported | unsure | not found | flagged |\n|---|---|---|---|---|---|"
     generator = random.Random(0)
@@ -198,7 +198,7 @@ def edit_table(rows: Sequence[Labelled]) -> Iterator[str]:
         yield f"| {kind} | {len(said)} | {' | '.join(cells)} | {flagged[kind] / len(said):.2f} |"
 
 
-def speed(rows: Sequence[Labelled], rounds: int = 5) -> str:
+def speed(rows: Sequence[Labeled], rounds: int = 5) -> str:
     """Claims per second of processor time, reading the evidence included; the best of the rounds."""
     pages = [" ".join(row.contexts[0].split(" ")[:300]) for row in rows if len(row.contexts) == 1]
     claims = [row.claim for row in rows if len(row.contexts) == 1]

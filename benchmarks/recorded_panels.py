@@ -61,14 +61,14 @@ class Kappa(NamedTuple):
 
     plain: IntervalEstimate
     quadratic: float | None
-    labelled: float
+    labeled: float
     """Share of the items with a label."""
 
     def __str__(self) -> str:
         known = self.plain.value is not None and self.quadratic is not None
         spread = f" ({self.plain.low:.3f} to {self.plain.high:.3f})" if self.plain.low is not None else ""
         numbers = f"{self.plain.value:.3f}{spread} | {self.quadratic:.3f}" if known else "- | -"
-        return f"{numbers} | {self.labelled:.1%}"
+        return f"{numbers} | {self.labeled:.1%}"
 
 
 def against_people(said: Sequence[str | None], human: Sequence[str | None], clusters: Sequence[int]) -> Kappa:
@@ -106,7 +106,7 @@ def panels(data: Path, folder: Path) -> None:
     alone = {n: against_people(joined.raters[n], joined.human, joined.clusters) for n in names}
     first_of_team = list({name.partition("-")[0]: name for name in reversed(names)}.values())[::-1]
     for size, members in ((3, first_of_team[:3]), (5, first_of_team[:5]), (7, first_of_team[:7]), (33, names)):
-        print(f"\n### {size} judges\n\n| | kappa (95 %) | squared | labelled |\n|---|---|---|---|")
+        print(f"\n### {size} judges\n\n| | kappa (95 %) | squared | labeled |\n|---|---|---|---|")
         ranked = sorted(members, key=lambda name: alone[name].plain.value or 0.0)
         shown = members if size < 10 else [ranked[-1], ranked[len(ranked) // 2], ranked[0]]
         for name in shown:

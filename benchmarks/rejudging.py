@@ -31,7 +31,7 @@ from typing import Any
 from benchmarks.loopback import claim_judge
 from benchmarks.runs import ROOT, table
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.summary import Tallies
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.directory import RunWriter
 from claimeval.types.chat_format import read_chat, write_chat
@@ -174,7 +174,7 @@ def write_run(folder: Path, count: int, seed: str) -> int:
     job = make_job(ClaimsOptions(judges=judges), select_metrics(("faithfulness",)))
     executor, size = _Undecided(seed), 0
     with RunWriter(folder, job.manifest, overwrite=True) as writer:
-        tallies = Tallies(writer.manifest)
+        tallies = SummaryBuilder(writer.manifest)
 
         def add(number: int, one: SampleResult) -> int:
             """Add a result under the id and the question of its number."""

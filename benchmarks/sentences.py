@@ -1,4 +1,4 @@
-"""Sentences by language: how many labelled texts are cut right, by our rule and by the library sentencex.
+"""Sentences by language: how many labeled texts are cut right, by our rule and by the library sentencex.
 
     python -m benchmarks.sentences            # a row a language
     python -m benchmarks.sentences --wrong    # and what is cut wrong
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Return all labelled texts."""
+    """Return all labeled texts."""
     content = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     return tuple(_case(language, marked) for language, texts in content.items() for marked in texts)
 

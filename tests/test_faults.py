@@ -139,18 +139,18 @@ def test_a_cap_on_calls_stops_the_run_and_a_higher_one_pays_only_the_rest(server
     before = len(server.exchanges())
     first = run([judge], store, samples, max_calls=15, concurrency=8)
     assert len(server.exchanges()) - before == 15
-    assert first.outcome.status.over_budget is not None
-    assert first.outcome.status.over_budget.startswith("15 calls ")
+    assert first.outcome.status.budget_exhausted is not None
+    assert first.outcome.status.budget_exhausted.startswith("15 calls ")
     assert set(first.values) <= {RIGHT}
     assert not first.outcome.summary.complete
 
     again = run([judge], store, samples, max_calls=15)
     assert len(server.exchanges()) - before == 15
-    assert again.outcome.status.over_budget
+    assert again.outcome.status.budget_exhausted
 
     rest = run([judge], store, samples, max_calls=40)
     assert rest.values == [RIGHT] * 20
-    assert rest.outcome.status.over_budget is None
+    assert rest.outcome.status.budget_exhausted is None
     assert len(server.exchanges()) - before == 40
 
 
@@ -163,7 +163,7 @@ def test_a_cap_on_money_holds_with_faults_that_may_be_paid(
     server.server.faults = Faults(seed=1, rates=dict.fromkeys(("reset", "cut_body", "status_503", "null_body"), 0.06))
     judge = judge_at(server, "openai", max_tokens=500)
     before, cap, runs = len(server.exchanges()), 0.05, 0
-    while (ran := run([judge], store, samples, max_cost=cap, attempts=5)).outcome.status.over_budget:
+    while (ran := run([judge], store, samples, max_cost=cap, attempts=5)).outcome.status.budget_exhausted:
         runs += 1
         paid = [exchange for exchange in server.exchanges()[before:] if exchange.paid]
         assert sum(e.tokens for e in paid) * 1e-6 <= cap, "even if all tokens were prompts"

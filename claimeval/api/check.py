@@ -132,7 +132,7 @@ class _CheckJob:
         self.result: SampleResult | None = None
         self._deadline = deadline
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Nothing is: what cannot be asked is unassessed."""
         return False
 

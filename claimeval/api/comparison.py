@@ -241,7 +241,7 @@ def experiment(
             folder = Path(out) / name if str(out).endswith("/") else Path(out)
         carried = blocking(run(prepared, folder, options=options))
         status = carried.last.status
-        if status.interrupted or status.over_budget or status.lost or status.paused:
+        if status.interrupted or status.budget_exhausted or status.lost or status.pending_batches:
             raise_if_stopped(status)
         stopped = "; ".join(f"arm {name} failed: {why}" for name, why in carried.failed.items())
         stopped += ". The other arms are finished; fix the problem, then run the same command to resume."

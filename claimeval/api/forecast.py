@@ -40,7 +40,7 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
 
     Returns:
         Calls, tokens and US dollars per step and judge, less what is cached. Requests that arms of an experiment share
-        are counted in the first one. Judges without a known price (`unpriced`) have no cost.
+        are counted in the first one. Judges without a known price (`judges_without_price`) have no cost.
 
     Raises:
         UsageError: As the function does for these arguments, or if it cannot be planned.
@@ -80,7 +80,7 @@ def _stop(prepared: Prepared) -> None:
 def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     job: Any = prepared.job
     if isinstance(job, MeasureJob):
-        return Forecast(samples=prepared.total or 0, lines=(), how=())
+        return Forecast(samples=prepared.total or 0, lines=(), basis=())
 
     async def walk() -> Forecast:
         """Count what the job would ask."""
@@ -114,8 +114,8 @@ def _forecast_arms(design: Any, options: RunOptions) -> Forecast:
     lines = tuple(
         line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, arm in arms.items() for line in arm.lines
     )
-    how = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.how))
-    return Forecast(samples=next(iter(arms.values())).samples, lines=lines, how=how)
+    how = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.basis))
+    return Forecast(samples=next(iter(arms.values())).samples, lines=lines, basis=how)
 
 
 def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:

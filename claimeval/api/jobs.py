@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from claimeval.distributed.parts import Part, PartIndex
     from claimeval.evaluation.measure import MeasureJob
-    from claimeval.evaluation.summary import Tallies
+    from claimeval.evaluation.summary import SummaryBuilder
     from claimeval.runs.rejudge import PreparedRejudge
 
 logger = logging.getLogger("claimeval")
@@ -143,7 +143,9 @@ SHARDED = ("score", "rate", "grade", "measure")
 class ShardRun(Run):
     """The run of one shard: the results of its samples, which are a part of the run in `folder` once it is merged."""
 
-    def __init__(self, part: Part, manifest: Manifest, tallies: Tallies, status: RunStatus, index: PartIndex | None):
+    def __init__(
+        self, part: Part, manifest: Manifest, tallies: SummaryBuilder, status: RunStatus, index: PartIndex | None
+    ):
         summary = tallies.summary(complete=status.complete, stopped=status.reason)
         results = RunResults(part.lines, part.replies) if index else ()
         super().__init__(manifest.finished(summary.samples), summary, results)

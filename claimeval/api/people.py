@@ -24,7 +24,7 @@ from claimeval.runs.labeling import (
     DocumentLabel,
     DocumentLabels,
     DocumentToLabel,
-    Lgtm,
+    LgtmEstimate,
     Mark,
 )
 from claimeval.runs.ratings import has_ratings, rate_run, rate_table
@@ -218,7 +218,7 @@ class Annotation(ABC):
         """How many items have a label, "unsure" included."""
 
     @property
-    def estimate(self) -> Lgtm:
+    def estimate(self) -> LgtmEstimate:
         """LGTM@depth of documents: the mean over questions of the share of good ones."""
         raise UsageError("claims have no estimate of their own; see `correct`")
 
@@ -316,7 +316,7 @@ class DocumentAnnotation(Annotation):
         return len(self._labels.answers)
 
     @property
-    def estimate(self) -> Lgtm:
+    def estimate(self) -> LgtmEstimate:
         """Return the estimate from the labels given so far."""
         return labeling.lgtm(self.draw, self._labels.answers)
 

@@ -522,12 +522,12 @@ def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
     """Raise Interrupted or StoppedEarly, with the run as far as it went, if a job ended early or a judge stopped."""
     if status.interrupted:
         raise Interrupted(run)
-    if status.over_budget:
+    if status.budget_exhausted:
         raise StoppedEarly(
-            f"Budget reached: {status.over_budget}. To resume, run the same command with a higher limit.", run
+            f"Budget reached: {status.budget_exhausted}. To resume, run the same command with a higher limit.", run
         )
-    if status.lost or status.paused:
-        raise StoppedEarly(status.lost or status.paused or "", run)
+    if status.lost or status.pending_batches:
+        raise StoppedEarly(status.lost or status.pending_batches or "", run)
     if status.stopped or not status.complete:
         reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
         raise StoppedEarly(f"{reasons.rstrip('.')}. Fix the problem, then run the same command to resume.", run)

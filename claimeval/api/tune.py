@@ -21,7 +21,7 @@ from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.job import run_identity
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary.cost import JudgeCost, total
-from claimeval.evaluation.tune import Arm, Candidate, TuneJob, arm, fixed_candidates, with_sentences
+from claimeval.evaluation.tune import Candidate, PromptArm, TuneJob, arm, fixed_candidates, with_sentences
 from claimeval.execution import Executor
 from claimeval.execution.runner import run_items
 from claimeval.judging.requests import read_reply
@@ -153,7 +153,9 @@ def _fixed(count: int) -> tuple[Candidate, ...]:
     return candidates[:count]
 
 
-def _report_arms(labeled: LabeledClaims, judges: Sequence[Judge], in_use: Candidate, chosen: Candidate) -> list[Arm]:
+def _report_arms(
+    labeled: LabeledClaims, judges: Sequence[Judge], in_use: Candidate, chosen: Candidate
+) -> list[PromptArm]:
     """Return the prompt in use and the chosen one, once if they are the same, for each judge."""
     return [
         arm(candidate, labeled.job(judge), candidate.name + (TRANSFER if number else ""))
@@ -187,7 +189,7 @@ def _planned(
 class _Proposals(TuneJob):
     """A tuning as it is planned with a proposer: with its trials, and what it is shown."""
 
-    trials: tuple[Arm, ...] = ()
+    trials: tuple[PromptArm, ...] = ()
     tried_on: frozenset[str] = frozenset()
     """Ids of the samples on which proposals are scored."""
     requests: Mapping[str, Request] = field(default_factory=dict)
@@ -271,7 +273,7 @@ class _Aligning:
         self._options, self._writer = options, judges[-1]
         self._notify = options.progress or progress_bar()
         self._progress = Progress(len(halves.choose) + len(halves.report), self._notify)
-        whole = TuneJob((Arm(labeled.prompt.name, labeled.job(judges[0])),))
+        whole = TuneJob((PromptArm(labeled.prompt.name, labeled.job(judges[0])),))
         self._run = run_identity(whole.manifest, labeled.items) if options.capped else ""
         self._costs = {judge.name: JudgeCost(judge, options.prices) for judge in judges}
         self._seen: set[str] = set()
@@ -282,7 +284,7 @@ class _Aligning:
         return total(cost.cost() for cost in self._costs.values())
 
     def ask(
-        self, items: Sequence[SampleResult], arms: Sequence[Arm], progress: Progress | None = None
+        self, items: Sequence[SampleResult], arms: Sequence[PromptArm], progress: Progress | None = None
     ) -> Sequence[SampleResult]:
         """Return the verdicts of the arms on the items."""
         job = TuneJob(tuple(arms))
@@ -293,7 +295,7 @@ class _Aligning:
         self._count(run.results)
         return run.results
 
-    def ask_aside(self, items: Sequence[SampleResult], arms: Sequence[Arm]) -> Sequence[SampleResult]:
+    def ask_aside(self, items: Sequence[SampleResult], arms: Sequence[PromptArm]) -> Sequence[SampleResult]:
         """Return the same, with a progress of its own."""
         return self.ask(items, arms, Progress(len(items), self._notify))
 
@@ -325,7 +327,7 @@ def _write(path: Path, labeled: LabeledClaims, chosen: Candidate, tuning: Tuning
     gain, power = tuning.gain, tuning.power
     numbers = (
         f"{gain.judge} agreed with people on {_share(gain.before.same.value)} of {power.reported_on} claims before, "
-        f"{_share(gain.after.same.value)} after; chosen by {power.chosen_on} others"
+        f"{_share(gain.after.same.value)} after; chosen by {power.selected_on} others"
     )
     shown = "" if tuning.beyond_noise else "NOT shown to be better: the gain is within the noise of these labels. "
     write_text(path, f"{source[:end]}\n{{# claimeval tune: {shown}{numbers}. #}}{source[end:]}")
@@ -344,7 +346,7 @@ AT_ONCE = 3
 GEPA_ASKS = 1200
 """Characters of what GEPA says around them, about."""
 
-Ask = Callable[[Sequence[SampleResult], Sequence[Arm]], Sequence[SampleResult]]
+Ask = Callable[[Sequence[SampleResult], Sequence[PromptArm]], Sequence[SampleResult]]
 """Returns the verdicts of arms on items."""
 
 
@@ -366,7 +368,7 @@ class ProposingJob(NamedTuple):
         """Everyone to whom a question may go."""
         return (self.judge,)
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether the judge is stopped."""
         return self.judge.name in stopped
 

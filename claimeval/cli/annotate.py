@@ -17,7 +17,7 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.people import Annotation, ClaimItem, DocumentAnnotation, DocumentItem
-    from claimeval.runs.labeling import Lgtm, Mark
+    from claimeval.runs.labeling import LgtmEstimate, Mark
 
 LISTED = {"annotate": ("People", 1, "Label claims or documents in the terminal.")}
 LABELS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
@@ -210,7 +210,7 @@ def _text(item: DocumentItem) -> str:
     return strip_control(title + item.document.text)
 
 
-def _print_lgtm(output: Output, lgtm: Lgtm) -> None:
+def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
     if lgtm.value is None:
         output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}", wrap=True)
     else:

@@ -15,8 +15,8 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.comparison import Comparison
-    from claimeval.runs.overview import MetricComparison, Moved, PairedRuns
-    from claimeval.runs.series import Change, MetricSeries, Series
+    from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
+    from claimeval.runs.series import MetricSeries, RunStep, Series
     from claimeval.statistics.pictures import Picture
 
 LISTED = {"compare": ("Look", 3, "Compare two or more runs, sample by sample.")}
@@ -126,10 +126,10 @@ def _print_pair(args: CompareOptions, comparison: PairedRuns) -> None:
         output.note(caution, kind="Caution")
     for metric in comparison.metrics:
         text = (
-            f"{metric.metric}: {metric.higher} samples higher in B, {metric.lower} lower, "
+            f"{metric.metric}: {metric.increased} samples higher in B, {metric.decreased} lower, "
             f"{metric.dropped} without a value in one"
         )
-        if counts := metric.supported_in_one_only:
+        if counts := metric.discordant:
             text += (
                 f"; claims supported only in A {counts.only_a}, only in B {counts.only_b} (McNemar, claims taken as "
                 f"independent: p {p_value(counts.p)})"
@@ -149,9 +149,9 @@ def _print_pair(args: CompareOptions, comparison: PairedRuns) -> None:
         ):
             output.note(repeated_tests, kind="Caution")
     for metric in comparison.metrics:
-        if metric.moved:
+        if metric.changed_samples:
             output.line()
-            output.line(f": {_changes(metric.moved)}", bold=f"Changed most in {metric.metric}")
+            output.line(f": {_changes(metric.changed_samples)}", bold=f"Changed most in {metric.metric}")
     if comparison.flipped:
         first = f", the first {min(args.flips, len(comparison.flips))}" if args.flips else ""
         output.line()
@@ -186,10 +186,10 @@ def _aligned(comparison: PairedRuns) -> str:
     parts = [shared.replace("samples", "samples in both", 1)]
     if comparison.only_a or comparison.only_b:
         parts.append(f"{comparison.only_a} only in A, {comparison.only_b} only in B")
-    if comparison.other_texts:
-        parts.append(f"{comparison.other_texts} of them with other texts")
-    if comparison.other_claims:
-        parts.append(f"{comparison.other_claims} with other claims")
+    if comparison.changed_texts:
+        parts.append(f"{comparison.changed_texts} of them with other texts")
+    if comparison.changed_claims:
+        parts.append(f"{comparison.changed_claims} with other claims")
     return ", ".join(parts)
 
 
@@ -222,15 +222,21 @@ def print_series(output: Output, runs: Series, changed: int) -> None:
             output.line(f"{before} to {after}: {setting}")
 
 
-def _changes(samples: Iterable[Moved]) -> str:
+def _changes(samples: Iterable[SampleChange]) -> str:
     return ", ".join(f"{sample.sample} {decimal(sample.before)} to {decimal(sample.after)}" for sample in samples)
 
 
-def _step(change: Change | None) -> tuple[str, ...]:
+def _step(change: RunStep | None) -> tuple[str, ...]:
     if change is None:
         return ("", "", "", "", "")
     ends = signed_interval(change.difference.interval)
-    return signed(change.difference.value), ends, p_value(change.p_adjusted), str(change.higher), str(change.lower)
+    return (
+        signed(change.difference.value),
+        ends,
+        p_value(change.p_adjusted),
+        str(change.increased),
+        str(change.decreased),
+    )
 
 
 def _print_changed(output: Output, series: MetricSeries, shown: int) -> None:
@@ -242,5 +248,5 @@ def _print_changed(output: Output, series: MetricSeries, shown: int) -> None:
         }
         if gaps := [f"{count} {what}" for what, count in counts.items() if count]:
             output.line(f" {point.run}: {', '.join(gaps)}", style="dim")
-        if change.moved[:shown]:
-            output.line(f" {point.run} changed most: {_changes(change.moved[:shown])}")
+        if change.changed_samples[:shown]:
+            output.line(f" {point.run} changed most: {_changes(change.changed_samples[:shown])}")

@@ -96,7 +96,7 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
         output.line(line, style="red", wrap=True)
     for changes in printing.other_changes(table):
         output.line(f" not counted as flips, {changes}", style="dim")
-    if rows := [printing.people_cells(arm) for arm in arms if arm.with_people]:
+    if rows := [printing.people_cells(arm) for arm in arms if arm.label_agreement]:
         columns = ("arm", "claims", "accuracy", "balanced", "95 % interval", "kappa")
         output.table(columns, rows, title="agreement with people")
     if table.selection:

@@ -468,7 +468,7 @@ def do_correct(args: CorrectOptions) -> int:
     what = "micro" if correction.unit == "claim" else "share of samples with every claim supported"
     of = "judged claims" if correction.unit == "claim" else "samples with a judged claim"
     output.line()
-    output.line(f", {what}: {correction.items} {of}, {correction.labelled} of them labeled", bold=correction.metric)
+    output.line(f", {what}: {correction.items} {of}, {correction.labeled} of them labeled", bold=correction.metric)
     numbers = {
         "the judges alone": correction.judged,
         f"corrected ({correction.method})": correction.corrected,
@@ -497,7 +497,7 @@ def _remarks(correction: Correction) -> list[str]:
     if correction.people.value in (0.0, 1.0):
         label = "supported" if correction.people.value else "not supported"
         remarks.append(
-            f"all {correction.labelled} labels say {label}, so they do not show where the judges err; "
+            f"all {correction.labeled} labels say {label}, so they do not show where the judges err; "
             "`claimeval annotate RUN --design stratified` draws claims of every label"
         )
     if correction.ppi_lambda is not None:

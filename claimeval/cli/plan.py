@@ -105,9 +105,11 @@ def forecast_experiment(given: ExperimentOptions) -> int:
 
     output, forecasts = given.output, arm_forecasts(given.file, given.options)
     calls = _sum([ahead.calls for ahead in forecasts.values()])
-    unpriced = list(dict.fromkeys(name for ahead in forecasts.values() for name in ahead.unpriced))
+    judges_without_price = list(
+        dict.fromkeys(name for ahead in forecasts.values() for name in ahead.judges_without_price)
+    )
     known = _sum([ahead.known_cost for ahead in forecasts.values()])
-    cost = None if unpriced else known
+    cost = None if judges_without_price else known
     output.line()
     output.line(f": {next(iter(forecasts.values())).samples:,} samples, {len(forecasts)} arms", bold=given.file.name)
     output.line()
@@ -116,20 +118,22 @@ def forecast_experiment(given: ExperimentOptions) -> int:
             name,
             span(ahead.calls, count),
             span(ahead.cost, dollars) if ahead.cost else "unknown",
-            dollars(None if ahead.unpriced else ahead.worst),
+            dollars(None if ahead.judges_without_price else ahead.cost_bound),
         )
         for name, ahead in forecasts.items()
     ]
-    worst = None if unpriced else sum(ahead.worst for ahead in forecasts.values())
+    worst = None if judges_without_price else sum(ahead.cost_bound for ahead in forecasts.values())
     rows.append(("total", span(calls, count), span(cost, dollars) if cost else "unknown", dollars(worst)))
     output.table(("arm", "calls", "USD", "at most"), rows, style=lambda row: "bold" if row is rows[-1] else "")
     output.line()
-    if unpriced:
+    if judges_without_price:
         priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
-        output.line(f"The price is unknown for {', '.join(unpriced)}{priced}")
+        output.line(f"The price is unknown for {', '.join(judges_without_price)}{priced}")
     output.line(f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}.")
     arms = {name: _record(ahead) for name, ahead in forecasts.items()}
-    return output.result("plan", {"calls": calls, "cost": cost, "unpriced": unpriced, "arms": arms})
+    return output.result(
+        "plan", {"calls": calls, "cost": cost, "judges_without_price": judges_without_price, "arms": arms}
+    )
 
 
 def _record(forecast: Forecast) -> dict[str, object]:
@@ -137,10 +141,10 @@ def _record(forecast: Forecast) -> dict[str, object]:
         "samples": forecast.samples,
         "calls": forecast.calls,
         "cost": forecast.cost,
-        "worst": forecast.worst,
-        "unpriced": forecast.unpriced,
+        "cost_bound": forecast.cost_bound,
+        "judges_without_price": forecast.judges_without_price,
         "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in forecast.lines],
-        "how": forecast.how,
+        "basis": forecast.basis,
         "long": [long.model_dump() for long in forecast.long],
         "not_counted": NOT_COUNTED,
     }
@@ -162,7 +166,7 @@ def _print(output: Output, command: str, planned: Planned) -> None:
         (
             line.step,
             names[line.judge],
-            count(line.stored),
+            count(line.cached),
             _calls(line.calls, exact=line.exact),
             span(line.prompt_tokens, count),
             span(line.output_tokens, count),
@@ -173,11 +177,13 @@ def _print(output: Output, command: str, planned: Planned) -> None:
     total = (
         "total",
         "",
-        count(sum(line.stored for line in forecast.lines)),
+        count(sum(line.cached for line in forecast.lines)),
         _calls(forecast.calls, exact=all(line.exact for line in forecast.lines)),
         span(_sum([line.prompt_tokens for line in forecast.lines]), count),
         span(_sum([line.output_tokens for line in forecast.lines]), count),
-        span(forecast.known_cost, dollars) if forecast.known_cost[1] or not forecast.unpriced else "unknown",
+        span(forecast.known_cost, dollars)
+        if forecast.known_cost[1] or not forecast.judges_without_price
+        else "unknown",
     )
     columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD")
     output.table(columns, [*rows, total], words=(0, 1), style=lambda row: "bold" if row is total else "")
@@ -189,12 +195,12 @@ def _print(output: Output, command: str, planned: Planned) -> None:
 
 
 def _most(forecast: Forecast) -> str:
-    if forecast.unpriced and not forecast.worst:
+    if forecast.judges_without_price and not forecast.cost_bound:
         return "The price is unknown, and so is the maximum cost."
-    known = " for the judges whose price is known" if forecast.unpriced else ""
+    known = " for the judges whose price is known" if forecast.judges_without_price else ""
     return (
-        f"At the very most ${dollars(forecast.worst)}{known}, if each byte sent were a token and each reply had the "
-        "maximum length. A --max-cost of this amount covers everything counted here."
+        f"At the very most ${dollars(forecast.cost_bound)}{known}, if each byte sent were a token and each reply had "
+        "the maximum length. A --max-cost of this amount covers everything counted here."
     )
 
 
@@ -202,11 +208,11 @@ def _remarks(record: Manifest, forecast: Forecast, names: dict[str, str]) -> Ite
     from claimeval.providers import reads_prompts
 
     yield from record.notes
-    yield from forecast.how
+    yield from forecast.basis
     yield from (long.in_words(forecast.samples, names[long.judge]) for long in forecast.long)
     for line in forecast.lines:
-        if line.how:
-            yield f"{line.step} by {names[line.judge]}: {'; '.join(line.how)}"
+        if line.basis:
+            yield f"{line.step} by {names[line.judge]}: {'; '.join(line.basis)}"
     judges = {judge.name: judge for judge in record.asked}
     for line in {line.judge: line for line in forecast.lines if any(line.calls)}.values():
         judge = judges[line.judge]

@@ -81,7 +81,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         diagnosis.add(result)
     if counts := diagnosis.counts():
         _print_diagnosis(output, counts)
-    if claims := worst.troubles():
+    if claims := worst.worst():
         output.line()
         output.line(", one a sample", bold="Worst claims")
     for claim in claims:
@@ -397,8 +397,8 @@ def print_orders(output: Output, orders: OrderEffects) -> None:
     rows = [
         (
             str(rank.rank),
-            str(rank.labelled),
-            percent(rank.supported / rank.labelled),
+            str(rank.labeled),
+            percent(rank.supported / rank.labeled),
             str(rank.compared),
             percent(rank.flipped / rank.compared if rank.compared else None),
         )

@@ -221,7 +221,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             duplicates.append(sample.id)
             duplicate_numbers = duplicate_numbers or (numbers[sample.id], count)
         numbers.setdefault(sample.id, count)
-        empty_contexts += sample.contexts is not None and not any(context.says_something for context in sample.contexts)
+        empty_contexts += sample.contexts is not None and not any(context.has_words for context in sample.contexts)
         no_answer += sample.answer is None
         if not sample.question.strip():
             no_question = counted(no_question, "question", sample)

@@ -196,9 +196,9 @@ class WatchedJob:
         """Everyone to whom a question may go."""
         return self.job.asked
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether nothing can be learned any more without the judges that have stopped."""
-        return self.job.hopeless(stopped)
+        return self.job.cannot_continue(stopped)
 
     async def evaluate(self, item: tuple[int, Any], executor: Executor) -> SampleResult:
         """Return the result of an item, and note when it is begun and done."""

@@ -24,7 +24,7 @@ from claimeval.data.survey import repeated_id
 from claimeval.evaluation import write_queries
 from claimeval.evaluation.job import JobOutcome
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
-from claimeval.evaluation.summary import Tallies
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import RunStatus
 from claimeval.runs import lines
 from claimeval.runs.directory import (
@@ -85,7 +85,7 @@ class PartIndex(Record):
     learned: dict[str, Learned] = Field(default_factory=dict)
     """What was learned of the judges' servers, by judge."""
     tallies: dict[str, Any]
-    """What the samples add up to, as `Tallies.state` has it."""
+    """What the samples add up to, as `SummaryBuilder.state` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +331,10 @@ def is_merged(folder: Path, manifest: Manifest) -> bool:
     return load_manifest(folder).settings_digest == manifest.settings_digest and load_summary(folder).complete
 
 
-class PartTallies(Tallies):
+class PartTallies(SummaryBuilder):
     """Adds up the samples of parts, and knows which ids came twice."""
 
-    ADDED: ClassVar = (*Tallies.ADDED, "_ids")
+    ADDED: ClassVar = (*SummaryBuilder.ADDED, "_ids")
 
     def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
         super().__init__(record, prices)

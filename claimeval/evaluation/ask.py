@@ -8,7 +8,7 @@ from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor, Review
-from claimeval.judging.replies import Reading
+from claimeval.judging.replies import ParsedReply
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 
@@ -58,7 +58,7 @@ class SingleReply(NamedTuple, Generic[T]):
 async def ask_about(
     subjects: Sequence[S],
     ask: Callable[[tuple[S, ...]], Request],
-    read: Callable[[Completion, Request, tuple[S, ...]], Reading[T]],
+    read: Callable[[Completion, Request, tuple[S, ...]], ParsedReply[T]],
     executor: Executor,
     address: CallAddress,
     replicate: int = 0,
@@ -90,9 +90,9 @@ async def ask_about(
             failed = isinstance(outcome, Failure)
             if again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
                 continue
-            reading = Reading[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
+            reading = ParsedReply[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
             if review and isinstance(outcome, Completion):
-                review(request, outcome, None if reading.values else _useless(reading))
+                review(request, outcome, None if reading.values else _unreadable(reading))
             values |= reading.values
             missing = [one for one in batch if one.id not in reading.values]
             values |= {one.id: reading.lack(one.id) for one in missing}
@@ -111,12 +111,12 @@ async def ask_about(
     raise AssertionError("attempts are counted without end")
 
 
-def _useless(reading: Reading[T]) -> Failure:
+def _unreadable(reading: ParsedReply[T]) -> Failure:
     return reading.failure or Failure(reason="incomplete", message=reading.message or "")
 
 
 def _call(
-    address: CallAddress, request: Request, outcome: Outcome, reading: Reading[T], subjects: tuple[str, ...]
+    address: CallAddress, request: Request, outcome: Outcome, reading: ParsedReply[T], subjects: tuple[str, ...]
 ) -> Call:
     """Return the record of a call; `reading` says whether the reply, or a part of it, was useless."""
     completion = outcome if isinstance(outcome, Completion) else _NO_REPLY
@@ -151,7 +151,7 @@ _NO_REPLY = Completion(body=b"", text=None)
 """Stands for the reply of a call that failed."""
 
 
-def _batches_to_re_ask(subjects: Sequence[S], reading: Reading[T]) -> list[tuple[S, ...]]:
+def _batches_to_re_ask(subjects: Sequence[S], reading: ParsedReply[T]) -> list[tuple[S, ...]]:
     """Return subjects that a reply left without a value in the batches in which they are asked about again."""
     missing = tuple(subjects)
     if reading.failure is None:
@@ -187,10 +187,10 @@ async def ask_until_read(
         subject: Id of what is asked about; empty for a whole part of a sample.
     """
 
-    def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> Reading[T]:
+    def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> ParsedReply[T]:
         """Read the reply as the value of the only subject."""
         value = read(completion, request)
-        return Reading(failure=value) if isinstance(value, Failure) else Reading({subject: value})
+        return ParsedReply(failure=value) if isinstance(value, Failure) else ParsedReply({subject: value})
 
     replies = await ask_about((_Only(subject),), lambda _: request, read_one, executor, address)
     return SingleReply(replies.values[subject], replies.calls)

@@ -52,7 +52,7 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     claims_question,
-    says_something,
+    has_words,
 )
 from claimeval.types.requests import Failure, Judge, Request
 
@@ -278,9 +278,9 @@ class ClaimsJob(PanelJob):
             concerns=concerns if of_extractor or prompt.step != "assess" else None,
         )
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether no judge, or no extractor, is left."""
-        return super().hopeless(stopped) or (self._one_extracts and self.extractor.name in stopped)
+        return super().cannot_continue(stopped) or (self._one_extracts and self.extractor.name in stopped)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
         """Return all claims, verdicts and scores of one sample. What fails is in the result as a reason.
@@ -329,18 +329,21 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
     ]
     judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
     steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
-    every_claim = tuple(chain.from_iterable(claims.values()))
+    all_claims_supported = tuple(chain.from_iterable(claims.values()))
     without = [metric for metric in fed if (metric.claims_of, metric.against) not in pairs]
     unscored = SampleResult.trusted(
         sample=sample,
-        claims=every_claim,
+        claims=all_claims_supported,
         unextracted={
             part: one.value.reason if isinstance(one.value, Failure) else "no_claims"
             for part, one in zip(parts, extracted, strict=True)
             if not claims[part]
         },
         assessments=tuple(
-            chain(*[one.assessments for one in judged_pairs], *scoring.unasked(without, sample, every_claim).values())
+            chain(
+                *[one.assessments for one in judged_pairs],
+                *scoring.unasked(without, sample, all_claims_supported).values(),
+            )
         ),
         per_document=tuple(chain.from_iterable([one.per_document for one in judged_pairs])),
         orders=tuple(chain.from_iterable([one.orders for one in judged_pairs])),
@@ -406,7 +409,7 @@ async def extract_text(
         prompt: How it is asked.
         executor: Answers the requests.
     """
-    if not says_something(text):
+    if not has_words(text):
         return Extracted((), ())
 
     def asked(window: extract.TextWindow | None = None) -> Request:

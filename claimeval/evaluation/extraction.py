@@ -30,7 +30,7 @@ from claimeval.providers import reads_prompts, specs
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.options import require_at_least
-from claimeval.types.records import Call, Claim, Part, Reason, Sample, SampleResult, Score, says_something
+from claimeval.types.records import Call, Claim, Part, Reason, Sample, SampleResult, Score, has_words
 from claimeval.types.requests import Failure, Judge
 
 NAME = "extraction"
@@ -70,7 +70,7 @@ class ExtractionOptions:
         require_at_least(self, 1, "sample")
 
 
-class Source(NamedTuple):
+class ClaimSource(NamedTuple):
     """Where claims come from."""
 
     kind: str
@@ -85,7 +85,7 @@ class ExtractionJob:
     """Measure claims: where they come from, and what they are held against."""
 
     part: Part
-    source: Source
+    source: ClaimSource
     extractor: Judge | None = None
     judge: Judge | None = None
     checks: ClaimChecks | None = None
@@ -119,7 +119,7 @@ class ExtractionJob:
         """The job; nothing hangs on verdicts."""
         return self
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether nobody is left to ask."""
         return bool(self.asked) and all(judge.name in stopped for judge in self.asked)
 
@@ -185,7 +185,7 @@ class ExtractionJob:
             if failure and failure != "no_claims":
                 return Failure(reason=failure, message="the run could not take claims"), ()
             return claims_in_run(item, self.part), ()
-        if not says_something(text):
+        if not has_words(text):
             return (), ()
         if self.source.prompt:
             assert self.extractor, "a prompt goes to an extractor"
@@ -393,18 +393,18 @@ def make_job(options: ExtractionOptions, items: Iterable[Sample | SampleResult],
     )
 
 
-def _source(options: ExtractionOptions, extractor: Judge | None, *, of_run: bool) -> Source:
+def _source(options: ExtractionOptions, extractor: Judge | None, *, of_run: bool) -> ClaimSource:
     if options.claims is None and extractor is None:
-        return Source("run", "the run's") if of_run else Source(LOCAL, LOCAL)
+        return ClaimSource("run", "the run's") if of_run else ClaimSource(LOCAL, LOCAL)
     claims = options.claims or "atomic"
     if claims in (LOCAL, SENTENCES):
-        return Source(claims, claims)
+        return ClaimSource(claims, claims)
     if extractor or claims.endswith(".j2"):
         if extractor is None:
             raise UsageError(f"--claims {claims} is a prompt; say with --extractor who takes claims with it")
         prompt = prompts.load("extract", claims)
-        return Source("prompt", f"{prompt.name} by {extractor.name}", prompt)
-    return Source("field", claims)
+        return ClaimSource("prompt", f"{prompt.name} by {extractor.name}", prompt)
+    return ClaimSource("field", claims)
 
 
 class _ClaimSurvey(NamedTuple):
@@ -420,7 +420,7 @@ class _ClaimSurvey(NamedTuple):
 def _survey(
     items: Iterable[Sample | SampleResult],
     options: ExtractionOptions,
-    source: Source,
+    source: ClaimSource,
     gold_file: Mapping[str, tuple[str, ...]] | None,
 ) -> _ClaimSurvey:
     """Read the items once: which part has texts, who has gold claims, and whom to ask about; check the fields."""
@@ -478,7 +478,7 @@ def _foreign_claims(survey: _ClaimSurvey) -> dict[str, tuple[str, ...]]:
     return foreign
 
 
-def _remarks(source: Source, extractor: Judge | None, survey: _ClaimSurvey) -> tuple[str, ...]:
+def _remarks(source: ClaimSource, extractor: Judge | None, survey: _ClaimSurvey) -> tuple[str, ...]:
     by_rule = survey.by_rule or (extractor is not None and not reads_prompts(extractor))
     return (CLAIMS_BY_RULE,) if by_rule else ()
 

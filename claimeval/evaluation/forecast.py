@@ -41,7 +41,7 @@ class StepForecast(Record):
 
     step: str
     judge: str
-    stored: int
+    cached: int
     """Questions that the store answers."""
     calls: tuple[int, int]
     """At least and at most."""
@@ -55,9 +55,9 @@ class StepForecast(Record):
     """Whether the price is that of batches."""
     cost: tuple[float, float] | None
     """US dollars."""
-    worst: float | None
+    cost_bound: float | None
     """US dollars if every byte of the prompts were a token and every reply ran to its limit."""
-    how: tuple[str, ...]
+    basis: tuple[str, ...]
     """What the numbers of tokens rest on, in words; empty where nothing is left to ask."""
 
 
@@ -68,10 +68,10 @@ class _KnownRequests(NamedTuple):
     bytes: int = 0
     output: Range = NOTHING
     """Tokens of the replies, as assumed."""
-    worst: float = 0.0
+    cost_bound: float = 0.0
 
 
-class _Texts(NamedTuple):
+class _UnextractedTexts(NamedTuple):
     """Texts to be assessed whose claims are unknown, added up."""
 
     texts: int = 0
@@ -80,21 +80,21 @@ class _Texts(NamedTuple):
     """Bytes of their requests without claims."""
 
 
-class _Sum(NamedTuple):
+class _ForecastTotals(NamedTuple):
     """All questions, at one end of the range."""
 
     calls: int
     bytes: float
     output: float
-    worst: float
+    cost_bound: float
 
 
 @dataclass
-class _Found:
+class _RequestCounts:
     """Questions that will be asked, or that may be."""
 
     asked: _KnownRequests = field(default_factory=_KnownRequests)
-    unknown: dict[int, _Texts] = field(default_factory=dict)
+    unknown: dict[int, _UnextractedTexts] = field(default_factory=dict)
     """By number of sentences."""
 
 
@@ -107,10 +107,10 @@ class StepWorkload:
     prompt: PromptRecord
     price: Price | None
     batched: bool = False
-    stored: int = 0
+    cached: int = 0
     counted: TokenCounts = field(default_factory=TokenCounts)
-    certain: _Found = field(default_factory=_Found)
-    possible: _Found = field(default_factory=_Found)
+    certain: _RequestCounts = field(default_factory=_RequestCounts)
+    possible: _RequestCounts = field(default_factory=_RequestCounts)
     """On top of these: what is asked only if earlier judges disagree."""
 
     @property
@@ -130,7 +130,7 @@ class StepWorkload:
 
     def answered(self, request: Request, reply: Completion) -> None:
         """Counts a question that the store answers."""
-        self.stored += 1
+        self.cached += 1
         if tokens := reply.usage.prompt_tokens:
             self.counted = self.counted.plus(TokenCounts(1, request.size, tokens))
 
@@ -142,7 +142,7 @@ class StepWorkload:
             had.calls + 1,
             had.bytes + request.size,
             Range(had.output.low + tokens.low, had.output.high + tokens.high),
-            had.worst + (cost_bound(request, self.price) if self.price else 0.0),
+            had.cost_bound + (cost_bound(request, self.price) if self.price else 0.0),
         )
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
@@ -155,8 +155,8 @@ class StepWorkload:
             certain: Whether the text is assessed in any case.
         """
         workload = self.certain if certain else self.possible
-        had = workload.unknown.get(sentences, _Texts())
-        workload.unknown[sentences] = _Texts(had.texts + 1, had.bytes + size, had.frames + frame.size)
+        had = workload.unknown.get(sentences, _UnextractedTexts())
+        workload.unknown[sentences] = _UnextractedTexts(had.texts + 1, had.bytes + size, had.frames + frame.size)
 
     def line(self, per_sentence: Range, counted: TokenCounts, seen: Range | None) -> StepForecast:
         """What it comes to: with so many claims in a sentence, prompts counted by this model, and outputs as seen."""
@@ -172,7 +172,7 @@ class StepWorkload:
         return StepForecast(
             step=self.step,
             judge=self.judge.name,
-            stored=self.stored,
+            cached=self.cached,
             calls=(low.calls, high.calls),
             exact=self.is_exact,
             prompt_tokens=prompt,
@@ -180,16 +180,18 @@ class StepWorkload:
             price=self.price,
             batched=self.batched,
             cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1])) if price else None,
-            worst=high.worst if price else None,
-            how=self._how(counted, seen) if any(prompt) else (),
+            cost_bound=high.cost_bound if price else None,
+            basis=self._how(counted, seen) if any(prompt) else (),
         )
 
-    def _sum(self, parts: Sequence[_Found], per_sentence: float, claim_bytes: float, end: Literal[0, 1]) -> _Sum:
+    def _sum(
+        self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float, end: Literal[0, 1]
+    ) -> _ForecastTotals:
         """The questions of these parts, if each sentence makes so many claims, which are so long beside their text."""
         calls = sum(part.asked.calls for part in parts)
         size: float = sum(part.asked.bytes for part in parts)
         output = sum(part.asked.output[end] for part in parts)
-        worst = sum(part.asked.worst for part in parts)
+        worst = sum(part.asked.cost_bound for part in parts)
         for sentences, texts in (item for part in parts for item in part.unknown.items()):
             claims = max(1, ceil(per_sentence * sentences))
             requests = ceil(claims / claims_per_call(self.judge)) * texts.texts
@@ -200,7 +202,7 @@ class StepWorkload:
             output += estimates.verdicts(self.judge, requests, texts.texts * claims)[end]
             tokens = added + requests * overhead(self.judge, 2)
             worst += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
-        return _Sum(calls, size, output, worst)
+        return _ForecastTotals(calls, size, output, worst)
 
     def _how(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
         prompt, output = "prompt tokens", "output tokens"
@@ -230,7 +232,7 @@ class Forecast(Record):
 
     samples: int
     lines: tuple[StepForecast, ...]
-    how: tuple[str, ...]
+    basis: tuple[str, ...]
     """What the ranges of calls rest on, in words; empty where they are exact."""
     long: tuple[LongEvidence, ...] = ()
     """Samples that do not fit into the window of a judge, as far as windows are known."""
@@ -241,14 +243,14 @@ class Forecast(Record):
         return sum(line.calls[0] for line in self.lines), sum(line.calls[1] for line in self.lines)
 
     @property
-    def unpriced(self) -> tuple[str, ...]:
+    def judges_without_price(self) -> tuple[str, ...]:
         """The judges with calls to come whose price is unknown."""
         return tuple(dict.fromkeys(line.judge for line in self.lines if line.cost is None))
 
     @property
     def cost(self) -> tuple[float, float] | None:
         """US dollars, least and most; None if the price of a judge with calls to come is unknown."""
-        return None if self.unpriced else self.known_cost
+        return None if self.judges_without_price else self.known_cost
 
     @property
     def known_cost(self) -> tuple[float, float]:
@@ -257,9 +259,9 @@ class Forecast(Record):
         return sum(low for low, _ in costs), sum(high for _, high in costs)
 
     @property
-    def worst(self) -> float:
+    def cost_bound(self) -> float:
         """The most that the judges can cost whose price is known."""
-        return sum(line.worst or 0.0 for line in self.lines)
+        return sum(line.cost_bound or 0.0 for line in self.lines)
 
 
 T = TypeVar("T")
@@ -462,7 +464,7 @@ class _Walk(Generic[T]):
                 )
                 for workload in workloads
             ),
-            how=tuple(self._how(ratio)),
+            basis=tuple(self._how(ratio)),
             long=long_evidence(self._long, self._job.manifest.asked, self._lessons.judge),
         )
 

@@ -343,9 +343,9 @@ def make_job(options: GradingOptions) -> GradeJob:
     else:
         retrieval.asked(options.measures)
     usual = USUAL_VOTES[options.against]
-    labelled = options.panel.labels is not None
+    labeled = options.panel.labels is not None
     graders = options.panel.given
-    settings = specs.panel_settings(line_up, graders, scale, usual=usual, with_labels=labelled, about_claims=False)
+    settings = specs.panel_settings(line_up, graders, scale, usual=usual, with_labels=labeled, about_claims=False)
     return GradeJob(
         judges=judges,
         prompt=prompts.load("rate", options.prompt or PROMPTS[options.against]),

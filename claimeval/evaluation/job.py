@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.execution import ItemJob, RunStatus
 from claimeval.execution.runner import run_items
 from claimeval.types.options import RunOptions
@@ -125,7 +125,7 @@ async def run_job(
     Returns:
         The summary of the results, and how the run ended.
     """
-    tallies = Tallies(record, options.prices)
+    tallies = SummaryBuilder(record, options.prices)
 
     def take(result: SampleResult) -> None:
         """Count the result and pass it on."""

@@ -19,7 +19,7 @@ from claimeval.execution.concurrently import gather_all
 from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
-from claimeval.judging.replies import Reading
+from claimeval.judging.replies import ParsedReply
 from claimeval.types.records import (
     Assessment,
     Call,
@@ -50,7 +50,7 @@ class Question(Generic[S]):
     """The documents at an address; none if the subjects are not held against documents."""
     ask: Callable[[Judge, Sequence[S], Sequence[Document]], Request]
     """Build the request for verdicts of a judge on subjects, held against these documents."""
-    read: Callable[[Completion, Request, Sequence[S]], Reading[tuple[Verdict, ...]]]
+    read: Callable[[Completion, Request, Sequence[S]], ParsedReply[tuple[Verdict, ...]]]
     """Read the verdicts of a reply: of each subject one a record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
     """The single documents of the evidence; none if it is read as a whole."""
@@ -158,7 +158,7 @@ class PanelJob:
         """Everyone to whom a question may go."""
         return self.asked_judges
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether no judge is left."""
         return bool(self.asked_judges) and all(judge.name in stopped for judge in self.asked_judges)
 
@@ -227,7 +227,7 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     if first:
         divided = [subject for subject in subjects if voting.disputed(replies(subject, 0), panel)]
         answers += await _ask_judges(question, divided, context.judges[first:], context)
-    panels = {record.name: record.panel.while_running for record in question.records}
+    panels = {record.name: record.panel.provisional for record in question.records}
     vote = partial(voting.vote, same_family=context.same_family)
     whole = [
         vote(subject.id, question.evidence, replies(subject, n), panel, question=name)
@@ -480,10 +480,10 @@ def _unassessed(
     return {one.id: [unassessed(judge, reason, replicate)] * len(question.records) for one in subjects}
 
 
-def one_each(reading: Reading[Verdict]) -> Reading[tuple[Verdict, ...]]:
+def one_each(reading: ParsedReply[Verdict]) -> ParsedReply[tuple[Verdict, ...]]:
     """Return the reading of a reply that answers one question alone."""
     values = {subject: (verdict,) for subject, verdict in reading.values.items()}
-    return Reading(values, reading.failure, reading.unread)
+    return ParsedReply(values, reading.failure, reading.unread)
 
 
 def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> Verdict:

@@ -21,7 +21,7 @@ from claimeval import ir, lexical
 from claimeval.evaluation import retrieval
 from claimeval.evaluation.job import JobOutcome
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.summary import Tallies
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import RunStatus
 from claimeval.ir.measures import MEASURES, split_names
 from claimeval.metrics.scoring import defined
@@ -362,7 +362,7 @@ def run_measure(
     Returns:
         The summary and the status of the run.
     """
-    tallies = Tallies(record)
+    tallies = SummaryBuilder(record)
 
     def take(result: SampleResult) -> None:
         """Count the result and pass it on."""

@@ -38,7 +38,7 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Score,
-    says_something,
+    has_words,
 )
 from claimeval.types.requests import Judge
 from claimeval.types.scales import (
@@ -47,7 +47,7 @@ from claimeval.types.scales import (
     FAITHFULNESS,
     FLAG,
     RELEVANCE,
-    AnswerQuestion,
+    RatingQuestion,
     answer_question,
 )
 
@@ -74,7 +74,7 @@ class RateOptions:
 class PutQuestion:
     """A question with its prompt and how verdicts on it are counted."""
 
-    question: AnswerQuestion
+    question: RatingQuestion
     prompt: Prompt
     panel: Panel
 
@@ -256,13 +256,13 @@ def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -
     return {ANSWERED: answered_share, ABSTENTION_ACCURACY: right}
 
 
-def missing(question: AnswerQuestion, sample: Sample) -> Reason | None:
+def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
     """Return why a sample cannot be asked this; None if it can."""
     if sample.answer is None:
         return "missing_input"
     if question.against is not None and sample.documents(question.against) is None:
         return "missing_input"
-    if not says_something(sample.answer):
+    if not has_words(sample.answer):
         return "no_claims"
     return None
 
@@ -292,7 +292,7 @@ def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
         if name not in {question.name for question in questions}:
             raise unknown_name("question with a prompt", name, [question.name for question in questions])
 
-    def put(question: AnswerQuestion) -> PutQuestion:
+    def put(question: RatingQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""
         prompt = prompts.load(question.step, options.prompts.get(question.name, question.prompt))
         panel = specs.panel_settings(
@@ -327,7 +327,7 @@ class _AnswerCounts(NamedTuple):
     """Names in the metadata."""
 
 
-def _survey(samples: Iterable[Sample], named: Sequence[AnswerQuestion]) -> _AnswerCounts:
+def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _AnswerCounts:
     """Return what the samples can feed; an error for what is named and cannot be fed, and for a repeated id."""
     fed: set[str] = set()
     ids: dict[str, int] = {}

@@ -45,7 +45,7 @@ class RatingComparison(Record):
     """In the order of the samples."""
 
 
-def every_claim(score: Score) -> bool | None:
+def all_claims_supported(score: Score) -> bool | None:
     """Return whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
     if (score.hits or 0) < (score.judged or 0):
         return False
@@ -83,7 +83,7 @@ class _RatingPairs:
 
     def add(self, sample: Sample, value: float | None, score: Score) -> None:
         """Add the rating and the claim score of a sample."""
-        whole, claims = None if value is None else value == 1.0, every_claim(score)
+        whole, claims = None if value is None else value == 1.0, all_claims_supported(score)
         self._whole.append(whole)
         self._claims.append(claims)
         self._clusters.append(cluster_of(sample, self._cluster))

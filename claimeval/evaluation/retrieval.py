@@ -90,7 +90,7 @@ def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
     return collapse_names(names, fold) if fold else names
 
 
-class Held(NamedTuple):
+class ReferenceMatches(NamedTuple):
     """Which references each retrieved document holds."""
 
     references: dict[str, str]
@@ -99,19 +99,19 @@ class Held(NamedTuple):
     """For rank 1, 2, ... the names."""
 
 
-def references_in_text(sample: Sample) -> Held:
+def references_in_text(sample: Sample) -> ReferenceMatches:
     """A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or
     more; case, white space and citations do not count."""
     references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
     folded = {name: _folded(text) for name, text in references.items()}
     texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts or (), 1)}
-    return Held(
+    return ReferenceMatches(
         references,
         {rank: {name for name, reference in folded.items() if _holds(text, reference)} for rank, text in texts.items()},
     )
 
 
-def assigned(matches: Held) -> list[str]:
+def assigned(matches: ReferenceMatches) -> list[str]:
     """Per retrieved document the reference it stands for, or a name of its own (`other-2`); best first.
 
     It stands for one reference at most, the first that no better document holds, so that a passage that is retrieved

@@ -64,25 +64,25 @@ def _braced(match: re.Match[str]) -> str:
     return "{{ '" + match[0] + "' }}"
 
 
-class Arm(NamedTuple):
+class PromptArm(NamedTuple):
     """A prompt and a judge over labeled claims."""
 
     name: str
     job: ClaimsJob
 
 
-def arm(candidate: Candidate, job: ClaimsJob, name: str | None = None) -> Arm:
+def arm(candidate: Candidate, job: ClaimsJob, name: str | None = None) -> PromptArm:
     """Return the arm that asks the job's judge with the prompt of a candidate."""
     changed = replace(job, assess_prompt=with_sentences(job.assess_prompt, candidate))
-    return Arm(candidate.name if name is None else name, changed)
+    return PromptArm(candidate.name if name is None else name, changed)
 
 
 @dataclass(frozen=True)
 class TuneJob:
     """Judge the claims of each item once an arm; of items in `reporting` with the arms `report_arms` instead."""
 
-    arms: tuple[Arm, ...]
-    report_arms: tuple[Arm, ...] = ()
+    arms: tuple[PromptArm, ...]
+    report_arms: tuple[PromptArm, ...] = ()
     reporting: frozenset[str] = frozenset()
     """Ids of the samples on which the chosen prompt is reported."""
     name = "tune"
@@ -119,7 +119,7 @@ class TuneJob:
         """The job; nothing in it hangs on verdicts."""
         return self
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether a judge is stopped, so that arms can no longer be compared."""
         return any(judge.name in stopped for judge in self.judges)
 

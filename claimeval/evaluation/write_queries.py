@@ -95,7 +95,7 @@ class WriteQueriesJob:
             versions=versions(),
         )
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether the writer or the checker is stopped."""
         return any(judge.name in stopped for judge in self.judges)
 

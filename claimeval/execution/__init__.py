@@ -42,7 +42,7 @@ class ItemJob(Protocol[T_contra, R_co]):
         """Everyone to whom a question may go."""
         ...
 
-    def hopeless(self, stopped: Mapping[str, str]) -> bool:
+    def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether nothing can be learned any more without the judges that have stopped."""
         ...
 
@@ -60,11 +60,11 @@ class RunStatus(NamedTuple):
     """By Ctrl-C."""
     stopped: Mapping[str, str]
     """The judges that could not be asked any more, and why."""
-    over_budget: str | None = None
+    budget_exhausted: str | None = None
     """The cap that was reached, in words."""
     lost: str | None = None
     """Why the asker elsewhere cannot be asked any more, in words."""
-    paused: str | None = None
+    pending_batches: str | None = None
     """What is under way in batches, in words, when the work did not wait for it."""
     learned: Mapping[str, Learned] = MappingProxyType({})
     """What was learned of each judge's server, by name."""
@@ -75,4 +75,9 @@ class RunStatus(NamedTuple):
         if self.complete:
             return None
         stopped = "; ".join(f"{judge}: {why}" for judge, why in self.stopped.items())
-        return self.over_budget or self.lost or self.paused or ("interrupted" if self.interrupted else stopped or None)
+        return (
+            self.budget_exhausted
+            or self.lost
+            or self.pending_batches
+            or ("interrupted" if self.interrupted else stopped or None)
+        )

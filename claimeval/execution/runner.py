@@ -190,7 +190,7 @@ class Answering:
         return gone
 
     @property
-    def over_budget(self) -> str | None:
+    def budget_exhausted(self) -> str | None:
         """The cap that was reached, in words."""
         exhausted = self._asker.budget.exhausted if self._asker else None
         return exhausted or (self._elsewhere.exhausted if self._elsewhere else None)
@@ -231,7 +231,7 @@ async def run_items(
     """Run the job on every item and pass each result to `on_result`, in item order.
 
     Stops early, with the results finished so far, on Ctrl-C, when a cap is reached and when the judges that have
-    stopped make the job hopeless; waits for pending replies and keeps them.
+    stopped make the job cannot_continue; waits for pending replies and keeps them.
 
     Args:
         job: What is done for each item, and the judges that it asks.
@@ -268,15 +268,15 @@ async def run_items(
             try:
                 async with aclosing(every) as results:
                     async for result in results:
-                        ended = answering.over_budget or answering.lost
-                        if ended or ((gone := answering.stopped) and job.hopeless(gone)):
+                        ended = answering.budget_exhausted or answering.lost
+                        if ended or ((gone := answering.stopped) and job.cannot_continue(gone)):
                             complete = False
                             if answering.online:
                                 await answering.online.drain()
                             break
                         on_result(result)
                         progress.sample_done()
-                if batched and (batched.pending_batches or answering.over_budget or answering.lost):
+                if batched and (batched.pending_batches or answering.budget_exhausted or answering.lost):
                     complete = False
                 elif batched and complete:
                     batched.finish()
@@ -288,8 +288,8 @@ async def run_items(
             complete=complete,
             interrupted=interrupt.requested,
             stopped=answering.stopped,
-            over_budget=answering.over_budget,
+            budget_exhausted=answering.budget_exhausted,
             lost=answering.lost,
-            paused=batched.pending_batches if batched else None,
+            pending_batches=batched.pending_batches if batched else None,
             learned=answering.learned,
         )

@@ -408,14 +408,14 @@ def _run_of(part: _JobResults) -> Run:
     """Return the run of a part: results by name of the test, and a score, if undefined, for every metric."""
     from claimeval.api.run import Run
     from claimeval.evaluation.manifest import DataSource
-    from claimeval.evaluation.summary import Tallies
+    from claimeval.evaluation.summary import SummaryBuilder
     from claimeval.types.records import Score
 
     manifest = part.manifest.model_copy(
         update={"data": DataSource(samples=len(part.results)), "notes": (*part.manifest.notes, NOTE), "created": None}
     )
     units = {name: score.unit for result in part.results.values() for name, score in result.scores.items()}
-    tallies, results = Tallies(manifest), []
+    tallies, results = SummaryBuilder(manifest), []
     for _, result in sorted(part.results.items()):
         scores = {
             name: result.scores.get(name) or Score.undefined("not_asked", units.get(name, "share"))

@@ -10,7 +10,7 @@ from claimeval.ir.evaluation import Evaluation, Pairing
 from claimeval.ir.measures import Measure
 from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import p_value, signed, signed_interval
-from claimeval.statistics.pictures import Line, Mark, Picture, bars, beside, lines
+from claimeval.statistics.pictures import Curve, Mark, Picture, bars, beside, lines
 from claimeval.types.errors import UsageError
 
 
@@ -238,9 +238,9 @@ def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str)
         (query["num_ret"] or 0 for evaluation in evaluations for query in evaluation.per_query.values()), default=0
     )
     depths = {k: name for k, name in _NDCG.items() if k <= max(2, deepest)}
-    ndcg = [Line(label, [(k, _mark(evaluation, name)) for k, name in depths.items()]) for label, evaluation in named]
+    ndcg = [Curve(label, [(k, _mark(evaluation, name)) for k, name in depths.items()]) for label, evaluation in named]
     precision = [
-        Line(label, [(x, Mark("", evaluation.mean[name])) for x, name in _RECALLS.items()])
+        Curve(label, [(x, Mark("", evaluation.mean[name])) for x, name in _RECALLS.items()])
         for label, evaluation in named
     ]
     parts = [

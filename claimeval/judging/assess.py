@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import ParsedVerdict, Reading, shown
+from claimeval.judging.replies import ParsedReply, ParsedVerdict, shown
 from claimeval.judging.reply_values import Readings, meant
 from claimeval.judging.requests import (
     REASON,
@@ -222,7 +222,7 @@ def ask(
     )
 
 
-def read(completion: Completion, request: Request, *, computed: bool = False) -> Reading[Verdict]:
+def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[Verdict]:
     """Return the verdicts in the reply, by claim.
 
     `computed` says that the judge computes the probability that it states. What a language model writes there is a word

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
-from claimeval.judging.replies import ParsedGrade, Reading, shown
+from claimeval.judging.replies import ParsedGrade, ParsedReply, shown
 from claimeval.judging.requests import REASON, build_request, closed_schema, numbered, read_entries, schema_text
 from claimeval.types.records import Document, Verdict
 from claimeval.types.requests import Completion, Judge, Request
@@ -52,7 +52,7 @@ def ask(
     )
 
 
-def read(completion: Completion, request: Request, documents: Sequence[Document], scale: Scale) -> Reading[Verdict]:
+def read(completion: Completion, request: Request, documents: Sequence[Document], scale: Scale) -> ParsedReply[Verdict]:
     """Return the grades in the reply.
 
     Args:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
-from claimeval.judging.replies import Reading, shown
+from claimeval.judging.replies import ParsedReply, shown
 from claimeval.judging.requests import (
     REASON,
     YES_OR_NO,
@@ -19,18 +19,18 @@ from claimeval.judging.requests import (
 )
 from claimeval.types.records import Document, Sample, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
-from claimeval.types.scales import FLAG, AnswerQuestion
+from claimeval.types.scales import FLAG, RatingQuestion
 
 
 @lru_cache(maxsize=16)
-def _schema(question: AnswerQuestion) -> str:
+def _schema(question: RatingQuestion) -> str:
     word = {"type": "string", "enum": list(question.scale.words)}
     flags = dict.fromkeys(question.flags, YES_OR_NO)
     return schema_text(object_schema({"reason": REASON, question.field: word, **flags}))
 
 
 def ask(
-    prompt: Prompt, judge: Judge, question: AnswerQuestion, sample: Sample, documents: Sequence[Document]
+    prompt: Prompt, judge: Judge, question: RatingQuestion, sample: Sample, documents: Sequence[Document]
 ) -> Request:
     """Return the request for one word about a sample's answer.
 
@@ -61,8 +61,8 @@ def ask(
 
 
 def read(
-    completion: Completion, request: Request, question: AnswerQuestion, subject: str
-) -> Reading[tuple[Verdict, ...]]:
+    completion: Completion, request: Request, question: RatingQuestion, subject: str
+) -> ParsedReply[tuple[Verdict, ...]]:
     """Return the verdicts on the subject: the word in the reply, exactly as offered, and one for each flag.
 
     Args:
@@ -80,7 +80,7 @@ def read(
         lambda text: replies.rating_json(text, question.field, question.scale.words, question.flags, shown(request)),
     )
     if isinstance(parsed, Failure):
-        return Reading(failure=parsed)
+        return ParsedReply(failure=parsed)
     flags = [FLAG.labeled("yes" if flag in parsed.flags else "no") for flag in question.flags]
     verdicts = [
         Verdict(
@@ -93,4 +93,4 @@ def read(
         )
         for labeled in (question.scale.labeled(parsed.word), *flags)
     ]
-    return Reading({subject: tuple(verdicts)})
+    return ParsedReply({subject: tuple(verdicts)})

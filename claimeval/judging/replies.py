@@ -330,7 +330,7 @@ def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Reading
             unmatched.append((repeated[1], mark))
     open_claims = {claim: subject for claim, subject in by_text.items() if subject not in marks}
     for quoted, mark in unmatched:
-        if near := _one_near(quoted, open_claims):
+        if near := _nearest_label(quoted, open_claims):
             marks.setdefault(near, {})[mark] = None
     entries: list[dict[str, object]] = [
         {"id": subject, "mark": mark} for subject, several in marks.items() for mark in several
@@ -346,7 +346,7 @@ def _marked(entry: Mapping[str, object], scale: Scale) -> tuple[str, ParsedVerdi
     return word, ParsedVerdict(scale.word(word), None, (), None)
 
 
-def _one_near(quoted: str, claims: Mapping[str, str]) -> str | None:
+def _nearest_label(quoted: str, claims: Mapping[str, str]) -> str | None:
     from rapidfuzz import fuzz
 
     quoted = without(quoted)
@@ -364,7 +364,7 @@ def _one_near(quoted: str, claims: Mapping[str, str]) -> str | None:
 T = TypeVar("T")
 
 
-class Reading(NamedTuple, Generic[T]):
+class ParsedReply(NamedTuple, Generic[T]):
     """What one reply says of the subjects it was asked about, by their ids."""
 
     values: Mapping[str, T] = MappingProxyType({})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from claimeval.judging.prompts import Prompt, Value, quoted
-from claimeval.judging.replies import Reading, reply_text
+from claimeval.judging.replies import ParsedReply, reply_text
 from claimeval.judging.reply_values import Readings, Unparsable
 from claimeval.types.records import Document
 from claimeval.types.requests import AssessTask, Completion, ExtractTask, Failure, Judge, Request
@@ -119,7 +119,7 @@ def read_entries(
     ids: Mapping[str, str],
     parse: Callable[[str], Readings[Parsed]],
     value: Callable[[str, Parsed], T],
-) -> Reading[T]:
+) -> ParsedReply[T]:
     """Return what a reply about several subjects says of each.
 
     Args:
@@ -131,6 +131,6 @@ def read_entries(
     """
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):
-        return Reading(failure=entries)
+        return ParsedReply(failure=entries)
     values = {ids[name]: value(name, entry) for name, entry in entries.by_id.items()}
-    return Reading(values, None, {ids[name]: why for name, why in entries.unread.items()} if entries.unread else {})
+    return ParsedReply(values, None, {ids[name]: why for name, why in entries.unread.items()} if entries.unread else {})

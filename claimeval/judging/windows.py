@@ -122,18 +122,18 @@ def merge(verdicts: Sequence[Verdict | Failure], scale: Scale) -> Verdict | Fail
         scale: The scale of the labels.
     """
     of_windows = [verdict for verdict in verdicts if isinstance(verdict, Verdict)]
-    labelled = [verdict for verdict in of_windows if verdict.label is not None]
+    labeled = [verdict for verdict in of_windows if verdict.label is not None]
 
     def favor(verdict: Verdict) -> tuple[float, bool]:
         """Rank a verdict: by what its label counts, then contradicted before the other labels."""
         assert verdict.label is not None, "only verdicts with a label are ranked"
         return scale.value(verdict.label), verdict.support == "contradicted"
 
-    best = max(labelled, key=favor, default=None)
+    best = max(labeled, key=favor, default=None)
     settled = best is not None and best.label is not None and scale.value(best.label) == max(scale.values)
     if not settled and (failure := next((one for one in verdicts if isinstance(one, Failure)), None)):
         return failure
-    if best is None or (favor(best) == (min(scale.values), False) and len(labelled) < len(of_windows)):
+    if best is None or (favor(best) == (min(scale.values), False) and len(labeled) < len(of_windows)):
         best = next(verdict for verdict in of_windows if verdict.label is None)
     same = [verdict for verdict in of_windows if verdict.label == best.label]
     likely = [verdict.probability for verdict in of_windows if verdict.probability is not None]

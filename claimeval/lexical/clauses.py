@@ -200,7 +200,7 @@ _EXAMPLES = re.compile(r",? (?:including|such as) ")
 _FEW_WORDS = 5
 
 
-class _Part(NamedTuple):
+class _ClausePart(NamedTuple):
     """A part of the clause, as a fact: the words before it, where it is, and the words behind it."""
 
     before: str
@@ -235,12 +235,12 @@ def facts(text: str, clause: Clause) -> list[Clause]:
     ]
 
 
-def _parts(whole: str, before: str, start: int, end: int) -> Iterator[_Part]:
+def _parts(whole: str, before: str, start: int, end: int) -> Iterator[_ClausePart]:
     """Yield the facts of `whole[start:end]`, which is a clause, or what is said of the subject `before`."""
     behind = f"{before} " if before else ""
     head = _HEAD.match(behind + whole[start:end])
     if not (head and is_verb(head["verb"]) and head["named"].split()[0] not in _NOT_NAMED):
-        yield _Part(before, start, end)
+        yield _ClausePart(before, start, end)
         return
     shift = start - len(behind)
     predicate = _Predicate(whole, head["subject"], head["verb"], head["group"], shift + head.end(), end)
@@ -254,7 +254,7 @@ def _parts(whole: str, before: str, start: int, end: int) -> Iterator[_Part]:
     yield from later
 
 
-def _aside(whole: str, head: re.Match[str], shift: int) -> Iterator[_Part]:
+def _aside(whole: str, head: re.Match[str], shift: int) -> Iterator[_ClausePart]:
     """Yield what stands between subject and verb, where it is a fact of the subject."""
     start, end = shift + head.start("aside"), shift + head.end("aside")
     opening = re.compile(r"\W*(?P<what>born|who)\s").match(whole, start, end)
@@ -265,7 +265,7 @@ def _aside(whole: str, head: re.Match[str], shift: int) -> Iterator[_Part]:
         yield from _parts(whole, head["named"], opening.end(), end)
         return
     for i, (a, b) in enumerate(_circumstances(whole, opening.end(), end)):
-        yield _Part(f"{head['named']} born" if i else head["named"], a if i else opening.start("what"), b)
+        yield _ClausePart(f"{head['named']} born" if i else head["named"], a if i else opening.start("what"), b)
 
 
 def _circumstances(whole: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -301,7 +301,7 @@ class _Predicate(NamedTuple):
     start: int
     end: int
 
-    def parts(self) -> Iterator[_Part]:
+    def parts(self) -> Iterator[_ClausePart]:
         """Yield the facts, each behind subject and verb; the first may be moved to where the clause begins."""
         rest = _closed(self.whole[self.start : self.end])
         last = self.group.split()[-1]
@@ -320,19 +320,19 @@ class _Predicate(NamedTuple):
         else:
             yield self._part("", self.start + 1, self.end)
 
-    def _said_too(self, start: int, *, who: bool) -> Iterator[_Part]:
+    def _said_too(self, start: int, *, who: bool) -> Iterator[_ClausePart]:
         """Yield what "who", "born" or "known" says of the subject, behind what it is."""
         born = f"{self.subject} was" if self.verb == "was" else self.subject
         if not self.whole.startswith("born ", start):
             yield from _parts(self.whole, self.subject if who else f"{self.subject} {self.verb}", start, self.end)
             return
         for i, (at, end) in enumerate(_circumstances(self.whole, start + len("born "), self.end)):
-            yield _Part(f"{born} born" if i else born, at if i else start, end)
+            yield _ClausePart(f"{born} born" if i else born, at if i else start, end)
 
-    def _part(self, lead: str, start: int, end: int, after: str = "") -> _Part:
-        return _Part(f"{self.subject} {self.group} {lead}".rstrip(), start, end, after)
+    def _part(self, lead: str, start: int, end: int, after: str = "") -> _ClausePart:
+        return _ClausePart(f"{self.subject} {self.group} {lead}".rstrip(), start, end, after)
 
-    def _examples(self, rest: str, cut: re.Match[str]) -> Iterator[_Part]:
+    def _examples(self, rest: str, cut: re.Match[str]) -> Iterator[_ClausePart]:
         """Yield what there are examples of, then each example behind it, or in its place if that is plain."""
         yield from self._replace(end=self.start + cut.start()).parts()
         kind = re.match(rf" (?P<lead>(?:(?:roles|work) )?(?:{_PREPOSITIONS}) )?(?P<kind>[^,]+)$", rest[: cut.start()])
@@ -346,11 +346,11 @@ class _Predicate(NamedTuple):
         for start, end in _split(rest, cut.end()):
             yield self._part(lead, self.start + start, self.start + end)
 
-    def _members(self, rest: str, *, is_a: bool) -> list[_Part]:
+    def _members(self, rest: str, *, is_a: bool) -> list[_ClausePart]:
         """Return the facts of a list: of offices, of two phrases that begin alike, or of names or things."""
         return (self._offices(rest) if is_a else []) or self._alike(rest) or self._things(rest)
 
-    def _offices(self, rest: str) -> list[_Part]:
+    def _offices(self, rest: str) -> list[_ClausePart]:
         article = re.match(r" (an?|the) ", rest)
         members = _split(rest, 1)
         if not article or any(is_verb(rest[start:end].split()[0]) for start, end in members):
@@ -375,7 +375,7 @@ class _Predicate(NamedTuple):
             )
         return offices
 
-    def _alike(self, rest: str) -> list[_Part]:
+    def _alike(self, rest: str) -> list[_ClausePart]:
         """Return both of "for her voice and for her wit": the second begins with a word of the first."""
         *_, cut = [None, *re.finditer(r" and (?=(\w+) )", rest)]
         if not cut or cut[1] not in _BEGINNINGS:
@@ -389,7 +389,7 @@ class _Predicate(NamedTuple):
         first = self._part("", self.start + 1, self.start + cut.start())
         return [first, self._part(self.whole[self.start + 1 : self.start + at], self.start + cut.end(), self.end)]
 
-    def _things(self, rest: str) -> list[_Part]:
+    def _things(self, rest: str) -> list[_ClausePart]:
         listed = _LIST.match(rest, 1) or _TWO_NAMES.match(rest, 1)
         if not listed:
             return []

@@ -442,7 +442,7 @@ def _contain(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
 
 def _support(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
     sides = (claims, gold), (gold, claims)
-    right, covered = (_supported(texts, " ".join(other_texts)) for texts, other_texts in sides)
+    right, covered = (_supported(texts, " ".join(changed_texts)) for texts, changed_texts in sides)
     return _flags(len(claims), len(gold), right, covered)
 
 

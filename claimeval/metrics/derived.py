@@ -28,7 +28,7 @@ class DerivedMetric(NamedTuple):
     """Whether it needs judges who tell contradicted from not found."""
     partial: bool = False
     """Whether partial support counts half; that takes judges who can say it."""
-    of_nothing: Reason = "no_evidence"
+    empty_reason: Reason = "no_evidence"
     """Why it is undefined where there is nothing to count."""
     best: bool = False
     """Whether of alternative gold answers the one with the highest value counts; a row that needs coverage goes by the
@@ -133,7 +133,7 @@ DERIVED = {
                 formulas.nuggets(vital, okay, strict=strict),
                 f"{kind or 'all'} gold claims in the answer{', partial support not counted' if strict else ''}",
                 partial=not strict,
-                of_nothing="no_claims",
+                empty_reason="no_claims",
             )
             for kind, vital, okay in (("vital", 1.0, 0.0), ("", 1.0, 1.0), ("weighted", 1.0, 0.5))
             for strict in (False, True)
@@ -252,12 +252,12 @@ def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) ->
     return scores[number].model_copy(update={"alternative": number})
 
 
-def unknown_because(name: str, score: Score, result: SampleResult) -> list[Reason]:
+def missing_reasons(name: str, score: Score, result: SampleResult) -> list[Reason]:
     """Why what a derived score counts is not known: a reason for everything of which it is not, the most frequent one
     of the verdicts that the score is read off."""
     if not (count := (score.total or 0) - (score.judged or 0)):
         return []
-    return [Matrix.of(result).why_unknown(derived(name).pairs)] * count
+    return [Matrix.of(result).missing_reason(derived(name).pairs)] * count
 
 
 def _score(row: DerivedMetric, matrix: Matrix) -> Score:
@@ -269,10 +269,10 @@ def _score(row: DerivedMetric, matrix: Matrix) -> Score:
     if isinstance(value, BoundedValue):
         return Score.share(value.value, bounds=(value.low, value.high))
     if value is None:
-        return Score.undefined(matrix.why_unknown(row.pairs))
+        return Score.undefined(matrix.missing_reason(row.pairs))
     if not value:
-        return Score.undefined(row.of_nothing)
+        return Score.undefined(row.empty_reason)
     decided = [truth for truth in value if truth is not None]
     if not decided:
-        return Score.undefined(matrix.why_unknown(row.pairs), total=len(value))
+        return Score.undefined(matrix.missing_reason(row.pairs), total=len(value))
     return Score.share(sum(decided) / len(decided), hits=sum(decided), judged=len(decided), total=len(value))

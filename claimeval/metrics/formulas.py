@@ -82,9 +82,9 @@ class Matrix(NamedTuple):
             claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number),
         )
 
-    def labelled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
+    def labeled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Per claim of a part whether it has that label against a text."""
-        return self._labelled(of, Evidence.of(against), label)
+        return self._labeled(of, Evidence.of(against), label)
 
     def support(self, of: Part, against: Part) -> list[float | None]:
         """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none.
@@ -99,7 +99,7 @@ class Matrix(NamedTuple):
         ranks = self.sample.ranks("contexts")
         whole = Evidence.of("contexts")
         single = [whole] if len(ranks) == 1 else [Evidence(part="contexts", document=rank) for rank in ranks]
-        columns = [self._labelled(of, evidence, label) for evidence in single]
+        columns = [self._labeled(of, evidence, label) for evidence in single]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims_of(of)]
 
     def relevant(self) -> list[Truth]:
@@ -109,7 +109,7 @@ class Matrix(NamedTuple):
 
     def supports_none(self, metric: Metric) -> bool:
         """Return whether a metric is 0: it has claims, and each is known to be unsupported."""
-        truths = self.labelled(metric.claims_of, metric.against)
+        truths = self.labeled(metric.claims_of, metric.against)
         return bool(truths) and not any(truth is not False for truth in truths)
 
     def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
@@ -123,7 +123,7 @@ class Matrix(NamedTuple):
                 return "missing_input" if self.sample.documents(against) is None else "not_in_cache"
         return None
 
-    def why_unknown(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
+    def missing_reason(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
         """Return the most frequent reason for what is not known in these columns."""
         reasons = Counter(self._reasons(needs))
         return reasons.most_common(1)[0][0] if reasons else "incomplete"
@@ -134,7 +134,7 @@ class Matrix(NamedTuple):
             if (of, evidence.part) in pairs:
                 yield from (a.unassessed or "tie" for a in column.values() if _support(a) is None)
 
-    def _labelled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
+    def _labeled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
         column = self.columns.get((of, evidence), {})
         labels = [column.get(claim.id) for claim in self.claims_of(of)]
         return [None if a is None or a.label is None else a.support == label for a in labels]
@@ -237,7 +237,7 @@ def faithful_but_incorrect(m: Matrix) -> FormulaResult:
 
 def contradiction_rate(m: Matrix) -> FormulaResult:
     """Answer claims that the contexts contradict."""
-    return m.labelled("answer", "contexts", "contradicted")
+    return m.labeled("answer", "contexts", "contradicted")
 
 
 def context_conflict_rate(m: Matrix) -> FormulaResult:
@@ -251,8 +251,8 @@ def by_topic(label: Label, on_topic: bool) -> Formula:
 
     def found(m: Matrix) -> FormulaResult:
         """Return the labels, limited to claims on topic or off topic."""
-        labels = m.labelled("answer", "contexts", label)
-        bearing = m.labelled("answer", ASKED)
+        labels = m.labeled("answer", "contexts", label)
+        bearing = m.labeled("answer", ASKED)
         return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, bearing, strict=True)]
 
     return found
@@ -279,7 +279,7 @@ def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
         """Return the harmonic mean of precision and recall at K."""
         supported = _f(m)
         if on_topic:
-            bearing = m.labelled("answer", ASKED)
+            bearing = m.labeled("answer", ASKED)
             supported = [
                 f if known else None for f, known in zip(supported, bearing, strict=True) if known is not False
             ]
@@ -302,9 +302,9 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
 
     def found(m: Matrix) -> FormulaResult:
         """Return the weighted share of nuggets that the answer supports."""
-        importance = m.labelled("reference", ASKED) if vital != okay else [True] * len(m.claims_of("reference"))
+        importance = m.labeled("reference", ASKED) if vital != okay else [True] * len(m.claims_of("reference"))
         if strict:
-            support = [None if s is None else float(s) for s in m.labelled("reference", "answer")]
+            support = [None if s is None else float(s) for s in m.labeled("reference", "answer")]
         else:
             support = m.support("reference", "answer")
         weights = [(okay, vital) if v is None else (vital, vital) if v else (okay, okay) for v in importance]
@@ -321,15 +321,15 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
 
 
 def _p(m: Matrix) -> list[Truth]:
-    return m.labelled("answer", "reference")
+    return m.labeled("answer", "reference")
 
 
 def _q(m: Matrix) -> list[Truth]:
-    return m.labelled("reference", "answer")
+    return m.labeled("reference", "answer")
 
 
 def _f(m: Matrix) -> list[Truth]:
-    return m.labelled("answer", "contexts")
+    return m.labeled("answer", "contexts")
 
 
 def _single(m: Matrix) -> list[Truth]:

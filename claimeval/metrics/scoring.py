@@ -165,10 +165,10 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
 ABSTAINING = 0.1
 """The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
 
-Shown = Literal["interval", "bounds"]
+QueryToLabel = Literal["interval", "bounds"]
 
 
-def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> Shown:
+def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> QueryToLabel:
     """Return what tables print beside a mean; `abstained` of the claims or samples (`total`) are unsure or tied."""
     return "bounds" if bounds and abstained > ABSTAINING * total else "interval"
 
@@ -198,14 +198,14 @@ class MetricSummary(Record):
 
     Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
     """
-    shown: Shown = "interval"
+    shown: QueryToLabel = "interval"
     """Which of interval and bounds tables print: the bounds if judges abstained on more than a tenth of the claims."""
     total: int | None = None
     """Claims of all samples; None where nothing is counted."""
     judged: int | None = None
     """Claims with a label."""
     hits: int | None = None
-    """Claims labelled supported; of a derived metric, whatever it counts."""
+    """Claims labeled supported; of a derived metric, whatever it counts."""
     unassessed: dict[Reason, int] = Field(default_factory=dict)
     """Claims without a label, by reason; of a derived metric, what it counts and could not be settled."""
     ungrounded: int = 0

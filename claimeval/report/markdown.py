@@ -177,11 +177,11 @@ def _list(entries: Iterable[str], heading: str) -> str:
 
 def _panel(panel: PanelSummary, names: Mapping[str, str]) -> str:
     """Return how far the judges agree: those who saw all claims."""
-    labelled = panel.unanimous + panel.split
+    labeled = panel.unanimous + panel.split
     some = len(panel.measured_on) < len(panel.judges)
     whose = f" of {' and '.join(code(names[judge]) for judge in panel.measured_on)}, who saw all claims" if some else ""
     return (
-        f"Judges: {panel.unanimous} of {labelled} claims with equal labels{whose}; {panel.ties} ties; "
+        f"Judges: {panel.unanimous} of {labeled} claims with equal labels{whose}; {panel.ties} ties; "
         f"Krippendorff's alpha {decimal(panel.alpha)}, Gwet's AC1 {decimal(panel.ac1)}."
     )
 

@@ -88,7 +88,7 @@ def _worst(manifest: Manifest, results: Sequence[SampleResult]) -> Html:
         worst.add(result)
         samples[result.sample.id] = result.sample
     among = f" among the first {LOOKED_AT:,} samples" if len(results) > LOOKED_AT else ""
-    return listed(f"Worst claims{among}", (_worst_claim(one, samples[one.sample_id]) for one in worst.troubles()), "ol")
+    return listed(f"Worst claims{among}", (_worst_claim(one, samples[one.sample_id]) for one in worst.worst()), "ol")
 
 
 def _worst_claim(worst: WorstClaim, sample: Sample) -> Html:

@@ -32,7 +32,7 @@ from claimeval.report.packing import (
     row,
     tree,
 )
-from claimeval.report.selection import SHOWN, WHOLE, Selection
+from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
 from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
 from claimeval.runs.directory import LABELS, RunResults, load_manifest
 from claimeval.runs.overview import Caution, Overview, PairedRuns, bar, gather
@@ -150,7 +150,7 @@ def _copy(scratch: IO[str], file: IO[str]) -> None:
     shutil.copyfileobj(scratch, file)
 
 
-class _Content(NamedTuple):
+class _PageData(NamedTuple):
     """Content of a page besides the details of its samples."""
 
     overview: Overview
@@ -241,16 +241,16 @@ class _OneRun:
         self._manifest = load_manifest(folder)
         self._rebuilder = Rebuilder(self._manifest)
 
-    def all(self, samples: _Samples) -> _Content:
+    def all(self, samples: _Samples) -> _PageData:
         """Add all samples."""
         overview = gather(self._folder, partial(self._add, samples), sliced=True)
         samples.close()
-        return _Content(overview, None, None, samples.facets.facets(), self._agreement())
+        return _PageData(overview, None, None, samples.facets.facets(), self._agreement())
 
-    def some(self, samples: _Samples, first: int | None) -> _Content:
+    def some(self, samples: _Samples, first: int | None) -> _PageData:
         """Add a selection of the samples, or those from one on."""
         names = self._manifest.names
-        selection = Selection(len(names))
+        selection = SampleSelection(len(names))
 
         def note(result: SampleResult) -> None:
             """Take note of a sample."""
@@ -264,12 +264,12 @@ class _OneRun:
         shown = samples.add_fitting(places, lambda place: self._add(samples, results[place]))
         kinds = f"the ones with the lowest scores, and some with every value of {names[0]}" if names else "some of them"
         noted = _with_note(overview, _shown(shown, len(results), first, kinds))
-        return _Content(noted, None, None, samples.facets.facets(), self._agreement())
+        return _PageData(noted, None, None, samples.facets.facets(), self._agreement())
 
     def _agreement(self) -> Agreement | None:
         """Return how the judges agree with the labels that came with the run."""
-        labelled = self._manifest.of_claims and (self._folder / LABELS).exists()
-        if not labelled:
+        labeled = self._manifest.of_claims and (self._folder / LABELS).exists()
+        if not labeled:
             return None
         from claimeval.runs.agreement import measure_run
 
@@ -299,7 +299,7 @@ class _TwoRuns:
         self._rebuilders = [Rebuilder(manifest) for manifest in manifests]
         self._manifests = manifests
 
-    def all(self, samples: _Samples) -> _Content:
+    def all(self, samples: _Samples) -> _PageData:
         """Add all pairs of samples."""
         from claimeval.runs.compare import compare
 
@@ -309,14 +309,14 @@ class _TwoRuns:
 
         compared = compare(*self._folders, add, sliced=True)
         samples.close()
-        return _Content(*compared, samples.facets.facets())
+        return _PageData(*compared, samples.facets.facets())
 
-    def some(self, samples: _Samples, first: int | None) -> _Content:
+    def some(self, samples: _Samples, first: int | None) -> _PageData:
         """Add a selection of the pairs, or those from one on."""
         from claimeval.runs.compare import SamplePair, compare
 
         names = [metric.name for metric in self._metrics] + list(self._others)
-        selection = Selection(1 + len(names))
+        selection = SampleSelection(1 + len(names))
         ids: list[str] = []
         flips = array("L")
 
@@ -349,7 +349,7 @@ class _TwoRuns:
         shown = samples.add_fitting(places, add)
         kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"
         text = _shown(shown, len(ids), first, kinds)
-        return _Content(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
+        return _PageData(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
 
     def _add(
         self, samples: _Samples, pair: SamplePair, flips: int, causes: Mapping[str, Mapping[Cause, float]]

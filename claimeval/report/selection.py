@@ -16,7 +16,7 @@ WORST = 0.3
 """Share of them that have the lowest scores, or changed most."""
 
 
-class Selection:
+class SampleSelection:
     """Takes note of samples one by one, and then chooses some of them.
 
     Memory is a number for each sample and column.

@@ -46,7 +46,7 @@ def _difference(comparison: MetricComparison | None) -> tuple[str, ...]:
         signed(comparison.difference.value),
         ends,
         p_value(comparison.p_adjusted),
-        f"{comparison.higher}, {comparison.lower}",
+        f"{comparison.increased}, {comparison.decreased}",
     )
 
 

@@ -360,7 +360,7 @@ class Viewer(ThreadingHTTPServer):
         if not folder.is_dir():
             raise UsageError(f"{str(folder)!r} is not a directory. Give the directory that contains your runs")
         try:
-            super().__init__((ADDRESS, port), _Handler)
+            super().__init__((ADDRESS, port), _ViewerHandler)
         except OSError as error:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Give another --port") from error
         self.folder = folder
@@ -467,7 +467,7 @@ def ready_made(folder: Path) -> bytes | None:
     return content if same in content[: len(same) + 500] else None
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _ViewerHandler(BaseHTTPRequestHandler):
     server: Viewer
     server_version = "claimeval"
     sys_version = ""

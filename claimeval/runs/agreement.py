@@ -14,9 +14,9 @@ from claimeval.evaluation.summary.panel import Dispute
 from claimeval.judging.panel import Panel
 from claimeval.runs import pictures
 from claimeval.runs.directory import LABELS, cluster_field, load_manifest, read_results
-from claimeval.runs.judges import Compared, JudgeNumbers, judge_numbers
+from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
-from claimeval.runs.overview import Gathering
+from claimeval.runs.overview import OverviewBuilder
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.slices import check_field
 from claimeval.statistics import (
@@ -78,7 +78,7 @@ class RaterReport(Record):
 
     rater: str
     compared: int
-    """Items that both labelled."""
+    """Items that both labeled."""
     unassessed: int
     """Items with a human label only; they are in no number."""
     accuracy: Estimate
@@ -104,7 +104,7 @@ class RaterReport(Record):
     """Its probabilities of "supported" against people, where it gives any."""
     alt_test: Estimate | None = None
     """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) in whose place the rater may label; it
-    passes from one half. None unless two annotators labelled 30 items together."""
+    passes from one half. None unless two annotators labeled 30 items together."""
     advantage: Estimate | None = None
     """Its mean probability that the rater is at least as close to the other annotators as the one left out."""
 
@@ -129,8 +129,8 @@ class RaterSlice(Record):
     """As in the report of a rater."""
 
 
-class PairReport(Record):
-    """Two raters on the items that both labelled."""
+class RaterPair(Record):
+    """Two raters on the items that both labeled."""
 
     first: str
     second: str
@@ -151,7 +151,7 @@ class Agreement(Record):
     raters: tuple[RaterReport, ...]
     slices: tuple[RaterSlice, ...] = ()
     """By value of a field, if one is given, each rater against people."""
-    pairs: tuple[PairReport, ...]
+    pairs: tuple[RaterPair, ...]
     """Judges, panel and people, any two; and any two annotators."""
     asked_later: tuple[str, ...]
     """Judges who, by escalation, saw disputed claims only; they are not in `alpha` and `ac1`."""
@@ -256,14 +256,14 @@ def measure_run(
     file = labels or run / LABELS
     human = read_labels(file) if labels or file.exists() else None
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
-    gathering = Gathering(manifest)
+    gathering = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in read_results(run)))
     joined = join(gathering.each(read_results(run)), judges, manifest.panel, human, evidence, field, by)
     report = measure(joined, manifest.panel, half_width)
     overview = gathering.facts(run)
     people = {
-        rater.rater: Compared(
+        rater.rater: JudgeAgainstPeople(
             compared=rater.compared,
             agreement=rater.same.value,
             kappa=rater.kappa_of_labels.value,
@@ -289,7 +289,7 @@ def measure_run(
 
 def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> Agreement:
     """Return the comparison of what was joined; `half_width` is as for `measure_run`."""
-    with_people = any(label is not None for label in joined.human)
+    by_people = any(label is not None for label in joined.human)
     everyone = [name for name in joined.raters if name != PANEL]
     names = panel.asked_about_all(everyone)
     judges = [joined.raters[name] for name in names]
@@ -304,9 +304,9 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
         questions=len(set(joined.clusters)),
         unmatched=joined.unmatched,
         labels=joined.labels,
-        raters=tuple(rater_report(name, joined, panel, half_width) for name in joined.raters) if with_people else (),
-        slices=tuple(_slices(joined, panel)) if with_people else (),
-        pairs=tuple(_pairs(joined, with_people=with_people)),
+        raters=tuple(rater_report(name, joined, panel, half_width) for name in joined.raters) if by_people else (),
+        slices=tuple(_slices(joined, panel)) if by_people else (),
+        pairs=tuple(_pairs(joined, by_people=by_people)),
         alpha=Estimate.of(alpha) if alpha else None,
         ac1=Estimate.of(ac1) if ac1 else None,
     )
@@ -398,14 +398,14 @@ def _of_annotators(test: AlternativeAnnotatorTest, value: float | None) -> Estim
     return Estimate(value=value, n=len(test.comparisons), clusters=len(test.comparisons), because=NOT_REQUESTED)
 
 
-def _pairs(joined: RaterTable, *, with_people: bool) -> list[PairReport]:
-    columns = dict(joined.raters) | ({HUMAN: joined.human} if with_people else {})
+def _pairs(joined: RaterTable, *, by_people: bool) -> list[RaterPair]:
+    columns = dict(joined.raters) | ({HUMAN: joined.human} if by_people else {})
     resampling = Resampling(resamples=2000 if len(columns) <= MANY else 0)
     pairs = pairwise_agreement(columns, clusters=joined.clusters, resampling=resampling)
     if len(joined.annotators) > 1:
         pairs += pairwise_agreement(joined.annotators, clusters=joined.clusters)
     return [
-        PairReport(first=p.first, second=p.second, items=p.raw.n, raw=Estimate.of(p.raw), kappa=Estimate.of(p.kappa))
+        RaterPair(first=p.first, second=p.second, items=p.raw.n, raw=Estimate.of(p.raw), kappa=Estimate.of(p.kappa))
         for p in pairs
     ]
 

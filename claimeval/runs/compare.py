@@ -23,14 +23,14 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
 )
-from claimeval.runs.lines import Line
+from claimeval.runs.lines import ResultLine
 from claimeval.runs.overview import (
     DiscordantCounts,
-    Gathering,
     MetricComparison,
-    Moved,
     Overview,
+    OverviewBuilder,
     PairedRuns,
+    SampleChange,
     data_name,
     open_to_doubt,
 )
@@ -81,8 +81,8 @@ class SamplePair(NamedTuple):
 class LinePair(NamedTuple):
     """The lines of one sample in both runs."""
 
-    a: Line
-    b: Line
+    a: ResultLine
+    b: ResultLine
 
     def read(self, *, verdicts: bool = False) -> SamplePair:
         """Return the results; `verdicts` says to read them with verdicts in any case."""
@@ -98,7 +98,7 @@ class PairChanges(NamedTuple):
     """By metric, what each cause adds to the difference of the sample's values."""
 
 
-class Other:
+class OtherRun:
     """A run whose results are looked up by sample id; of the results only their places in the file are held."""
 
     def __init__(self, folder: Path, each: Callable[[SampleResult], None] | None = None) -> None:
@@ -111,7 +111,7 @@ class Other:
         self.totals = Totals()
         """Of all results, once all pairs were made."""
 
-    def pairs(self, lines: Iterable[Line]) -> Iterator[LinePair]:
+    def pairs(self, lines: Iterable[ResultLine]) -> Iterator[LinePair]:
         """Yield the lines that this run has too, with their counterparts; runs in one order are read side by side."""
         following = self._pass_by()
         for line in lines:
@@ -121,7 +121,7 @@ class Other:
                 yield LinePair(line, counterpart)
         deque(following, maxlen=0)
 
-    def _pass_by(self) -> Iterator[Line]:
+    def _pass_by(self) -> Iterator[ResultLine]:
         """Yield the lines in order, and count them."""
         for place, line in enumerate(self._results.lines(full=self._full)):
             if self._places.setdefault(line.id, place) != place:
@@ -132,7 +132,7 @@ class Other:
             yield line
 
 
-class Compared(NamedTuple):
+class ComparedRuns(NamedTuple):
     """Two runs and what they differ by."""
 
     a: Overview
@@ -147,7 +147,7 @@ def compare(
     *,
     cluster: str | None = None,
     sliced: bool = False,
-) -> Compared:
+) -> ComparedRuns:
     """Compare two run directories as `differences` does; return what each run comes to as well.
 
     Args:
@@ -157,15 +157,15 @@ def compare(
         cluster: As for `differences`.
         sliced: Whether to split the differences by every field with 2 to 50 values.
     """
-    gathered = Gathering(load_manifest(a)), Gathering(load_manifest(b))
+    gathered = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
 
     def add(pair: LinePair, changes: PairChanges) -> None:
         """Hand on the results of a sample."""
         if each:
             each(pair.read(), changes)
 
-    paired = _paired(Comparing(a, b, cluster, sliced=sliced), add, gathered)
-    return Compared(gathered[0].facts(a), gathered[1].facts(b), paired)
+    paired = _paired(ComparisonBuilder(a, b, cluster, sliced=sliced), add, gathered)
+    return ComparedRuns(gathered[0].facts(a), gathered[1].facts(b), paired)
 
 
 def differences(
@@ -194,19 +194,19 @@ def differences(
     """
     if by:
         check_field(by, (line.sample for line in RunResults.of(a).lines(full=False)))
-    return _paired(Comparing(a, b, cluster, by), each)
+    return _paired(ComparisonBuilder(a, b, cluster, by), each)
 
 
 def _paired(
-    comparing: Comparing,
+    comparing: ComparisonBuilder,
     each: Callable[[LinePair, PairChanges], None] | None,
-    gathered: tuple[Gathering, Gathering] | None = None,
+    gathered: tuple[OverviewBuilder, OverviewBuilder] | None = None,
 ) -> PairedRuns:
     """Read two runs side by side; with what gathers them, verdicts and calls are read too."""
     a, b = comparing.folders
-    other, totals = Other(b, gathered[1].add if gathered else None), Totals()
+    other, totals = OtherRun(b, gathered[1].add if gathered else None), Totals()
 
-    def lines() -> Iterator[Line]:
+    def lines() -> Iterator[ResultLine]:
         """Yield the lines of the first run, and count them in."""
         for line in totals.each(RunResults.of(a).lines(full=gathered is not None)):
             if gathered:
@@ -283,14 +283,14 @@ def compared_values(
         b=sum(y for _, y, _ in both) / len(both) if both else None,
         difference=Estimate.of(paired),
         p=paired.p,
-        higher=sum(y > x for x, y, _ in both),
-        lower=sum(y < x for x, y, _ in both),
+        increased=sum(y > x for x, y, _ in both),
+        decreased=sum(y < x for x, y, _ in both),
         dropped=paired.dropped,
-        moved=tuple(Moved(sample=sample, before=x, after=y) for _, sample, x, y in moved),
+        changed_samples=tuple(SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in moved),
     )
 
 
-class Comparing:
+class ComparisonBuilder:
     """Takes the shared samples of two runs one by one."""
 
     def __init__(
@@ -362,7 +362,7 @@ class Comparing:
             raise UsageError(f"the runs {a} and {b} have no sample id in common")
         of_claims = {metric.name for metric in self.metrics}
         metrics = [
-            metric.model_copy(update={"supported_in_one_only": self._in_one_only(metric.metric)})
+            metric.model_copy(update={"discordant": self._in_one_only(metric.metric)})
             if metric.metric in of_claims
             else metric
             for metric in self._paired.explained(totals)
@@ -382,8 +382,8 @@ class Comparing:
             cluster=self._cluster,
             only_a=summaries[0].samples - shared,
             only_b=summaries[1].samples - shared,
-            other_texts=self._other_texts,
-            other_claims=self._other_claims,
+            changed_texts=self._other_texts,
+            changed_claims=self._other_claims,
             settings=(*changed_settings(*self._manifests), *inside.settings),
             abstained=tuple(self._abstained(*summaries)),
             metrics=tuple(adjusted(metrics)),
@@ -469,7 +469,7 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
         names: dict[str, Metric | None] = dict.fromkeys(shared_others(before, after))
         paired = PairedValues(job, names, cluster or before.cluster, Causes(before, after))
-        totals, other = Totals(), Other(theirs[job])
+        totals, other = Totals(), OtherRun(theirs[job])
         for lines in other.pairs(totals.each(RunResults.of(inside).lines(full=False))):
             pair = None if lines.a.same(lines.b) else lines.read()
             paired.add(lines, pair if pair and pair.changed else None)

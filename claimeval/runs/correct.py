@@ -20,7 +20,7 @@ from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import LABELS, cluster_field, read_results
 from claimeval.runs.labeling import ClaimDraw, ClaimLabels, drawn, metric_of
-from claimeval.runs.labels import HumanLabelCounts, added, claims_meant, people, rolled_up
+from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, Resampling, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
@@ -31,7 +31,7 @@ Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
 
 
 class Correction(Record):
-    """One metric, judged, corrected and labelled."""
+    """One metric, judged, corrected and labeled."""
 
     metric: str
     method: str
@@ -39,7 +39,7 @@ class Correction(Record):
     """What is corrected: the share of claims that are supported, or of samples of which every claim is."""
     items: int
     """Claims that the judges gave a label, or samples with such a claim."""
-    labelled: int
+    labeled: int
     unmatched: int
     """Labels that fit no judged claim of the metric."""
     labels: HumanLabelCounts
@@ -47,7 +47,7 @@ class Correction(Record):
     """By the judges alone; the interval knows nothing of their errors."""
     corrected: Estimate
     people: Estimate
-    """By the labelled claims alone."""
+    """By the labeled claims alone."""
     ppi_lambda: float | None
     """How much the judges count, from 0 (not at all) to 1."""
     labels_needed: int | None
@@ -148,7 +148,7 @@ def correct(
         method=correction.method,
         unit="sample" if of_samples else "claim",
         items=len(items.judge),
-        labelled=correction.labelled,
+        labeled=correction.labeled,
         unmatched=items.unmatched,
         labels=counts,
         judged=Estimate.of(correction.judge),
@@ -182,14 +182,14 @@ def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
     """Return the judged claims of the metric."""
     probabilities = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
-    labelled = sum((label.sample, label.claim_id) in probabilities for given in by_sample.values() for label in given)
-    labelled_share = labelled / len(probabilities) if labelled else 1.0
+    labeled = sum((label.sample, label.claim_id) in probabilities for given in by_sample.values() for label in given)
+    labelled_share = labeled / len(probabilities) if labeled else 1.0
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
         judged = {a.subject: a for a in _judged(result, metric)}
         about: dict[str, list[HumanLabel]] = {}
         for label in by_sample.get(result.sample.id, ()):
-            meant = [] if label.of_sample or not _fits(label, metric) else list(claims_meant(result, label))
+            meant = [] if label.of_sample or not _fits(label, metric) else list(claims_for_label(result, label))
             items.unmatched -= bool(judged.keys() & meant)
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)

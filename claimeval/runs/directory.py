@@ -27,10 +27,10 @@ from typing import BinaryIO, TypeVar, overload
 from pydantic import JsonValue, ValidationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
-from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
-from claimeval.runs.lines import Line, Lines, WrittenResult, compress
+from claimeval.runs.lines import Lines, ResultLine, WrittenResult, compress
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
 from claimeval.types.records import Record, SampleResult
@@ -364,11 +364,11 @@ def load_summary(folder: Path) -> Summary:
     if (folder / SUMMARY).exists() or not has_results(folder):
         return _read(Summary, folder, SUMMARY)
     manifest = load_manifest(folder)
-    if manifest.panel.needs_whole_run:
+    if manifest.panel.needs_all_verdicts:
         raise DataError(
             f"{folder} is not a finished run, and its vote needs all samples; run the same command to resume"
         )
-    tallies = Tallies(manifest)
+    tallies = SummaryBuilder(manifest)
     for result in read_results(folder):
         tallies.add(result)
     return tallies.summary(complete=False, stopped="killed, or still under way")
@@ -446,21 +446,21 @@ class RunResults(Sequence[SampleResult]):
     def __iter__(self) -> Iterator[SampleResult]:
         return self.part(range(sys.maxsize))
 
-    def lines(self, *, full: bool = True) -> Iterator[Line]:
+    def lines(self, *, full: bool = True) -> Iterator[ResultLine]:
         """Yield the lines; `full` False says that their results have no calls, and verdicts only on demand."""
         replies = iter(self._replies or ()) if full else iter(())
         for number, line in enumerate(self._results, 1):
             yield self._line(number, line, next(replies, None), full=full)
 
-    def line(self, place: int, *, full: bool = True) -> Line:
+    def line(self, place: int, *, full: bool = True) -> ResultLine:
         """Return the line at a place, from 0; `full` is as for `lines`."""
         replies = self._replies[place] if full and self._replies else None
         return self._line(place + 1, self._results[place], replies, full=full)
 
-    def _line(self, number: int, line: bytes, replies: bytes | None, *, full: bool) -> Line:
+    def _line(self, number: int, line: bytes, replies: bytes | None, *, full: bool) -> ResultLine:
         read = partial(self._result, number, line, replies, verdicts=full)
         try:
-            return Line(line, read)
+            return ResultLine(line, read)
         except (ValueError, LookupError, TypeError, AttributeError):
             read()  # which says what is wrong with it
             raise
@@ -558,7 +558,7 @@ def attach(
     record = Manifest(
         job="measure", metrics=tuple(units), settings=dict(settings), cluster=cluster, versions=versions()
     )
-    tallies = Tallies(record)
+    tallies = SummaryBuilder(record)
     with RunWriter(folder / kind, record, overwrite=True) as writer:
         for result in results:
             writer.add(result)

@@ -16,7 +16,7 @@ from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.data.recorded import FieldMap, RecordedReplies
 from claimeval.data.result_files import READERS, JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.metrics.scoring import defined
@@ -132,24 +132,24 @@ def import_judged(
     record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
-        revote, tallies = Revote(record), Tallies(record)
+        revote, tallies = Revote(record), SummaryBuilder(record)
         readings: dict[str, Counter[tuple[str, str]]] = {judge.name: Counter() for judge in judged.judges}
         labels = 0
-        with write_lines(folder / LABELS) as labelled, write_lines(folder / UNREAD) as unread:
+        with write_lines(folder / LABELS) as labeled, write_lines(folder / UNREAD) as unread:
             for sample in judged.samples():
                 result = revote(sample.result)
                 writer.add(result)
                 tallies.add(result)
                 labels += len(sample.human)
                 for label in sample.human:
-                    labelled(label)
+                    labeled(label)
                 for reply in _read(sample, readings):
                     unread(reply)
         for name in (LABELS, UNREAD):
             if not (folder / name).stat().st_size:
                 (folder / name).unlink()
         summary = tallies.summary()
-        if panel.needs_whole_run:
+        if panel.needs_all_verdicts:
             summary, record = settle(writer, _labels(folder), complete=True), writer.manifest
         writer.finish(summary)
     if judged.kind in READERS:

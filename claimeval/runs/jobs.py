@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from claimeval.evaluation.job import Job, JobOutcome, run_job
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.execution import RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
 from claimeval.types.errors import UsageError
@@ -68,7 +68,7 @@ def recount_into(
         options: Its `prices` are what the cost is counted by.
     """
     labels = read_vote_labels(writer.manifest, panel)
-    tallies = Tallies(writer.manifest, options.prices)
+    tallies = SummaryBuilder(writer.manifest, options.prices)
     for result in prepared.recounted():
         writer.add(result)
         tallies.add(result)
@@ -101,7 +101,7 @@ def finish(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel] |
         outcome: What the results come to with the votes so far.
         labels: What the weights of a weighted vote are learned from.
     """
-    if writer.manifest.panel.needs_whole_run:
+    if writer.manifest.panel.needs_all_verdicts:
         from claimeval.runs.revote import settle
 
         outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))

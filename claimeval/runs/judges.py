@@ -61,7 +61,7 @@ class JudgeNumbers(Record):
     """The first of each."""
 
 
-class Compared(Record):
+class JudgeAgainstPeople(Record):
     """A judge against people."""
 
     compared: int
@@ -72,7 +72,7 @@ class Compared(Record):
 
 
 def judge_numbers(
-    judges: Sequence[JudgeOverview], panel: PanelSummary | None, people: Mapping[str, Compared] | None = None
+    judges: Sequence[JudgeOverview], panel: PanelSummary | None, people: Mapping[str, JudgeAgainstPeople] | None = None
 ) -> tuple[JudgeNumbers, ...]:
     """Return the numbers of each judge that gave verdicts.
 
@@ -110,13 +110,15 @@ def judge_numbers(
     )
 
 
-def _compared(judge: str, panel: PanelSummary | None, people: Mapping[str, Compared] | None) -> Compared | None:
+def _compared(
+    judge: str, panel: PanelSummary | None, people: Mapping[str, JudgeAgainstPeople] | None
+) -> JudgeAgainstPeople | None:
     if people:
         return people.get(judge)
     for pair in panel.judge_vs_panel if panel else ():
         if pair.first == judge and panel:
             turned = tuple(zip(*pair.confusion, strict=True))
-            return Compared(
+            return JudgeAgainstPeople(
                 compared=pair.claims,
                 agreement=pair.raw_agreement,
                 kappa=pair.kappa,

@@ -54,7 +54,7 @@ class ClaimDraw(Record):
     population: int
     """Claims with a label of the judges, from which was drawn."""
     items: tuple[Item, ...]
-    """In the order in which they are to be labelled: shuffled, so that stopping early leaves a fair part."""
+    """In the order in which they are to be labeled: shuffled, so that stopping early leaves a fair part."""
 
 
 class ClaimToLabel(Record):
@@ -129,8 +129,8 @@ def _uncertainty(assessment: Assessment) -> float:
     if assessment.unasked:
         return 0.0
     probabilities = [v.probability for v in assessment.verdicts if v.probability is not None]
-    labelled = [v.support == "supported" for v in assessment.verdicts if v.label is not None]
-    p = sum(probabilities) / len(probabilities) if probabilities else sum(labelled) / len(labelled) if labelled else 0.5
+    labeled = [v.support == "supported" for v in assessment.verdicts if v.label is not None]
+    p = sum(probabilities) / len(probabilities) if probabilities else sum(labeled) / len(labeled) if labeled else 0.5
     return p * (1 - p)
 
 
@@ -249,7 +249,7 @@ def default_path(data: Path) -> Path:
     return Path("runs") / f"{data.stem}-documents.qrels"
 
 
-class Shown(Record):
+class QueryToLabel(Record):
     """A question that was drawn, and what was retrieved for it."""
 
     query: str
@@ -273,7 +273,7 @@ class DocumentDraw(Record):
     """Questions for which something was retrieved, from which was drawn."""
     without_results: int
     """Questions for which nothing was."""
-    queries: tuple[Shown, ...]
+    queries: tuple[QueryToLabel, ...]
     """In random order, so that stopping early leaves a fair part."""
 
 
@@ -345,10 +345,10 @@ def draw_documents(
     return drawn, list(_pairs(chosen, seed))
 
 
-def _shown(sample: Sample) -> Shown:
+def _shown(sample: Sample) -> QueryToLabel:
     documents = sample.contexts or ()
     blank = tuple(document.id for document in documents if not gradable(sample.question, document))
-    return Shown(query=sample.id, documents=tuple(d.id for d in documents), without_text=blank)
+    return QueryToLabel(query=sample.id, documents=tuple(d.id for d in documents), without_text=blank)
 
 
 def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentToLabel]:
@@ -440,7 +440,7 @@ class DocumentLabels:
                 raise DataError(f"{self._log}, line {number}: no mark of a document") from None
 
 
-class Lgtm(Estimate):
+class LgtmEstimate(Estimate):
     """LGTM@k: the mean over questions of the share of good ones among the first k documents.
 
     The share is of what was shown and marked: a list of six documents is divided by six (`P@10` of the marks divides
@@ -465,7 +465,7 @@ class Lgtm(Estimate):
     """Questions of the data for which nothing was retrieved; they were not drawn from."""
 
 
-def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> Lgtm:
+def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> LgtmEstimate:
     """Return what the marks say about the questions that were drawn."""
     values, lows, highs = [], [], []
     counts = Counter({"good": 0, "bad": 0, "unsure": 0})
@@ -484,7 +484,7 @@ def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> Lgtm:
         estimate = estimate.model_copy(update={"because": "nothing is marked good or bad yet"})
     blank = sum(len(shown.without_text) for shown in drawn.queries)
     shown_documents = sum(len(shown.documents) for shown in drawn.queries)
-    return Lgtm(
+    return LgtmEstimate(
         first=drawn.first,
         **dict(estimate),
         bounds=(sum(lows) / len(lows), sum(highs) / len(highs)) if lows else None,

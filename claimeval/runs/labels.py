@@ -50,7 +50,7 @@ class HumanLabelCounts(Record):
         left_out = [
             f"{self.blank} rows without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
-            f"{self.conflicting} that the same annotator labelled in two ways" if self.conflicting else "",
+            f"{self.conflicting} that the same annotator labeled in two ways" if self.conflicting else "",
             f"{self.divided} on which annotators are evenly divided" if self.divided else "",
         ]
         parts = [", ".join(filter(None, left_out))]
@@ -125,7 +125,7 @@ class RaterTable:
             if label.of_sample:
                 whole.setdefault(label.evidence.part if label.evidence else against, []).append(label)
                 continue
-            claims = set(claims_meant(result, label))
+            claims = set(claims_for_label(result, label))
             about = [
                 a
                 for a in result.assessments
@@ -284,7 +284,7 @@ def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts
     return HumanLabelCounts(**{name: n + getattr(second, name) for name, n in first})
 
 
-def claims_meant(result: SampleResult, label: HumanLabel) -> Iterator[str]:
+def claims_for_label(result: SampleResult, label: HumanLabel) -> Iterator[str]:
     """Yield the ids of the claims that a label is about."""
     if label.claim_id is not None:
         yield label.claim_id

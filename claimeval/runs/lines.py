@@ -198,7 +198,7 @@ def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) ->
     )
 
 
-class Line:
+class ResultLine:
     """A line of `results.jsonl` as plain data, of which records are made when they are asked for."""
 
     def __init__(self, line: bytes, read: Callable[..., SampleResult]) -> None:
@@ -228,7 +228,7 @@ class Line:
         """Return the result with its verdicts."""
         return self._read(verdicts=True)
 
-    def same(self, other: Line) -> bool:
+    def same(self, other: ResultLine) -> bool:
         """Return whether sample, claims, labels and scores are written alike."""
         mine, theirs = self._fields, other._fields
         return (

@@ -184,7 +184,7 @@ class Overview(Record):
     """The judges beside each other."""
 
 
-class Moved(Record):
+class SampleChange(Record):
     """A sample whose value changed."""
 
     sample: str
@@ -219,16 +219,16 @@ class MetricComparison(Record):
     """Two-sided sign-flip permutation test."""
     p_adjusted: float | None = None
     """The same after Holm's correction over all that were tested together."""
-    higher: int
+    increased: int
     """Samples whose value is higher in b."""
-    lower: int
+    decreased: int
     dropped: int
     """Shared samples without a value in one of the runs."""
-    moved: tuple[Moved, ...] = ()
+    changed_samples: tuple[SampleChange, ...] = ()
     """The samples that moved most, the greatest change first."""
     contribution: float | None = None
     """Of a slice: what its samples add to the difference over all samples."""
-    supported_in_one_only: DiscordantCounts | None = None
+    discordant: DiscordantCounts | None = None
     """Of a metric over claims."""
     because: tuple[CausePart, ...] = ()
     """What the change consists of, by cause; the parts add up to `change`."""
@@ -245,7 +245,7 @@ class MetricComparison(Record):
             signed(self.difference.value),
             signed_interval(self.difference.interval),
             p_value(self.p_adjusted),
-            f"{self.higher}, {self.lower}",
+            f"{self.increased}, {self.decreased}",
             str(self.n),
         )
 
@@ -262,9 +262,9 @@ class PairedRuns(Record):
     """The field by which samples belong together in intervals and tests; None for their question."""
     only_a: int
     only_b: int
-    other_texts: int
+    changed_texts: int
     """Shared samples whose question, answer, contexts or references differ: two systems, or edited data."""
-    other_claims: int
+    changed_claims: int
     """Shared samples whose claims differ; labels are compared claim by claim only where they are the same."""
     settings: tuple[str, ...]
     """What the runs were asked differently, in words."""
@@ -374,7 +374,7 @@ def gather(folder: Path, each: Callable[[SampleResult], None] | None = None, *, 
 
     `sliced` says to split the metrics by every field with 2 to 50 values.
     """
-    gathered = Gathering(load_manifest(folder), sliced=sliced)
+    gathered = OverviewBuilder(load_manifest(folder), sliced=sliced)
     for result in read_results(folder):
         gathered.add(result)
         if each:
@@ -382,7 +382,7 @@ def gather(folder: Path, each: Callable[[SampleResult], None] | None = None, *, 
     return gathered.facts(folder)
 
 
-class Gathering:
+class OverviewBuilder:
     """Takes the results of a run one by one."""
 
     def __init__(self, manifest: Manifest, *, sliced: bool = False) -> None:
@@ -465,7 +465,7 @@ class Gathering:
             judges=judges,
             judge_numbers=judge_numbers(judges, summary.panel),
             ranks=self._ranks.facts(),
-            worst=self._worst.troubles(),
+            worst=self._worst.worst(),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._diagnosis.counts(),
             slices=tuple(map(self._sliced.slices, self._sliced.fields)) if self._sliced else (),
@@ -638,7 +638,7 @@ class WorstClaims:
                 self._found = sorted([*self._found, (rank, entry)], key=lambda ranked: ranked[0])[: self._shown]
                 break
 
-    def troubles(self) -> tuple[WorstClaim, ...]:
+    def worst(self) -> tuple[WorstClaim, ...]:
         """Return the worst claims, worst first; in the order of the data among equals."""
         return tuple(trouble for _, trouble in self._found)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from claimeval.runs.slices import CELLS
 from claimeval.statistics import pictures
-from claimeval.statistics.pictures import WIDTH, Cell, Line, Mark, Picture
+from claimeval.statistics.pictures import WIDTH, Cell, Curve, Mark, Picture
 
 if TYPE_CHECKING:
     from claimeval.evaluation.summary.panel import PanelSummary
@@ -162,7 +162,9 @@ def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:
     if all(one.relevant is not None for one in ranks):
         shares["a reference context"] = [one.relevant or 0 for one in ranks]
     curves = [
-        Line(name, [(one.rank, Mark("", n / one.samples, n=one.samples)) for one, n in zip(ranks, counts, strict=True)])
+        Curve(
+            name, [(one.rank, Mark("", n / one.samples, n=one.samples)) for one, n in zip(ranks, counts, strict=True)]
+        )
         for name, counts in shares.items()
     ]
     return pictures.lines(curves, "Contexts by rank", "rank", "share of samples", width=width)

@@ -52,7 +52,7 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Verdict,
-    says_something,
+    has_words,
 )
 from claimeval.types.requests import CLAIMS_PER_CALL, RECORDED, Judge
 from claimeval.types.scales import Scale
@@ -555,7 +555,7 @@ class ReusableVerdicts:
 
     def _holds(self, part: Part, result: SampleResult) -> bool:
         """Return whether the claims of a text are those that would be taken now."""
-        if not self.names_claims or (part in result.unextracted and not says_something(result.sample.text(part) or "")):
+        if not self.names_claims or (part in result.unextracted and not has_words(result.sample.text(part) or "")):
             return True
         extractions = [
             (call.judge, call.prompt) for call in result.calls if call.step == "extract" and call.part == part

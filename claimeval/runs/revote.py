@@ -13,7 +13,7 @@ from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.rate import RateJob
-from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.panel.rules import ErrorRates, Pattern, cast_ballots, estimate_error_rates
 from claimeval.metrics import scoring
@@ -40,9 +40,9 @@ def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complet
     return revised(writer, Revote(record, rates)).summary(complete=complete, rates=rates.get("support"))
 
 
-def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]) -> Tallies:
+def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]) -> SummaryBuilder:
     """Put what `change` makes of each sample in its place, and add up anew."""
-    tallies = Tallies(writer.manifest)
+    tallies = SummaryBuilder(writer.manifest)
 
     def changed(result: SampleResult) -> SampleResult:
         now = change(result)
@@ -134,7 +134,7 @@ class Revote:
     def _panel(self, question: str) -> Panel:
         if question not in self._panels:
             panel = self._record.panel_for(question)
-            self._panels[question] = panel if question in self._rates else panel.while_running
+            self._panels[question] = panel if question in self._rates else panel.provisional
         return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
@@ -182,11 +182,11 @@ class Revote:
 
     def _scored_claims(self, result: SampleResult) -> SampleResult:
         metrics, columns = self._metrics, result.columns()
-        of_nothing = {
+        empty_reason = {
             pair: one
             for pair, one in scoring.unasked(metrics, result.sample, result.claims).items()
             if pair not in columns
         }
-        assessments = tuple(chain.from_iterable((columns | of_nothing).values()))
+        assessments = tuple(chain.from_iterable((columns | empty_reason).values()))
         unscored = result.replaced(assessments=assessments)
         return unscored.replaced(scores=scoring.scores(metrics, unscored, self._derived))

@@ -10,7 +10,7 @@ from pathlib import Path
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.compare import LinePair, PairChanges, adjusted, compared_values, differences, source_of
 from claimeval.runs.directory import RunResults, attached, cluster_field, load_manifest, load_summary
-from claimeval.runs.lines import Line
+from claimeval.runs.lines import ResultLine
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
@@ -20,13 +20,13 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 
 
-class Point(MetricSummary):
+class RunPoint(MetricSummary):
     """The metric in one run."""
 
     run: str
 
 
-class Change(MetricComparison):
+class RunStep(MetricComparison):
     """A metric from one run (a) to the next (b), over the samples that have a value in both."""
 
     only_before: int
@@ -63,8 +63,8 @@ class MetricSeries(Record):
     """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
     source: str
     """`claims` for what judges said of claims, else the kind of the scores: `lexical`, `retrieval`, ..."""
-    points: tuple[Point, ...]
-    changes: tuple[Change, ...]
+    points: tuple[RunPoint, ...]
+    changes: tuple[RunStep, ...]
     """p-values are adjusted over all steps and metrics."""
     against: tuple[MetricComparison | None, ...]
     """Each run (b) against the baseline (a), whose own place has None; p-values are adjusted over the metrics."""
@@ -92,7 +92,7 @@ class Series(Record):
         if comparison is None or comparison.difference.value is None:
             return f"{who}: no sample has a value in both"
         difference = signed_estimate(comparison.difference.value, comparison.difference.interval)
-        counts = f"{comparison.higher} up, {comparison.lower} down, n {comparison.n}"
+        counts = f"{comparison.increased} up, {comparison.decreased} down, n {comparison.n}"
         return f"{who}: {difference}, p (Holm) {p_value(comparison.p_adjusted)}, {counts}"
 
     @property
@@ -145,7 +145,7 @@ def track(
     chosen = [key for metric in metrics for key in _called(metric, shared, points)] if metrics else shared
     called = {key: steps[0][key].metric for key in chosen}
     changes = [
-        Change(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
+        RunStep(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
         for key in chosen
         for step, pair in zip(steps, pairs, strict=True)
     ]
@@ -197,7 +197,7 @@ class _SampleValues:
 
         return differences(self._folders[place], self._folders[place + 1], add, cluster=self._cluster)
 
-    def _add(self, source: str, place: int, line: Line) -> None:
+    def _add(self, source: str, place: int, line: ResultLine) -> None:
         if source == self._source or line.id not in self._clusters:
             self._clusters[line.id] = cluster_of(line.sample, self._field)
         for name, score in line.scores.items():
@@ -245,17 +245,17 @@ def _weights(places: Sequence[int]) -> list[float]:
     return [(place - middle) / spread for place in places]
 
 
-def _points(folder: Path, name: str) -> dict[_Key, Point]:
+def _points(folder: Path, name: str) -> dict[_Key, RunPoint]:
     """Return the summaries of all metrics of a run, and of the runs attached to it."""
     sources = {source_of(load_manifest(folder)): folder, **attached(folder)}
     return {
-        (source, metric): Point(run=name, **dict(summary))
+        (source, metric): RunPoint(run=name, **dict(summary))
         for source, inside in sources.items()
         for metric, summary in load_summary(inside).metrics.items()
     }
 
 
-def _called(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, Point]]) -> list[_Key]:
+def _called(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, RunPoint]]) -> list[_Key]:
     """Return the metrics of that name, of whatever source; UsageError if no source has it in every run."""
     if matching := [(source, name) for source, name in shared if metric in (name, f"{source}/{name}")]:
         return matching

@@ -28,7 +28,7 @@ from claimeval.runs.agreement import RaterReport, rater_report
 from claimeval.runs.correct import Correction, correct, labels_of
 from claimeval.runs.directory import MANIFEST, cluster_field, load_manifest, read_results
 from claimeval.runs.labeling import metric_of
-from claimeval.runs.labels import HumanLabelCounts, RaterTable, claims_meant, join
+from claimeval.runs.labels import HumanLabelCounts, RaterTable, claims_for_label, join
 from claimeval.statistics import mean_interval, paired_difference
 from claimeval.statistics.agreement import kappa_difference
 from claimeval.statistics.formatting import decimal, interval
@@ -65,7 +65,7 @@ class Power(Record):
     """Labeled claims."""
     questions: int
     """Questions, or what `cluster` names."""
-    chosen_on: int
+    selected_on: int
     """Labels of the half by which a prompt is chosen."""
     reported_on: int
     """Labels of the other half."""
@@ -79,7 +79,7 @@ class Power(Record):
     def in_words(self) -> str:
         """Return the line that stands before the calls."""
         line = (
-            f"{self.labels} labeled claims on {self.questions} questions: {self.chosen_on} to choose a prompt by, "
+            f"{self.labels} labeled claims on {self.questions} questions: {self.selected_on} to choose a prompt by, "
             f"{self.reported_on} to report on. A true gain of 10 points in agreement would be seen in "
             f"{self.power:.0%} of cases"
         )
@@ -321,7 +321,7 @@ def _labeled(result: SampleResult, labels: Sequence[HumanLabel], metric: Metric)
     of = {claim.id for claim in result.claims if claim.of == metric.claims_of}
     meant: set[str] = set()
     for one in labels:
-        meant |= of if one.of_sample else of & set(claims_meant(result, one))
+        meant |= of if one.of_sample else of & set(claims_for_label(result, one))
     claims = tuple(claim for claim in result.claims if claim.id in meant)
     return SampleResult(sample=result.sample, claims=claims)
 
@@ -461,7 +461,7 @@ def halve(labeled: LabeledClaims, seed: int, candidates: int, *, anyway: bool = 
         Power(
             labels=count,
             questions=len({cluster for _, cluster in pairs}),
-            chosen_on=parts.count(0),
+            selected_on=parts.count(0),
             reported_on=parts.count(1),
             power=power(2 * parts.count(1), GAIN, candidates=candidates),
             least_power=power(2 * list(half.values()).count(1), GAIN, candidates=candidates),

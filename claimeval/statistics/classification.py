@@ -466,7 +466,7 @@ class AnnotatorComparison:
     annotator: str
     """The annotator left out."""
     items: int
-    """Items that this annotator, another one and the judge labelled."""
+    """Items that this annotator, another one and the judge labeled."""
     advantage: float
     """Share of items on which the judge is at least as close to the others as this annotator."""
     p: float

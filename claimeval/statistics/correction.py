@@ -47,9 +47,9 @@ class CorrectedEstimate:
     """The judge's mean over all items, uncorrected: its interval knows nothing of the judge's errors."""
     human: IntervalEstimate
     """The mean by the human labels alone."""
-    labelled: int
+    labeled: int
     """Items with a human label."""
-    unlabelled: int
+    unlabeled: int
     """Items with the judge's value only."""
     method: Literal["ppi++", "stratified ppi++", "active", "rogan-gladen"]
     """How the mean was corrected."""
@@ -94,8 +94,8 @@ def _mean_estimate(
 
 
 class _Stratum(NamedTuple):
-    labelled: Positions
-    unlabelled: Positions
+    labeled: Positions
+    unlabeled: Positions
     weight: float
     ppi_lambda: float
     label_variance: float
@@ -151,36 +151,36 @@ def prediction_powered(
     check_level(resampling.level)
     if len(judge) != len(human):
         raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
-    labelled = np.array([label is not None for label in human], dtype=bool)
+    labeled = np.array([label is not None for label in human], dtype=bool)
     items = _LabeledItems(
         np.asarray(judge, dtype=np.float64),
         np.array([math.nan if label is None else label for label in human], dtype=np.float64),
         np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge)),
     )
-    if not (np.isfinite(items.judge).all() and np.isfinite(items.human[labelled]).all()):
+    if not (np.isfinite(items.judge).all() and np.isfinite(items.human[labeled]).all()):
         raise UsageError("values must be finite; leave items that the judge did not assess out")
     groups = np.zeros(len(judge), np.intp) if strata is None else cluster_codes(strata, len(judge))
-    parts = [_stratum(items, labelled, groups == group) for group in np.unique(groups)]
+    parts = [_stratum(items, labeled, groups == group) for group in np.unique(groups)]
     judged = mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling)
-    count = int(labelled.sum())
+    count = int(labeled.sum())
     corrected = _estimate(items, parts, resampling.level)
     weight = None if corrected.value is None else sum(part.weight * part.ppi_lambda for part in parts)
     return CorrectedEstimate(
         corrected=corrected,
         judge=judged,
         human=_estimate(items, [part._replace(ppi_lambda=0.0) for part in parts], resampling.level),
-        labelled=count,
-        unlabelled=len(judge) - count,
+        labeled=count,
+        unlabeled=len(judge) - count,
         method="ppi++" if strata is None else "stratified ppi++",
         ppi_lambda=weight,
         labels_needed=None if corrected.value is None else _labels_needed(parts),
     )
 
 
-def _stratum(items: _LabeledItems, labelled: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
-    labeled, unlabeled = np.flatnonzero(labelled & members), np.flatnonzero(~labelled & members)
+def _stratum(items: _LabeledItems, has_label: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
+    labeled, unlabeled = np.flatnonzero(has_label & members), np.flatnonzero(~has_label & members)
     n, n_unlabeled = len(labeled), len(unlabeled)
-    weight = (n + n_unlabeled) / len(labelled)
+    weight = (n + n_unlabeled) / len(has_label)
     if n < 2:
         return _Stratum(labeled, unlabeled, weight, 0.0, 0.0, 0.0)
     labels, scores = items.human[labeled], items.judge[labeled]
@@ -195,24 +195,24 @@ def _stratum(items: _LabeledItems, labelled: NDArray[np.bool_], members: NDArray
 def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> IntervalEstimate:
     """Return theta with its interval, for the lambdas in `parts`."""
     total = len(items.judge)
-    groups = [len(np.unique(items.clusters[part.labelled])) for part in parts]
+    groups = [len(np.unique(items.clusters[part.labeled])) for part in parts]
     if not parts or min(groups) < 2:
-        reason = "no items" if not parts else "fewer than two labelled clusters in a stratum"
+        reason = "no items" if not parts else "fewer than two labeled clusters in a stratum"
         return without_interval(None, total, 0, level, reason)
-    rectified = [items.human[part.labelled] - part.ppi_lambda * items.judge[part.labelled] for part in parts]
-    judged = [part.ppi_lambda * items.judge[part.unlabelled] for part in parts]
+    rectified = [items.human[part.labeled] - part.ppi_lambda * items.judge[part.labeled] for part in parts]
+    judged = [part.ppi_lambda * items.judge[part.unlabeled] for part in parts]
     means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
     value = sum(part.weight * mean for part, mean in zip(parts, means, strict=True))
     residuals, surprise = np.zeros(total), 0.0
     between = math.sqrt(sum(groups) / (sum(groups) - 1)) / total
     for part, known, open_, mean, count in zip(parts, rectified, judged, means, groups, strict=True):
         share = between * (mean - value)
-        residuals[part.labelled] = part.weight * _residuals(known, items.clusters[part.labelled]) + share
-        residuals[part.unlabelled] = part.weight * _residuals(open_, items.clusters[part.unlabelled]) + share
+        residuals[part.labeled] = part.weight * _residuals(known, items.clusters[part.labeled]) + share
+        residuals[part.unlabeled] = part.weight * _residuals(open_, items.clusters[part.unlabeled]) + share
         unseen = 1.0 if float(np.ptp(known)) == 0 else part.ppi_lambda
         surprise += (part.weight * unseen / count) ** 2
     error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
-    labels = items.human[np.concatenate([part.labelled for part in parts])]
+    labels = items.human[np.concatenate([part.labeled for part in parts])]
     freedom = sum(groups) - len(parts)
     if all(values.min() >= 0 and values.max() <= 1 for values in (items.judge, labels)):
         spread = math.sqrt(error**2 + surprise) if error > 0 else 0.0
@@ -240,22 +240,22 @@ def _labels_needed(parts: Sequence[_Stratum]) -> int | None:
         """Return the variance with `factor` times as many labels."""
         total = 0.0
         for part in parts:
-            size = len(part.labelled) + len(part.unlabelled)
-            labels = min(size, factor * len(part.labelled))
+            size = len(part.labeled) + len(part.unlabeled)
+            labels = min(size, factor * len(part.labeled))
             unexplained = part.label_variance - part.explained * (size - labels) / size
             total += part.weight**2 * max(0.0, unexplained) / labels
         return total
 
     low = 1.0
-    high = max((len(part.labelled) + len(part.unlabelled)) / len(part.labelled) for part in parts)
+    high = max((len(part.labeled) + len(part.unlabeled)) / len(part.labeled) for part in parts)
     goal = variance(1.0) / 4
     if goal == 0 or variance(high) > goal:
         return None
-    labelled = sum(len(part.labelled) for part in parts)
-    while (high - low) * labelled > 0.01:
+    labeled = sum(len(part.labeled) for part in parts)
+    while (high - low) * labeled > 0.01:
         middle = (low + high) / 2
         low, high = (middle, high) if variance(middle) > goal else (low, middle)
-    return math.ceil((high - 1) * labelled - 0.01)
+    return math.ceil((high - 1) * labeled - 0.01)
 
 
 def active_estimate(
@@ -320,8 +320,8 @@ def active_estimate(
         corrected=estimate(scores),
         judge=mean_interval(scores.tolist(), clusters=clusters, resampling=resampling),
         human=estimate(np.zeros_like(scores)),
-        labelled=count,
-        unlabelled=len(judge) - count,
+        labeled=count,
+        unlabeled=len(judge) - count,
         method="active",
     )
 
@@ -371,10 +371,10 @@ def rogan_gladen(
         chosen = [i for i, label in enumerate(human) if label == human_value]
         return _rate([judge[i] == answer for i in chosen], [keys[i] for i in chosen])
 
-    labelled = [i for i, label in enumerate(human) if label is not None]
+    labeled = [i for i, label in enumerate(human) if label is not None]
     yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
     if yes is None or specificity is None or sensitivity is None:
-        missing = "unlabelled items" if yes is None else "labels of both kinds"
+        missing = "unlabeled items" if yes is None else "labels of both kinds"
         corrected = without_interval(None, len(judge), 0, resampling.level, f"needs {missing}")
     else:
         corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=resampling.level)
@@ -382,10 +382,10 @@ def rogan_gladen(
         corrected=corrected,
         judge=mean_interval([float(answer) for answer in judge], clusters=clusters, resampling=resampling),
         human=mean_interval(
-            [float(bool(human[i])) for i in labelled], clusters=[keys[i] for i in labelled], resampling=resampling
+            [float(bool(human[i])) for i in labeled], clusters=[keys[i] for i in labeled], resampling=resampling
         ),
-        labelled=len(labelled),
-        unlabelled=len(judge) - len(labelled),
+        labeled=len(labeled),
+        unlabeled=len(judge) - len(labeled),
         method="rogan-gladen",
     )
 

@@ -51,7 +51,7 @@ class Mark(NamedTuple):
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
-class Line(NamedTuple):
+class Curve(NamedTuple):
     """A curve over numbers that rise."""
 
     name: str
@@ -223,7 +223,7 @@ def trend(
 
 
 def lines(
-    curves: Sequence[Line], title: str, x_label: str, y_label: str, *, log: bool = False, width: float = WIDTH
+    curves: Sequence[Curve], title: str, x_label: str, y_label: str, *, log: bool = False, width: float = WIDTH
 ) -> Picture:
     """Draw curves with bands for their intervals, as nDCG over k; each has a dash of its own and its name in a legend.
 

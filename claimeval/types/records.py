@@ -120,7 +120,7 @@ ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "same_family"})
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
-def says_something(text: str) -> bool:
+def has_words(text: str) -> bool:
     """Return whether a text can make a claim or bear one out at all: it has a letter, a digit or an ideograph.
 
     Texts such as an empty string, `...` or a row of emoji are known to mislead judges and are never sent.
@@ -269,9 +269,9 @@ class Document(Record):
     score: float | None = None
 
     @property
-    def says_something(self) -> bool:
+    def has_words(self) -> bool:
         """Whether text or title can support a claim."""
-        return says_something(self.text) or says_something(self.title or "")
+        return has_words(self.text) or has_words(self.title or "")
 
 
 class Turn(Record):
@@ -343,7 +343,7 @@ class Sample(Record):
         if part == "contexts":
             return self.contexts is not None
         if part in ("reference", "reference_contexts"):
-            return any(map(says_something, self.reference_answers if part == "reference" else self.reference_contexts))
+            return any(map(has_words, self.reference_answers if part == "reference" else self.reference_contexts))
         if part == HISTORY:
             return bool(self.history)
         if part == CONTEXTS_AND_HISTORY:
@@ -358,7 +358,7 @@ class Sample(Record):
         """
         if isinstance(of, str):
             whole = self._set(of)
-            return None if whole is None else tuple([one for one in whole if one.says_something])
+            return None if whole is None else tuple([one for one in whole if one.has_words])
         ranked = self._ranked(of)
         return None if ranked is None else tuple(document for _, document in ranked)
 
@@ -377,7 +377,7 @@ class Sample(Record):
         part, place, order = (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)
         if (whole := self._set(part)) is None:
             return None
-        ranked = [(rank, document) for rank, document in enumerate(whole, 1) if document.says_something]
+        ranked = [(rank, document) for rank, document in enumerate(whole, 1) if document.has_words]
         if order is not None:
             return [ranked[i] for i in other_order(self.id, order, len(ranked))]
         if place is not None:
@@ -389,12 +389,12 @@ class Sample(Record):
         if part == "contexts":
             return self.contexts
         if part == "reference":
-            answers = [(i, text) for i, text in enumerate(self.reference_answers, 1) if says_something(text)]
+            answers = [(i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)]
             return tuple([Document.trusted(id=f"reference-{i}", text=text) for i, text in answers]) or None
         if part == "reference_contexts":
             texts, ids = self.reference_contexts, self.reference_context_ids
             names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
-            if not any(map(says_something, texts)):
+            if not any(map(has_words, texts)):
                 return None
             return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True))
         if part == "answer":
@@ -411,12 +411,12 @@ class Sample(Record):
     def alternatives(self, part: Part) -> bool:
         """Whether a part is several texts each of which is enough: gold answers, unless they are so only together."""
         several = part == "reference" and self.references != "together" and len(self.reference_answers) > 1
-        return several and sum(map(says_something, self.reference_answers)) > 1
+        return several and sum(map(has_words, self.reference_answers)) > 1
 
     def texts(self, part: Part) -> tuple[str, ...] | None:
         """The texts to take claims from, one after the other: alternatives each by itself, any other part as one."""
         if self.alternatives(part):
-            return tuple(filter(says_something, self.reference_answers))
+            return tuple(filter(has_words, self.reference_answers))
         text = self.text(part)
         return None if text is None else (text,)
 
@@ -567,7 +567,7 @@ class Score(Record):
     unit: str
     """`share` for a value in [0, 1]; otherwise what is counted: tokens, gain, grade, ..."""
     hits: int | None = None
-    """Claims labelled supported; of a derived metric, whatever it counts. None where nothing is counted."""
+    """Claims labeled supported; of a derived metric, whatever it counts. None where nothing is counted."""
     judged: int | None = None
     """Claims with a label."""
     total: int | None = None

@@ -251,7 +251,7 @@ YES_NO = Scale(name="yes_no", words=("yes", "no"), values=(1, 0), ordered=True)
 ANSWERING_OR_NOT = Scale(name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0))
 
 
-class AnswerQuestion(Record):
+class RatingQuestion(Record):
     """One question about a whole answer, to which a judge replies with one word of a scale."""
 
     name: str
@@ -272,7 +272,7 @@ class AnswerQuestion(Record):
     """The vote if none is named."""
 
 
-RELEVANCE = AnswerQuestion(
+RELEVANCE = RatingQuestion(
     name="relevance",
     metric="rated_relevance",
     scale=FULLY_PARTLY_NO,
@@ -282,17 +282,17 @@ RELEVANCE = AnswerQuestion(
 )
 """Does the answer answer the question? Whether it is true does not matter."""
 
-FAITHFULNESS = AnswerQuestion(
+FAITHFULNESS = RatingQuestion(
     name="faithfulness", metric="rated_faithfulness", scale=YES_NO, against="contexts", prompt="faithful"
 )
 """Is all that the answer says supported by what was retrieved? The baseline of faithfulness by claims."""
 
-CORRECTNESS = AnswerQuestion(
+CORRECTNESS = RatingQuestion(
     name="correctness", metric="rated_correctness", scale=YES_NO, against="reference", prompt="correct"
 )
 """Does the answer say what a reference answer says? The baseline of correctness by claims."""
 
-ABSTENTION = AnswerQuestion(
+ABSTENTION = RatingQuestion(
     name="abstention",
     metric="abstention",
     scale=ANSWERING_OR_NOT,
@@ -306,7 +306,7 @@ ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFUL
 """What can be asked by name."""
 
 
-def answer_question(name: str) -> AnswerQuestion:
+def answer_question(name: str) -> RatingQuestion:
     """Return the question of that name; UsageError with the closest name otherwise."""
     if name not in ANSWER_QUESTIONS:
         raise unknown_name("question about answers", name, ANSWER_QUESTIONS)

@@ -104,7 +104,7 @@ def test_claims_are_labeled_in_python_and_correct_the_score(start_server: StartS
         item.label("supported" if "WRONG" not in item.claim.text else "contradicted")
     assert (labels.labeled, len(labels), list(labels)) == (4, 4, [])
     found = correct(run)
-    assert found.labelled == 4
+    assert found.labeled == 4
     assert agreement(run, labels.path).labels is not None
     with pytest.raises(ce.UsageError, match="unknown label"):
         next(iter(annotate(ce.Run.load(run.save(tmp_path / "copy")), n=2))).label("yes")
@@ -129,7 +129,7 @@ def test_a_door_is_planned_without_a_call(start_server: StartServer, tmp_path: P
     server = start_server(judge=claim_judge.answer)
     judge = spec(server)
     before = plan(ce.score, SAMPLES, judges=judge, metrics="faithfulness")
-    assert (before.samples, before.calls[0] >= 2, before.unpriced) == (3, True, (judge,))
+    assert (before.samples, before.calls[0] >= 2, before.judges_without_price) == (3, True, (judge,))
     assert not server.exchanges()
     run = ce.score(SAMPLES, judges=judge, metrics="faithfulness")
     sent = len(server.exchanges())

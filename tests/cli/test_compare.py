@@ -32,11 +32,11 @@ def runs(claimeval: Run, tmp_path: Path, start_server: StartServer) -> Path:
 def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> None:
     found = json.loads(claimeval("compare", "a", "b", "--json").stdout)
     (metric,) = found["metrics"]
-    assert (found["shared"], found["only_a"], found["only_b"], found["other_texts"]) == (2, 1, 1, 1)
+    assert (found["shared"], found["only_a"], found["only_b"], found["changed_texts"]) == (2, 1, 1, 1)
     assert (metric["n"], metric["a"], metric["b"]) == (2, 0.75, 0.875)
     assert metric["difference"]["value"] == 0.125
-    assert (metric["higher"], metric["lower"]) == (1, 0)
-    assert metric["supported_in_one_only"]["p"] == 1.0
+    assert (metric["increased"], metric["decreased"]) == (1, 0)
+    assert metric["discordant"]["p"] == 1.0
     (part, *_) = metric["because"]
     assert (part["cause"], part["value"], part["claims"]) == ("answer", 0.125, 2)
     assert "other answer" in claimeval("compare", "a", "b").stdout
@@ -121,7 +121,7 @@ def test_any_run_is_the_baseline(claimeval: Run, topics: Path, baseline: str) ->
     assert (found["runs"], found["baseline"]) == (["one", "two", "three"], 1)
     # words: 0, 0, 1 under the baseline, 1, 0, 0 otherwise
     against = found["metrics"]["words"]["against"]
-    assert [one and (one["difference"]["value"], one["higher"], one["lower"]) for one in against] == [
+    assert [one and (one["difference"]["value"], one["increased"], one["decreased"]) for one in against] == [
         (0.0, 1, 1),
         None,
         (0.0, 1, 1),

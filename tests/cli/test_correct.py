@@ -17,7 +17,7 @@ __all__ = ["run"]
 def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Path, design: str) -> None:
     answer(run, "ynynyn", "--design", design)
     found = json.loads(claimeval("correct", "run", "--json").stdout)
-    assert found["labelled"] == 6
+    assert found["labeled"] == 6
     assert found["method"] == {"uniform": "ppi++", "stratified": "stratified ppi++", "uncertainty": "active"}[design]
     assert found["people"]["value"] is not None
 

@@ -144,7 +144,7 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     done = claimeval("experiment", file, "--select", "--json")
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
-    three_way, binary, _ = (arm["with_people"] for arm in table["arms"])
+    three_way, binary, _ = (arm["label_agreement"] for arm in table["arms"])
     assert (three_way["claims"], three_way["accuracy"]["value"], three_way["balanced_accuracy"]["value"]) == (
         24,
         0.75,
@@ -153,7 +153,7 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     assert (binary["accuracy"]["value"], binary["kappa"]["value"]) == (1.0, 1.0)
     selection = table["selection"]
     assert selection["arm"] == "binary"
-    halves = selection["chosen_on"]["binary"]["claims"], selection["held_out"]["claims"]
+    halves = selection["selected_on"]["binary"]["claims"], selection["held_out"]["claims"]
     assert sum(halves) == 24
     assert min(halves) > 0
     assert selection["held_out_baseline"]["balanced_accuracy"]["value"] == pytest.approx(5 / 6)
@@ -174,7 +174,7 @@ def test_plan_says_what_the_arms_would_ask_and_counts_what_they_share_once(
     before = json.loads(claimeval("plan", file, "--json").stdout)
     assert server.exchanges() == []
     assert before["calls"][0] <= 24 <= before["calls"][1]
-    assert len(before["unpriced"]) == 1
+    assert len(before["judges_without_price"]) == 1
     assert claimeval("experiment", file).returncode == 0
     assert "total" in claimeval("plan", file).stdout
     assert json.loads(claimeval("plan", file, "--json").stdout)["calls"] == [0, 0]

@@ -36,11 +36,11 @@ def test_the_run_makes_the_calls_that_the_plan_says(claimeval: Run, data: Path, 
     assert len(server.exchanges()) == before
     found = json.loads(planned.stdout)
     assert found["calls"] == [2, 2]
-    assert [(line["step"], line["stored"], line["exact"]) for line in found["lines"]] == [
+    assert [(line["step"], line["cached"], line["exact"]) for line in found["lines"]] == [
         ("extract", 2, True),
         ("assess", 0, True),
     ]
-    assert found["unpriced"] == [spec(server)]
+    assert found["judges_without_price"] == [spec(server)]
 
     assert claimeval("score", *command).returncode == 0
     assert len(server.exchanges()) - before == 2
@@ -145,8 +145,8 @@ def test_batches_are_planned_at_half_the_price(claimeval: Run, data: Path) -> No
     mixed = json.loads(claimeval("plan", *command, "--batch", "--online", "openai:gpt-5-mini", "--json", **keys).stdout)
     assert batches["calls"] == online["calls"]
     assert batches["cost"] == pytest.approx([amount / 2 for amount in online["cost"]])
-    assert batches["worst"] == pytest.approx(online["worst"] / 2)
-    shares = [m["worst"] / o["worst"] for m, o in zip(mixed["lines"], online["lines"], strict=True)]
+    assert batches["cost_bound"] == pytest.approx(online["cost_bound"] / 2)
+    shares = [m["cost_bound"] / o["cost_bound"] for m, o in zip(mixed["lines"], online["lines"], strict=True)]
     assert shares == pytest.approx([1.0, 1.0, 0.5])  # extraction and assessment by OpenAI, assessment by Mistral
     said = " ".join(claimeval("plan", *command, "--batch", **keys).stdout.split())
     assert "price of openai:gpt-5-mini in batches: $0.125 in, $1 out a million tokens" in said

@@ -189,7 +189,7 @@ def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Pat
     done = claimeval(*command, "--tie", "conservative", "--overwrite")
     assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
     (planned, *_) = json.loads(claimeval("plan", *command).stdout)["lines"]
-    assert (planned["step"], planned["stored"]) == ("answering", 1)
+    assert (planned["step"], planned["cached"]) == ("answering", 1)
 
 
 def test_answers_that_could_not_be_sorted_fail_the_gate(

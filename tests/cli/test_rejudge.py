@@ -199,11 +199,11 @@ def test_labels_that_do_not_simply_count_are_said_in_a_line(
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n2,yes\n2,no\n1,\n", encoding="utf-8")
     done = claimeval("agreement", "a", "--labels", labels)
-    assert "Labels left out: 1 rows without a label, 1 that the same annotator labelled in two ways" in done.stdout
+    assert "Labels left out: 1 rows without a label, 1 that the same annotator labeled in two ways" in done.stdout
     labels.write_text("id,label\n2,yes\n2,no\n", encoding="utf-8")
     none = claimeval("agreement", "a", "--labels", labels)
     assert (none.returncode, none.stderr.count("\n")) == (2, 1)
-    assert "no label can be compared with a: left out: 1 that the same annotator labelled in two ways" in none.stderr
+    assert "no label can be compared with a: left out: 1 that the same annotator labeled in two ways" in none.stderr
     labels.write_text("id,label\n", encoding="utf-8")
     assert claimeval("agreement", "a", "--labels", labels).returncode == 2
 
@@ -216,7 +216,7 @@ def test_correct_takes_the_labels_that_a_run_was_imported_with(
     done = claimeval("correct", "a", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["unit"], found["labelled"]) == ("claim", 1)  # the judges have no label for the other
+    assert (found["unit"], found["labeled"]) == ("claim", 1)  # the judges have no label for the other
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n2,yes\n", encoding="utf-8")
     whole = claimeval("correct", "a", "--labels", labels)

@@ -224,10 +224,10 @@ def test_the_sec10q_samples_score_from_end_to_end_with_the_local_scorer(claimeva
 
 def test_the_labelled_sec10q_samples_score_from_end_to_end(claimeval: Run, start_server: StartServer) -> None:
     server = start_server(judge=claim_judge.answer)
-    labelled = shared_data("sec10q/labelled_rag_mini.json")
+    labeled = shared_data("sec10q/labelled_rag_mini.json")
     for judge in ("local:lexical", spec(server)):
         done = claimeval(
-            *("score", labelled, "-j", judge, "--json", "--field", "answer=reference_answer"),
+            *("score", labeled, "-j", judge, "--json", "--field", "answer=reference_answer"),
             *("-m", "supported=answer:reference_contexts"),
         )
         assert done.returncode == 0, done.stderr

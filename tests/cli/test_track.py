@@ -42,10 +42,10 @@ def test_means_changes_and_samples_that_moved(claimeval: Run, runs: Path) -> Non
     # the bad sample has 2 of 4 claims supported in A and 3 of 4 in B and C; the other has all
     assert [point["mean"] for point in track["points"]] == [0.75, 0.875, 0.875]
     first, second = track["changes"]
-    assert (first["difference"]["value"], first["higher"], first["lower"]) == (0.125, 1, 0)
-    assert first["moved"] == [{"sample": "bad", "before": 0.5, "after": 0.75}]
+    assert (first["difference"]["value"], first["increased"], first["decreased"]) == (0.125, 1, 0)
+    assert first["changed_samples"] == [{"sample": "bad", "before": 0.5, "after": 0.75}]
     assert first["only_before"] == 1
-    assert (second["difference"]["value"], second["moved"], second["p_adjusted"]) == (0.0, [], 1.0)
+    assert (second["difference"]["value"], second["changed_samples"], second["p_adjusted"]) == (0.0, [], 1.0)
     assert not [setting for setting in found["settings"][0] if "prompt" in setting]
     assert [setting for setting in found["settings"][1] if "assess prompt" in setting]
 
@@ -96,7 +96,7 @@ def test_retrieval_is_tracked_without_a_run_of_claims(claimeval: Run, retrieved:
     # (1/2 + 1) / 2 and (1 + 1) / 2
     assert [point["mean"] for point in found["points"]] == [0.75, 1.0]
     assert found["source"] == "measure"
-    assert found["changes"][0]["moved"] == [{"sample": "p", "before": 0.5, "after": 1.0}]
+    assert found["changes"][0]["changed_samples"] == [{"sample": "p", "before": 0.5, "after": 1.0}]
 
 
 def test_retrieval_is_compared_without_a_run_of_claims(claimeval: Run, retrieved: Path) -> None:
@@ -106,7 +106,7 @@ def test_retrieval_is_compared_without_a_run_of_claims(claimeval: Run, retrieved
     shown = json.loads(claimeval("compare", "t1", "t2", "--json").stdout)
     found = {metric["metric"]: metric for metric in shown["metrics"]}
     assert (found["mrr"]["a"], found["mrr"]["b"], found["mrr"]["difference"]["value"]) == (0.75, 1.0, 0.25)
-    assert (found["P@1"]["higher"], found["P@1"]["lower"]) == (1, 0)
+    assert (found["P@1"]["increased"], found["P@1"]["decreased"]) == (1, 0)
     assert claimeval("compare", "t1", "t2", "--out", "both.html").returncode == 0
     assert "P@1" in (retrieved / "both.html").read_text()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.evaluation.raters import compare_ratings, every_claim
+from claimeval.evaluation.raters import all_claims_supported, compare_ratings
 from claimeval.types.records import Sample, SampleResult, Score
 from tests.sample_runs import scored
 
@@ -30,7 +30,7 @@ def rating(name: str, found: dict[str, float | None]) -> SampleResult:
 def test_every_claim_is_known_where_the_unassessed_cannot_change_it(
     hits: int, judged: int, total: int, every: bool | None
 ) -> None:
-    assert every_claim(Score.share(None, hits=hits, judged=judged, total=total)) is every
+    assert all_claims_supported(Score.share(None, hits=hits, judged=judged, total=total)) is every
 
 
 def test_shares_agreement_kappa_and_where_they_part() -> None:

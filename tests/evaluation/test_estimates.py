@@ -25,9 +25,9 @@ def test_the_ranges_of_tokens_hold_what_the_run_then_uses(store: Store) -> None:
         assert holds(line(found, step).calls, paid.calls[step, "a"])
         assert holds(line(found, step).output_tokens, paid.usage[step, "a", "output"])
         assert holds(line(found, step).prompt_tokens, paid.usage[step, "a", "prompt"])
-    assert line(found, "extract").how[1].endswith("as in stored replies to extract/atomic")
+    assert line(found, "extract").basis[1].endswith("as in stored replies to extract/atomic")
     # Nothing of the new data is stored, so what a token is must be assumed.
-    assert line(found, "extract").how[0] == "prompt tokens: assumed, 3 to 5 bytes each"
+    assert line(found, "extract").basis[0] == "prompt tokens: assumed, 3 to 5 bytes each"
 
 
 def test_prompts_of_the_same_data_that_were_counted_say_how_long_a_token_is(store: Store) -> None:
@@ -35,7 +35,7 @@ def test_prompts_of_the_same_data_that_were_counted_say_how_long_a_token_is(stor
     pay(samples[:5], plan(metrics=["faithfulness"]), store)
     found = foresee(samples, plan(metrics=["faithfulness"]), store)
 
-    assert line(found, "extract").how[0] == "prompt tokens: 3.80 to 4.20 bytes each, as in 10 stored replies"
+    assert line(found, "extract").basis[0] == "prompt tokens: 3.80 to 4.20 bytes each, as in 10 stored replies"
 
 
 def test_bytes_per_token_are_those_of_five_or_more_replies_with_a_margin() -> None:
@@ -66,7 +66,7 @@ def test_replies_without_usage_leave_the_assumptions_standing(store: Store) -> N
     found = foresee(samples, plan(), store)
 
     for step in ("extract", "assess"):
-        assert line(found, step).how == ("prompt tokens: assumed, 3 to 5 bytes each", "output tokens: assumed")
+        assert line(found, step).basis == ("prompt tokens: assumed, 3 to 5 bytes each", "output tokens: assumed")
 
 
 def test_the_newest_replies_are_sampled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def test_without_a_store_extractions_are_exact_and_assessments_a_range_around_th
     assert holds(assessment.calls, paid.calls["assess", "a"])
     assert not assessment.exact
     assert assessment.calls[0] < assessment.calls[1]
-    assert found.how == ("claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed",)
+    assert found.basis == ("claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed",)
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "tags"])
@@ -45,8 +45,8 @@ def test_where_the_claims_are_stored_the_calls_are_those_really_made_afterwards(
         assert line(found, "assess", name).calls == (paid.calls["assess", name],) * 2
     assert paid.calls["assess", "b"] > 0
     assert line(found, "extract").calls == (0, 0)
-    assert line(found, "extract").stored == 4
-    assert found.how == ()
+    assert line(found, "extract").cached == 4
+    assert found.basis == ()
     assert found.calls == (paid.calls.total(),) * 2
 
 
@@ -56,11 +56,11 @@ def test_what_is_stored_is_not_counted_and_nothing_is_written(store: Store) -> N
     found = foresee(SAMPLES, plan(), store)
 
     assert found.calls == (0, 0)
-    assert line(found, "extract").stored == 10
+    assert line(found, "extract").cached == 10
     # faithfulness 1 + 1 + 3 (45 claims), correctness the same and "no contexts", coverage of four references (one
     # sample has no answer, one an empty one), context_recall of five (no contexts in one).
-    assert line(found, "assess").stored == 5 + 6 + 4 + 5
-    assert (found.cost, found.worst, found.unpriced) == ((0, 0), 0, ())
+    assert line(found, "assess").cached == 5 + 6 + 4 + 5
+    assert (found.cost, found.cost_bound, found.judges_without_price) == ((0, 0), 0, ())
     foresee(SAMPLES, plan(judge("b")), store)
     assert list(store) == before
 
@@ -80,7 +80,7 @@ def test_the_same_question_in_two_samples_is_counted_once(store: Store) -> None:
     assert one.lines == two.lines
     pay(twins[:1], plan(), store)
     assert foresee(twins, plan(), store).calls == (0, 0)
-    assert line(foresee(twins, plan(), store), "extract").stored == 2
+    assert line(foresee(twins, plan(), store), "extract").cached == 2
 
 
 def test_a_stored_reply_that_is_no_use_is_followed_by_the_question_that_will_be_put_again(store: Store) -> None:
@@ -91,7 +91,7 @@ def test_a_stored_reply_that_is_no_use_is_followed_by_the_question_that_will_be_
     asked = plan(metrics=["faithfulness"])
     found = foresee(SAMPLES[:1], asked, store)
 
-    assert (line(found, "extract").stored, line(found, "extract").calls) == (1, (1, 1))
+    assert (line(found, "extract").cached, line(found, "extract").calls) == (1, (1, 1))
     assert pay(SAMPLES[:1], asked, store).calls["extract", "a"] == 1
 
 
@@ -103,14 +103,14 @@ def test_claims_that_cost_nothing_are_taken_at_once_so_that_the_rest_is_exact(st
     assert [line.exact for line in found.lines] == [True, True, True]
     assert line(found, "assess").calls == (2, 2)
     free = line(found, "assess", "local:lexical")
-    assert (free.calls, free.prompt_tokens, free.output_tokens, free.cost, free.how) == (
+    assert (free.calls, free.prompt_tokens, free.output_tokens, free.cost, free.basis) == (
         (2, 2),
         (0, 0),
         (0, 0),
         (0, 0),
         (),
     )
-    assert found.unpriced == ("a",)
+    assert found.judges_without_price == ("a",)
 
 
 def test_a_judge_that_is_asked_repeatedly_is_counted_as_often(store: Store) -> None:
@@ -119,7 +119,7 @@ def test_a_judge_that_is_asked_repeatedly_is_counted_as_often(store: Store) -> N
     pay(SAMPLES[:1], plan(metrics=["faithfulness"]), store)
     found = foresee(SAMPLES[:1], asked, store)
 
-    assert (line(found, "assess").stored, found.calls) == (1, (2, 2))
+    assert (line(found, "assess").cached, found.calls) == (1, (2, 2))
     assert pay(SAMPLES[:1], asked, store).calls.total() == 2
 
 
@@ -134,7 +134,7 @@ def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_
     claims_known = foresee(SAMPLES[:2], asked, store)
     assert line(claims_known, "assess", "b").exact
     assert line(claims_known, "assess", "c").calls == (0, 2)
-    assert claims_known.how == ("judges who are asked only where the first ones disagree: from never to always",)
+    assert claims_known.basis == ("judges who are asked only where the first ones disagree: from never to always",)
 
     contrary = Paid(store)
     contrary.reply = lambda request: read_chat(write_chat(_all("contradicted", request), "b"))  # type: ignore[method-assign]
@@ -174,7 +174,7 @@ def test_judges_of_the_generators_family_are_not_counted_where_they_are_not_aske
 def test_no_samples_need_no_calls() -> None:
     found = foresee([], plan())
 
-    assert (found.samples, found.calls, found.cost, found.how) == (0, (0, 0), (0, 0), ())
+    assert (found.samples, found.calls, found.cost, found.basis) == (0, (0, 0), (0, 0), ())
 
 
 def test_the_cost_is_tokens_times_price_and_the_worst_case_is_what_a_cap_reserves(store: Store, tmp_path: Path) -> None:
@@ -200,8 +200,8 @@ def test_the_cost_is_tokens_times_price_and_the_worst_case_is_what_a_cap_reserve
     )
     assert assessment.cost == pytest.approx((low, high))
     assert found.cost == assessment.cost
-    assert found.worst == pytest.approx(sum(reserved))
-    assert found.worst > high
+    assert found.cost_bound == pytest.approx(sum(reserved))
+    assert found.cost_bound > high
 
 
 def test_an_unknown_price_is_said_and_the_rest_is_added_up(tmp_path: Path) -> None:
@@ -209,13 +209,13 @@ def test_an_unknown_price_is_said_and_the_rest_is_added_up(tmp_path: Path) -> No
     prices.write_text("openai:b: {input: 2, output: 10}", encoding="utf-8")
     found = foresee(SAMPLES, plan(judge("a"), judge("b")), prices=prices)
 
-    assert found.unpriced == ("a",)
+    assert found.judges_without_price == ("a",)
     known = line(found, "assess", "b")
     assert line(found, "assess", "a").cost is None
-    assert line(found, "assess", "a").worst is None
+    assert line(found, "assess", "a").cost_bound is None
     assert found.cost is None
     assert found.known_cost == known.cost
-    assert found.worst == known.worst
+    assert found.cost_bound == known.cost_bound
 
 
 def test_a_file_of_prices_that_cannot_be_read_is_the_callers_mistake(tmp_path: Path) -> None:
@@ -254,11 +254,11 @@ def test_every_judge_that_takes_its_own_claims_pays_its_own_price(store: Store, 
         for step in ("extract", "assess")
         for name in names
     )
-    assert spent <= found.worst
+    assert spent <= found.cost_bound
     turned = plan(*map(judge, names[::-1]), metrics=["faithfulness"], extract_per_judge=True)
     again = foresee(SAMPLES[:3], turned, prices=prices)
     assert again.cost == pytest.approx(found.cost)
-    assert again.worst == pytest.approx(found.worst)
+    assert again.cost_bound == pytest.approx(found.cost_bound)
 
 
 def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judges_alone(store: Store) -> None:

@@ -30,7 +30,7 @@ def test_each_question_counts_once_and_is_priced(tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai:m: {input: 3.0, output: 10.0}\n")
     (line,) = planned([sample("a"), sample("a"), sample("b")], prices).lines
-    assert (line.step, line.judge, line.stored, line.calls, line.exact) == ("answers", "m", 0, (2, 2), True)
+    assert (line.step, line.judge, line.cached, line.calls, line.exact) == ("answers", "m", 0, (2, 2), True)
     size = sum(ask(PROMPT, JUDGE, FAITHFULNESS, sample(name), sample(name).contexts or ()).size for name in "ab")
     # a token of a prompt is 3 to 5 bytes; a reply is 30 to 120 tokens, and never over its limit of 100
     assert line.prompt_tokens == (size // 5, -(-size // 3))
@@ -38,9 +38,9 @@ def test_each_question_counts_once_and_is_priced(tmp_path: Path) -> None:
     low, high = line.prompt_tokens
     assert line.cost == pytest.approx(((low * 3 + 60 * 10) / 1e6, (high * 3 + 200 * 10) / 1e6))
     # at most a token for each byte, 48 tokens around the two messages of each prompt, and two replies of 100
-    assert line.worst == pytest.approx(((size + 2 * 48) * 3 + 2 * 100 * 10) / 1e6)
+    assert line.cost_bound == pytest.approx(((size + 2 * 48) * 3 + 2 * 100 * 10) / 1e6)
 
 
 def test_a_price_that_nobody_stated_is_unknown() -> None:
     (line,) = planned([sample("a")]).lines
-    assert (line.cost, line.worst) == (None, None)
+    assert (line.cost, line.cost_bound) == (None, None)

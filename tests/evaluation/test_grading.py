@@ -16,7 +16,7 @@ from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, pool,
 from claimeval.judging import grade as rate
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
-from claimeval.judging.replies import Reading
+from claimeval.judging.replies import ParsedReply
 from claimeval.types.errors import DataError, PromptError, UsageError
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import Call, Document, Sample, Verdict
@@ -32,7 +32,7 @@ def grades(*entries: tuple[str, object]) -> str:
     return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
 
 
-def read(text: str) -> Reading[Verdict]:
+def read(text: str) -> ParsedReply[Verdict]:
     request = rate.ask(PROMPT, judge(), "Q?", DOCUMENTS, UMBRELA)
     return rate.read(completion(text), request, DOCUMENTS, UMBRELA)
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from claimeval.judging import prompts, rate
-from claimeval.types.records import Document, Sample, says_something
-from claimeval.types.scales import ANSWER_QUESTIONS, AnswerQuestion
+from claimeval.types.records import Document, Sample, has_words
+from claimeval.types.scales import ANSWER_QUESTIONS, RatingQuestion
 from tests.scripted import judge
 from tests.test_hostile_texts import TEXTS, within
 
@@ -17,7 +17,7 @@ ASKED = [(question.step, question.prompt, question) for question in ANSWER_QUEST
 
 @pytest.mark.parametrize(("step", "name", "question"), ASKED, ids=[name for _, name, _ in ASKED])
 @pytest.mark.parametrize("hostile", [text for text in TEXTS.values() if len(text) < 10_000])
-def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: AnswerQuestion) -> None:
+def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: RatingQuestion) -> None:
     sample = Sample(
         id="s",
         question=hostile,
@@ -32,7 +32,7 @@ def test_no_text_leaves_its_place(hostile: str, step: str, name: str, question: 
     listed = {"contexts": ("evidence", [whole, hostile]), "reference": ("references", [hostile])}
     if question.against:
         tag, texts = listed[question.against]
-        if not says_something(hostile):
+        if not has_words(hostile):
             assert f"<{tag}>\n</{tag}>" in shown
             return
         lines = [line.partition(": ") for line in within(shown, tag)]

@@ -204,8 +204,8 @@ def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, mon
     sent = len(server.exchanges())
     other = spec(server, "other")
     came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], **SINGLY, options=RunOptions(batch=True))
-    labelled = [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in came.results]
-    assert labelled == [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in online.results]
+    labeled = [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in came.results]
+    assert labeled == [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in online.results]
     lines = server.batch_lines()
     assert len({line.custom_id for line in lines}) == len(lines) == sent
     assert len({line.batch for line in lines}) == 3, "claims, single documents, all together"
@@ -312,7 +312,7 @@ def test_flips_under_other_orders_are_counted_by_place(start_server: StartServer
     orders = report.record.order_effects
     assert orders is not None
     assert (orders.claims, orders.flipped, orders.lost, orders.gained, orders.rate.value) == (1, 1, 1, 0, 1.0)
-    places = [(p.rank, p.labelled, p.supported, p.compared, p.flipped) for p in orders.places]
+    places = [(p.rank, p.labeled, p.supported, p.compared, p.flipped) for p in orders.places]
     assert places == [(1, 1, 1, 0, 0), (2, 1, 0, 1, 1)]
     assert report.results[0]["faithfulness"].value == 1.0
 
@@ -337,7 +337,7 @@ def test_no_order_is_asked_about_twice(server: ThreadHandle, asked: list[str]) -
     assert assessed(asked) == (1 + 1) + (1 + 3)
     orders = report.record.order_effects
     assert orders is not None
-    assert sum(place.labelled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
+    assert sum(place.labeled for place in orders.places) == 3 * 2 + 3 * 4, "claims with support, by order"
     fewer = ce.rejudge(report, shuffle_contexts=1)
     assert {cell.evidence for result in fewer.results for cell in (*result.per_document, *result.orders)} == {
         Evidence(part="contexts", order=1)

@@ -248,11 +248,13 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     first = go(server, [judge], tmp_path, detach=True)
     assert first.run.results == []
     assert not first.run.outcome.summary.complete
-    assert first.run.outcome.status.paused
-    assert first.run.outcome.status.paused.startswith("1 batch with 4 requests pending. Run the same command to resume")
+    assert first.run.outcome.status.pending_batches
+    assert first.run.outcome.status.pending_batches.startswith(
+        "1 batch with 4 requests pending. Run the same command to resume"
+    )
     assert first.creates == 1
     soon = go(server, [judge], tmp_path, detach=True)
-    assert soon.run.outcome.status.paused == first.run.outcome.status.paused
+    assert soon.run.outcome.status.pending_batches == first.run.outcome.status.pending_batches
     assert soon.creates == 1, "nothing is submitted twice"
     last = go(ahead(start_server, server, Plan()), [judge], tmp_path)
     assert last.run.values == [RIGHT] * 4

@@ -55,7 +55,7 @@ def test_a_cap_fills_round_after_round_and_is_never_passed(server: ThreadHandle,
 def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(server: ThreadHandle, tmp_path: Path) -> None:
     judge = spec(server, "openai")
     less = go(server, [judge], tmp_path / "store", max_cost=0.004)
-    assert less.run.outcome.status.over_budget
+    assert less.run.outcome.status.budget_exhausted
     assert not less.run.outcome.summary.complete
     assert 0 < len(less.lines) < 8
     more = go(server, [judge], tmp_path / "store", max_cost=0.05)
@@ -65,7 +65,7 @@ def test_a_cap_that_is_reached_stops_the_run_and_a_higher_one_goes_on(server: Th
 
 def test_a_cap_on_calls_counts_lines(server: ThreadHandle, tmp_path: Path) -> None:
     came = go(server, [spec(server, "openai")], tmp_path, max_calls=6)
-    assert came.run.outcome.status.over_budget == "6 calls of unknown price are spent or reserved"
+    assert came.run.outcome.status.budget_exhausted == "6 calls of unknown price are spent or reserved"
     assert len(came.lines) == 6
     assert go(server, [spec(server, "openai")], tmp_path, max_calls=8).run.values == [RIGHT] * 4
     assert len(server.batch_lines()) == 8

@@ -1,4 +1,4 @@
-"""Sentences of labelled texts in 30 languages, beside those that the library sentencex finds."""
+"""Sentences of labeled texts in 30 languages, beside those that the library sentencex finds."""
 
 from __future__ import annotations
 

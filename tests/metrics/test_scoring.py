@@ -25,7 +25,7 @@ def claims(n: int) -> list[Claim]:
     return [Claim(id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)]
 
 
-def labelled(*labels: str) -> list[Assessment]:
+def labeled(*labels: str) -> list[Assessment]:
     reasons = {"unsure", "incomplete", "refused"}
     return [
         Assessment.model_validate(
@@ -43,18 +43,18 @@ def labelled(*labels: str) -> list[Assessment]:
 
 
 def test_contradicted_and_not_found_both_count_as_unsupported() -> None:
-    found = score(METRIC, claims(4), labelled("supported", "contradicted", "not_found", "supported"))
+    found = score(METRIC, claims(4), labeled("supported", "contradicted", "not_found", "supported"))
     assert (found.value, found.hits, found.judged, found.total) == (0.5, 2, 4, 4)
 
 
 def test_the_score_is_over_the_judged_claims_and_the_bounds_over_all() -> None:
-    found = score(METRIC, claims(4), labelled("supported", "unsure", "not_found", "incomplete"))
+    found = score(METRIC, claims(4), labeled("supported", "unsure", "not_found", "incomplete"))
     assert (found.value, found.judged, found.total) == (0.5, 2, 4)
     assert found.bounds == (0.25, 0.75)
 
 
 def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
-    found = score(METRIC, claims(3), labelled("unsure", "refused", "refused"))
+    found = score(METRIC, claims(3), labeled("unsure", "refused", "refused"))
     assert (found.value, found.because, found.total) == (None, "refused", 3)
 
 

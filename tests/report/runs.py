@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.evaluation.summary import Tallies
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
 from claimeval.runs.directory import RunWriter, load_manifest, read_results
@@ -96,7 +96,7 @@ def make(
     settings: ClaimsJob = plan("faithfulness", judges=[judge(name) for name in says], assess_prompt=assess_prompt)
     settings = replace(settings, metrics=rows(metrics), extractor=judge("taker"), panel=panel, derived=derived)
     record = settings.manifest.of_data(data).model_copy(update={"notes": notes})
-    tallies = Tallies(record)
+    tallies = SummaryBuilder(record)
     writer = RunWriter(folder, record)
     for sample in samples:
         result = revise(asyncio.run(settings.evaluate(sample, Rule(says, failing))))
@@ -110,7 +110,7 @@ def many(folder: Path, samples: int) -> Path:
     """Writes a run of the same sample under many ids, with contexts of 4,000 characters that differ."""
     (result,) = read_results(make(folder / "one", [TOWER], metrics=["faithfulness"]))
     record = load_manifest(folder / "one")
-    tallies, writer = Tallies(record), RunWriter(folder / "many", record)
+    tallies, writer = SummaryBuilder(record), RunWriter(folder / "many", record)
     for i in range(samples):
         text = " ".join(f"The {i * n % 9973}th stone was laid on day {n * n % 365}." for n in range(110))
         contexts = (DOCUMENTS[0], DOCUMENTS[1].model_copy(update={"text": text}))

@@ -50,7 +50,7 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
         new_calls=90,
         cost=Cost(calls=90, prompt_tokens=1000, completion_tokens=100, dollars=None),
         median_latency=0.25,
-        with_people=PEOPLE,
+        label_agreement=PEOPLE,
     )
 
 
@@ -58,7 +58,7 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
 def folder(tmp_path: Path) -> Path:
     lenient = arm("lenient", 0.7, difference=Estimate(value=0.2, low=0.05, high=0.35, n=40), p=0.01, p_adjusted=0.02)
     held_out = Selection(
-        arm="lenient", chosen_on={"plain": PEOPLE, "lenient": PEOPLE}, held_out=PEOPLE, held_out_baseline=PEOPLE
+        arm="lenient", selected_on={"plain": PEOPLE, "lenient": PEOPLE}, held_out=PEOPLE, held_out_baseline=PEOPLE
     )
     table = ExperimentResult(
         data="/home/someone/towers.jsonl",

@@ -13,7 +13,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.report import forms, page
-from claimeval.report.selection import Selection
+from claimeval.report.selection import SampleSelection
 from claimeval.report.viewer import Viewer
 from claimeval.testing import ScriptedJudge
 from tests.command_line import call
@@ -117,7 +117,7 @@ def test_fewer_samples_are_shown_where_they_are_long_and_the_viewer_has_all(
 
 
 def test_the_selection_has_what_is_wanted_then_the_lowest_then_every_kind_evenly() -> None:
-    selection = Selection(1)
+    selection = SampleSelection(1)
     for i in range(100):
         selection.add(f"s{i}", [None if i % 10 == 9 else float(100 - i)], "none" if i % 10 == 9 else str(i // 50))
     places = selection.chosen(20, {"s5"})
@@ -128,7 +128,7 @@ def test_the_selection_has_what_is_wanted_then_the_lowest_then_every_kind_evenly
     assert sum(i < 50 for i in rest) >= 6
     assert selection.chosen(20, {"s5"}) == places
     assert sorted(selection.chosen(1000, ())) == list(range(100))
-    assert Selection(2).chosen(5, {"x"}) == []
+    assert SampleSelection(2).chosen(5, {"x"}) == []
 
 
 def test_the_page_of_a_large_run_is_written_when_it_is_asked_for(

@@ -34,7 +34,7 @@ def test_shared_samples_are_paired_whatever_their_order(runs: tuple[Path, Path])
     faithfulness, coverage = found.metrics
     assert (faithfulness.a, faithfulness.b) == (1 / 3, 2 / 3)
     assert faithfulness.difference.value == pytest.approx(1 / 3)
-    assert (faithfulness.higher, faithfulness.lower, faithfulness.n) == (2, 0, 2)
+    assert (faithfulness.increased, faithfulness.decreased, faithfulness.n) == (2, 0, 2)
     assert coverage.difference.value == 0
     # Sign patterns of two equal differences: 2 of 4 are as extreme, p = 0.5; Holm doubles the smaller of two.
     assert (faithfulness.p, faithfulness.p_adjusted) == (0.5, 1.0)
@@ -52,13 +52,13 @@ def test_claims_that_flipped_are_listed_with_both_labels(runs: tuple[Path, Path]
 def test_what_was_asked_differently_is_said(runs: tuple[Path, Path]) -> None:
     found = compare(*runs).comparison
     assert found.settings == ("judges: strict → kind",)
-    assert (found.other_texts, found.other_claims) == (0, 0)
+    assert (found.changed_texts, found.changed_claims) == (0, 0)
 
 
 def test_other_answers_are_counted_and_their_claims_not_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
     other = [s.model_copy(update={"answer": "The tower is new. It is 90 metres high."}) for s in SAMPLES]
     found = compare(runs[0], make(tmp_path / "c", other, {"strict": {}})).comparison
-    assert (found.other_texts, found.other_claims) == (3, 3)
+    assert (found.changed_texts, found.changed_claims) == (3, 3)
     # The second claim of both answers reads the same; the first does not.
     assert {flip.claim for flip in found.flips} == {"It is 90 metres high."}
 

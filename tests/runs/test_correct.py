@@ -44,7 +44,7 @@ def test_the_numbers_are_those_of_ppi_over_the_claims(run: Path) -> None:
     judge = [1.0, 0.0, 1.0, 0.0] * 10
     human = [1.0, 0.0, 0.0, 0.0] * 6 + [None] * 16
     expected = prediction_powered(judge, human, clusters=[f"s{i}" for i in range(10) for _ in range(4)])
-    assert (found.items, found.labelled, found.method) == (40, 24, "ppi++")
+    assert (found.items, found.labeled, found.method) == (40, 24, "ppi++")
     assert found.judged.value == 0.5
     assert found.people.value == 0.25
     assert found.corrected.value == pytest.approx(expected.corrected.value)
@@ -59,7 +59,7 @@ def test_a_judge_that_people_agree_with_keeps_its_number(run: Path) -> None:
 
 def test_people_who_are_divided_count_as_no_label(run: Path) -> None:
     both = [*labels("supported", samples=4), *labels("not_found", samples=2)]
-    assert correct(run, None, both, "ppi", 0).labelled == 2
+    assert correct(run, None, both, "ppi", 0).labeled == 2
 
 
 def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
@@ -70,7 +70,7 @@ def test_an_annotator_who_repeats_a_label_counts_once(run: Path) -> None:
         for who, label in people
     ]
     found = correct(run, None, said, "ppi", 0)
-    assert (found.labelled, found.people.value) == (3, 1.0)  # two of three people; by rows it would be two against two
+    assert (found.labeled, found.people.value) == (3, 1.0)  # two of three people; by rows it would be two against two
     assert (found.labels.conflicting, found.labels.differing, found.labels.divided) == (0, 3, 0)
 
 
@@ -89,7 +89,7 @@ def test_labels_of_whole_samples_correct_the_share_of_samples_with_every_claim_s
     yes = {0, 1, 2, 3, 6, 7}
     said = [HumanLabel(sample=f"s{i}", label="supported" if i in yes else "not_found") for i in range(10)]
     found = correct(tmp_path / "run", "faithfulness", said, "auto", 0)
-    assert (found.unit, found.items, found.labelled, found.unmatched) == ("sample", 10, 10, 0)
+    assert (found.unit, found.items, found.labeled, found.unmatched) == ("sample", 10, 10, 0)
     assert (found.judged.value, found.people.value) == (0.6, 0.6)
     with pytest.raises(UsageError, match="labels of whole samples are about the answer, and coverage is over claims"):
         correct(tmp_path / "run", "coverage", said, "auto", 0)
@@ -99,7 +99,7 @@ def test_labels_about_nothing_are_counted(run: Path) -> None:
     stray = HumanLabel(sample="nobody", claim_id="answer-1", label="supported")
     elsewhere = HumanLabel(sample="s1", claim_id="answer-1", evidence=Evidence(part="policy"), label="supported")
     found = correct(run, None, [*labels("supported"), stray, elsewhere], "ppi", 0)
-    assert (found.labelled, found.unmatched) == (10, 2)
+    assert (found.labeled, found.unmatched) == (10, 2)
     with pytest.raises(UsageError, match="none of the labels is about a judged claim"):
         correct(run, None, [stray], "ppi", 0)
 

@@ -12,7 +12,7 @@ from claimeval.runs.labeling import (
     DocumentLabel,
     DocumentLabels,
     Mark,
-    Shown,
+    QueryToLabel,
     draw_documents,
     lgtm,
 )
@@ -31,12 +31,12 @@ def items(count: int, each: int = 3) -> list[Sample]:
     ]
 
 
-def drawn(*queries: Shown) -> DocumentDraw:
+def drawn(*queries: QueryToLabel) -> DocumentDraw:
     return DocumentDraw(source="x", first=10, count=50, seed=0, population=9, without_results=2, queries=queries)
 
 
-def shown(query: str, count: int, without_text: Sequence[str] = ()) -> Shown:
-    return Shown(query=query, documents=tuple(f"d{i}" for i in range(count)), without_text=tuple(without_text))
+def shown(query: str, count: int, without_text: Sequence[str] = ()) -> QueryToLabel:
+    return QueryToLabel(query=query, documents=tuple(f"d{i}" for i in range(count)), without_text=tuple(without_text))
 
 
 def answers(**marks: str) -> dict[tuple[str, str], Mark]:
@@ -111,7 +111,7 @@ def test_questions_without_results_are_counted_and_not_drawn() -> None:
     samples = [Sample(id="full", question="Q", contexts=documents("a", "b", "c")), Sample(id="none", question="Q")]
     found, pairs = draw_documents(samples, 50, first=2, seed=0, source="x")
     assert (found.population, found.without_results) == (1, 1)
-    assert found.queries == (Shown(query="full", documents=("a", "b")),)
+    assert found.queries == (QueryToLabel(query="full", documents=("a", "b")),)
     assert len(pairs) == 2
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from claimeval.evaluation.summary.panel import PanelSummary, RaterAgreement
 from claimeval.runs.agreement import measure_run
-from claimeval.runs.judges import Compared, JudgeNumbers, judge_numbers
+from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.overview import JudgeOverview, LabelCounts, gather
 from claimeval.statistics import calibration
 from claimeval.types.errors import UsageError
@@ -60,7 +60,9 @@ def test_cost_and_agreement_stand_side_by_side() -> None:
 
 
 def test_people_take_the_place_of_the_panel() -> None:
-    compared = Compared(compared=7, agreement=0.6, kappa=0.4, labels=("no", "yes"), confusion=((1, 2), (3, 4)))
+    compared = JudgeAgainstPeople(
+        compared=7, agreement=0.6, kappa=0.4, labels=("no", "yes"), confusion=((1, 2), (3, 4))
+    )
     x, y = judge_numbers([overview("x", 1.0), overview("y", None)], panel(KAPPAS), {"x": compared})
     assert (x.agrees_with, x.kappa, x.confusion, x.compared) == ("people", 0.4, ((1, 2), (3, 4)), 7)
     assert (y.agrees_with, y.kappa, y.dollars_per_1000, y.on_front) == (None, None, None, False)

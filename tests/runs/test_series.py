@@ -71,7 +71,7 @@ def test_a_steady_fall_is_no_noise(tmp_path: Path) -> None:
     assert all(change.p_adjusted == 1.0 for change in words.changes), "2 of 2 signs: p 0.5 each, 1 after Holm"
     last = words.against[5]
     assert last is not None
-    assert (last.difference.value, last.higher, last.lower) == (-0.25, 0, 10)
+    assert (last.difference.value, last.increased, last.decreased) == (-0.25, 0, 10)
     assert last.p_adjusted == pytest.approx(2 / 2**10), "ten signs, all down"
     assert words.trend.p_adjusted is not None
     assert words.trend.p_adjusted == pytest.approx(2 / 2**10)

@@ -22,7 +22,7 @@ def simulated(
 
 
 def test_value_weight_and_error_follow_the_formulas() -> None:
-    """Four labelled items Y 1 1 0 0, F 1 0 0 0; four unlabelled, judge 1 1 1 0.
+    """Four labeled items Y 1 1 0 0, F 1 0 0 0; four unlabeled, judge 1 1 1 0.
 
     cov(Y, F) = 1/8, var of all eight judge values (4 of 8) = 2/7, lambda = (1/8) / (2 * 2/7) = 7/32;
     theta = lambda 3/4 + (2 - lambda) / 4.
@@ -34,7 +34,7 @@ def test_value_weight_and_error_follow_the_formulas() -> None:
     rectified = np.array([1 - weight, 1, 0, 0])
     variance = weight**2 * np.var([1, 1, 1, 0], ddof=1) / 4 + np.var(rectified, ddof=1) / 4
     assert result.corrected.standard_error == pytest.approx(math.sqrt(variance))
-    assert (result.labelled, result.unlabelled, result.method) == (4, 4, "ppi++")
+    assert (result.labeled, result.unlabeled, result.method) == (4, 4, "ppi++")
 
 
 def test_a_useless_judge_leaves_the_human_mean() -> None:
@@ -108,7 +108,7 @@ def test_pure_strata_are_not_taken_for_pure() -> None:
 def test_a_stratum_without_labels_leaves_the_mean_undefined() -> None:
     result = prediction_powered([1, 0, 1, 0], [1, 0, None, None], strata=["a", "a", "b", "b"])
     assert result.corrected.value is None
-    assert result.corrected.because == "fewer than two labelled clusters in a stratum"
+    assert result.corrected.because == "fewer than two labeled clusters in a stratum"
     assert result.judge.value == 0.5
 
 

@@ -43,7 +43,7 @@ def test_the_labels_may_come_from_another_population() -> None:
     assert result.corrected.high is not None
     assert result.corrected.low < 0.9 < result.corrected.high
     assert result.judge.value == pytest.approx(judge.mean())
-    assert (result.labelled, result.unlabelled, result.method) == (600, 4000, "rogan-gladen")
+    assert (result.labeled, result.unlabeled, result.method) == (600, 4000, "rogan-gladen")
 
 
 def test_clusters_count_as_fewer_items() -> None:
@@ -62,7 +62,7 @@ def test_clusters_count_as_fewer_items() -> None:
 def test_labels_of_one_kind_are_not_enough() -> None:
     result = rogan_gladen([True, False, True], [True, True, None])
     assert result.corrected.because == "needs labels of both kinds"
-    assert rogan_gladen([True, False], [True, False]).corrected.because == "needs unlabelled items"
+    assert rogan_gladen([True, False], [True, False]).corrected.because == "needs unlabeled items"
 
 
 def test_bad_input_is_refused_in_words() -> None:

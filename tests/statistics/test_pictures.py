@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from claimeval.statistics import pictures
-from claimeval.statistics.pictures import Cell, Line, Mark, Picture
+from claimeval.statistics.pictures import Cell, Curve, Mark, Picture
 from claimeval.types.errors import UsageError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -110,7 +110,7 @@ def test_a_trend_has_its_points_intervals_changes_and_baseline(width: float) -> 
 @pytest.mark.parametrize("log", [True, False])
 def test_curves_stand_over_their_numbers_with_a_dash_of_their_own(log: bool) -> None:
     curves = [
-        Line(name, [(k, Mark("", 0.1 * place + up, 0.1 * place + up - 0.02, 0.1 * place + up + 0.02, 50))
+        Curve(name, [(k, Mark("", 0.1 * place + up, 0.1 * place + up - 0.02, 0.1 * place + up + 0.02, 50))
                     for place, k in enumerate((1, 10, 100))])
         for name, up in (("bm25", 0.3), ("dense", 0.4))
     ]  # fmt: skip
@@ -215,7 +215,7 @@ EVERY = {
     "forest": pictures.forest(MARKS, "t", "l"),
     "slices": pictures.slices(MARKS, "t", "l"),
     "trend": pictures.trend(MARKS, "t", "l"),
-    "lines": pictures.lines([Line("a", list(enumerate(MARKS, 1)))], "t", "x", "y"),
+    "lines": pictures.lines([Curve("a", list(enumerate(MARKS, 1)))], "t", "x", "y"),
     "bars": pictures.bars([0.1, -0.1], "t", "x", "y"),
     "points": pictures.points(list(enumerate(MARKS)), "t", "x", "y"),
     "calibration": pictures.calibration([(0.5, MARKS[0])], "t"),
@@ -256,7 +256,7 @@ def test_pictures_of_nothing_are_drawn_without_marks() -> None:
         pictures.points([(1, nothing[0])], "t", "x", "y"),
         pictures.calibration([], "t"),
         pictures.bars([], "t", "x", "y"),
-        pictures.lines([Line("a", [(1, nothing[0])])], "t", "x", "y"),
+        pictures.lines([Curve("a", [(1, nothing[0])])], "t", "x", "y"),
         pictures.square([[Cell("", 0)] * 2] * 2, "t", ("a", "b"), ("c", "d")),
     ):
         assert not of_class(drawn, "mark")

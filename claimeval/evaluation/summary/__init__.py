@@ -11,11 +11,18 @@ from pydantic import Field
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary.cost import CostTally, RunCost, long_evidence, windows_of
 from claimeval.evaluation.summary.orders import OrderEffects, OrderTally
-from claimeval.evaluation.summary.panel import Kinship, MemberTally, PanelSummary, PanelTally, Preferences, SameFamily
+from claimeval.evaluation.summary.panel import (
+    FamilyTally,
+    MemberTally,
+    PanelSummary,
+    PanelTally,
+    Preferences,
+    SameFamily,
+)
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import ErrorRates
 from claimeval.judging.replies import UNCLEAR
-from claimeval.metrics.derived import derived, unknown_because
+from claimeval.metrics.derived import derived, missing_reasons
 from claimeval.metrics.extraction import ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary, MetricTally
 from claimeval.metrics.tally import Keyed, Tally
@@ -95,7 +102,7 @@ class Summary(Record):
         return {reason: example for reason, example in self.failures.items() if reason in reasons - _NO_FAILURE}
 
 
-class Tallies(Tally):
+class SummaryBuilder(Tally):
     """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
 
     ADDED: ClassVar[tuple[str, ...]] = (
@@ -127,7 +134,7 @@ class Tallies(Tally):
         ]
         self._panel = PanelTally(tuple(models), panel) if several else None
         self._preferences = Preferences(models, families)
-        self._kinship = Kinship(models, (extractor.name, extractor.model) if extractor else None, families)
+        self._kinship = FamilyTally(models, (extractor.name, extractor.model) if extractor else None, families)
         self._failures: dict[Reason, FailureExample] = {}
         self._judges = record.asked
         self._unclear = 0
@@ -146,7 +153,7 @@ class Tallies(Tally):
             tally.add(result.scores[name], cluster=cluster)
         for name, tally in self._derived.items():
             score = result.scores[name]
-            tally.add(score, unknown_because(name, score, result), cluster=cluster)
+            tally.add(score, missing_reasons(name, score, result), cluster=cluster)
         for metric, tally, members in zip(self._rows, self._of_rows, self._members, strict=True):
             score = result.scores[metric.name]
             assessments = columns.get((metric.claims_of, metric.against), [])

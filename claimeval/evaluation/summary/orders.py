@@ -19,7 +19,7 @@ class RankEffect(Record):
 
     rank: int
     """From 1."""
-    labelled: int
+    labeled: int
     """Labels given with that document there."""
     supported: int
     """Those that say it supports the claim."""
@@ -70,9 +70,9 @@ class OrderTally(Tally):
             if order is not None and place in original:
                 columns.setdefault(place, {0: original[place]})[order] = other
         flips = [
-            self._claim(result.sample, evidence, labelled)
+            self._claim(result.sample, evidence, labeled)
             for (_, evidence), by_order in columns.items()
-            if len(labelled := {n: a for n, a in by_order.items() if a.label is not None}) > 1
+            if len(labeled := {n: a for n, a in by_order.items() if a.label is not None}) > 1
         ]
         if flips:
             self._shares.append(sum(flips) / len(flips))
@@ -94,7 +94,7 @@ class OrderTally(Tally):
             for number, assessment in by_order.items():
                 shown = Evidence(part=evidence.part, order=number) if number else evidence
                 place = self._places[sample.ranks(shown).index(rank) + 1]
-                place["labelled"] += 1
+                place["labeled"] += 1
                 place["supported"] += assessment.support == "supported"
                 if number and 0 in by_order:
                     place["compared"] += 1

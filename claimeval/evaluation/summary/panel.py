@@ -38,7 +38,7 @@ from claimeval.types.records import (
 
 
 class RaterAgreement(Record):
-    """Two raters over the claims that both labelled."""
+    """Two raters over the claims that both labeled."""
 
     first: str
     second: str
@@ -126,7 +126,7 @@ class PanelSummary(Record):
     ac1: float | None
     """Gwet's AC1."""
     judge_pairs: tuple[RaterAgreement, ...]
-    """Every pair of judges, on the claims that both labelled."""
+    """Every pair of judges, on the claims that both labeled."""
     judge_vs_panel: tuple[RaterAgreement, ...]
     """Every judge (first) beside the panel's own label (second)."""
     noise: dict[str, ReplicateNoise]
@@ -202,9 +202,9 @@ class PanelTally(Tally):
 
     def _count_repeats(self, verdicts: Sequence[Verdict]) -> None:
         for judge in self._judges:
-            labelled = [v for v in verdicts if v.judge == judge and v.label is not None]
-            self._repeats[judge][sum(v.support == "supported" for v in labelled), len(labelled)] += 1
-            self._changed[judge] += len({choice(v, self._panel) for v in labelled}) > 1
+            labeled = [v for v in verdicts if v.judge == judge and v.label is not None]
+            self._repeats[judge][sum(v.support == "supported" for v in labeled), len(labeled)] += 1
+            self._changed[judge] += len({choice(v, self._panel) for v in labeled}) > 1
 
     def _list_dispute(
         self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]
@@ -508,7 +508,7 @@ class Preferences(Tally):
                 yield SelfPreference(metric=metric, family=family, **estimate.model_dump())
 
 
-class Kinship(Tally):
+class FamilyTally(Tally):
     """Counts the samples whose answer is by the family of a judge, of the extractor or of the author of the gold."""
 
     ADDED = ("_found",)

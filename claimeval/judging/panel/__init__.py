@@ -81,13 +81,13 @@ class Panel(Record):
         return min(self.quorum, voters) if self.quorum else voters // 2 + 1
 
     @property
-    def while_running(self) -> Panel:
+    def provisional(self) -> Panel:
         """These settings with a vote that needs no more than one claim's verdicts; a run that needs more votes again
         when it is complete."""
-        return self.model_copy(update={"vote": "majority"}) if self.needs_whole_run else self
+        return self.model_copy(update={"vote": "majority"}) if self.needs_all_verdicts else self
 
     @property
-    def needs_whole_run(self) -> bool:
+    def needs_all_verdicts(self) -> bool:
         """Whether the vote on one claim rests on what the whole run shows: errors, or weights still to be learned."""
         return self.rule.learns == "error_rates" or (self.rule.learns == "weights" and not self.weights)
 

@@ -83,14 +83,14 @@ def _ballot(verdict: Verdict, panel: Panel) -> Ballot:
 
 
 def _together(judge: str, verdicts: Sequence[Verdict], panel: Panel) -> Ballot:
-    labelled = [verdict for verdict in verdicts if choice(verdict, panel) is not None]
-    if not labelled:
+    labeled = [verdict for verdict in verdicts if choice(verdict, panel) is not None]
+    if not labeled:
         reasons = Counter(v.unassessed or NO_GRADE for v in verdicts)
         return Ballot(judge, None, None, reasons.most_common(1)[0][0])
-    probabilities = [v.probability for v in labelled if v.probability is not None]
-    share = sum(v.support == "supported" for v in labelled) / len(labelled)
-    probability = sum(probabilities) / len(probabilities) if probabilities else share if len(labelled) > 1 else None
-    winners = leading(Counter(chosen for v in labelled if (chosen := choice(v, panel)) is not None), panel)
+    probabilities = [v.probability for v in labeled if v.probability is not None]
+    share = sum(v.support == "supported" for v in labeled) / len(labeled)
+    probability = sum(probabilities) / len(probabilities) if probabilities else share if len(labeled) > 1 else None
+    winners = leading(Counter(chosen for v in labeled if (chosen := choice(v, panel)) is not None), panel)
     if len({panel.scale.positive(winner) for winner in winners}) > 1:
         return Ballot(judge, None, probability, "tie")
     return Ballot(judge, representative(winners, panel), probability, None)

@@ -69,12 +69,12 @@ def vote(
             b._replace(choice=None, probability=None, because="same_family") if b.judge in same_family else b
             for b in ballots
         ]
-    labelled = [ballot for ballot in ballots if ballot.choice is not None]
-    if reason := _too_few(ballots, labelled, panel):
+    labeled = [ballot for ballot in ballots if ballot.choice is not None]
+    if reason := _too_few(ballots, labeled, panel):
         return _assessment(about, verdicts, _Outcome(None, None, reason), ballots, panel)
-    choices = {ballot.choice for ballot in labelled if ballot.choice is not None}
-    winners = panel.rule.decide(labelled, VoteContext(panel=panel, rates=rates)) if len(choices) > 1 else tuple(choices)
-    winner = winners[0] if len(winners) == 1 else _break_tie(winners, labelled, panel)
+    choices = {ballot.choice for ballot in labeled if ballot.choice is not None}
+    winners = panel.rule.decide(labeled, VoteContext(panel=panel, rates=rates)) if len(choices) > 1 else tuple(choices)
+    winner = winners[0] if len(winners) == 1 else _break_tie(winners, labeled, panel)
     label = winner or _label(winners, panel)
     return _assessment(about, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
 
@@ -114,26 +114,26 @@ def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
     return len(values) != 1 or None in values
 
 
-def _too_few(ballots: Sequence[Ballot], labelled: Sequence[Ballot], panel: Panel) -> Reason | None:
+def _too_few(ballots: Sequence[Ballot], labeled: Sequence[Ballot], panel: Panel) -> Reason | None:
     """Return why there is no vote; None when the quorum is met."""
-    if not labelled:
+    if not labeled:
         return Counter(ballot.because for ballot in ballots).most_common(1)[0][0]
     voters = [ballot for ballot in ballots if ballot.because != "same_family"]
     quorum = panel.needed(len(voters))
-    if len(labelled) >= quorum:
+    if len(labeled) >= quorum:
         return None
     honest = [ballot.because for ballot in voters if ballot.because in ABSTAINED]
-    return Counter(honest).most_common(1)[0][0] if len(labelled) + len(honest) >= quorum else "no_quorum"
+    return Counter(honest).most_common(1)[0][0] if len(labeled) + len(honest) >= quorum else "no_quorum"
 
 
-def _break_tie(winners: Winners, labelled: Sequence[Ballot], panel: Panel) -> str | None:
+def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str | None:
     """Return the choice among several winners, None where they differ in value and the tie rule has no choice."""
     tied: Sequence[str] = winners
     if panel.tie == CONSERVATIVE:
         least = min(panel.scale.value(winner) for winner in winners)
         tied = [winner for winner in winners if panel.scale.value(winner) == least]
     elif panel.tie != ABSTAIN:
-        for choice in (ballot.choice for ballot in labelled if ballot.judge == panel.tie and ballot.choice is not None):
+        for choice in (ballot.choice for ballot in labeled if ballot.judge == panel.tie and ballot.choice is not None):
             if choice in winners:
                 return choice
             tied = [winner for winner in winners if panel.scale.value(winner) == panel.scale.value(choice)] or winners
@@ -152,14 +152,14 @@ def _assessment(
         chosen for verdict in verdicts if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
     ]
     several = len(votes) > 1
-    labelled = [ballot for ballot in ballots if ballot.choice is not None]
+    labeled = [ballot for ballot in ballots if ballot.choice is not None]
     return Assessment.trusted(
         **about,
         verdicts=tuple(verdicts),
         **panel.scale.labeled(outcome.label),
         tied=outcome.label is not None and outcome.choice is None,
         unassessed=outcome.because,
-        agreement=_share(outcome.choice, labelled) if outcome.choice is not None and len(labelled) > 1 else None,
+        agreement=_share(outcome.choice, labeled) if outcome.choice is not None and len(labeled) > 1 else None,
         probability=None if panel.scale.ordered else _probability(ballots, panel, several=several),
         entropy=vote_entropy(votes) if several else None,
     )
@@ -171,8 +171,8 @@ def _label(winners: Winners, panel: Panel) -> str | None:
     return representative(winners, panel) if not panel.scale.divided and len(sides) == 1 else None
 
 
-def _share(winner: str, labelled: Sequence[Ballot]) -> float:
-    return sum(ballot.choice == winner for ballot in labelled) / len(labelled)
+def _share(winner: str, labeled: Sequence[Ballot]) -> float:
+    return sum(ballot.choice == winner for ballot in labeled) / len(labeled)
 
 
 def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> float | None:

@@ -50,15 +50,15 @@ export function drawComparison(main) {
 }
 
 /** @param {Page.PairedRuns} comparison */
-function comparisonCautions({ other_texts, other_claims, shared, abstained }) {
+function comparisonCautions({ changed_texts, changed_claims, shared, abstained }) {
   const found = [];
-  if (other_texts)
+  if (changed_texts)
     found.push({
-      text: `${other_texts} of ${shared} shared samples have different texts in the two runs (another answer, other contexts or an edited reference), so the difference does not come from the judges alone.`,
+      text: `${changed_texts} of ${shared} shared samples have different texts in the two runs (another answer, other contexts or an edited reference), so the difference does not come from the judges alone.`,
     });
-  if (other_claims)
+  if (changed_claims)
     found.push({
-      text: `${other_claims} of ${shared} shared samples were split into different claims; labels are compared only for claims with the same words in both runs.`,
+      text: `${changed_claims} of ${shared} shared samples were split into different claims; labels are compared only for claims with the same words in both runs.`,
     });
   return [...abstained.map((text) => ({ text })), ...found];
 }
@@ -85,7 +85,7 @@ function differenceTable(metrics) {
       signed(m.difference.value),
       signedRange([m.difference.low, m.difference.high]),
       pValue(m.p_adjusted),
-      `${m.higher}, ${m.lower}`,
+      `${m.increased}, ${m.decreased}`,
       [`${m.n}`, m.dropped > 0 && el("span", { class: "quiet small" }, ` (${m.dropped} without a value)`)],
     ]),
   );

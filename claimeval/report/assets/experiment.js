@@ -72,7 +72,7 @@ function drawExperiment() {
     ...Object.keys(found.arms[0].metrics).map(metricSection),
     costSection(),
     found.arms.some((arm) => arm.extraction) && claimsOfArms(found.arms),
-    found.arms.some((arm) => arm.with_people) && peopleSection(),
+    found.arms.some((arm) => arm.label_agreement) && peopleSection(),
     flippedSection(),
   );
 }
@@ -146,7 +146,7 @@ function costSection() {
 
 function peopleSection() {
   const rows = experiment.table.arms.map(
-    ({ name, with_people: found }) =>
+    ({ name, label_agreement: found }) =>
       found && [
         data(name),
         found.claims,
@@ -156,7 +156,7 @@ function peopleSection() {
         ]),
       ],
   );
-  const heads = numeric("labelled claims", "accuracy", "balanced accuracy", "kappa");
+  const heads = numeric("labeled claims", "accuracy", "balanced accuracy", "kappa");
   return section("people", "Agreement with people", scrolling("people", table(null, ["arm", ...heads], rows)));
 }
 

@@ -286,8 +286,8 @@ function orderSection({ orders, claims, flipped, lost, gained, rate, places }) {
   const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
   const rows = places.map((place) => [
     place.rank,
-    place.labelled,
-    percent(place.supported / place.labelled),
+    place.labeled,
+    percent(place.supported / place.labeled),
     place.compared,
     place.compared ? percent(place.flipped / place.compared) : "–",
   ]);

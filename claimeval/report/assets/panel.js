@@ -14,13 +14,13 @@ import { data } from "./text.js";
  */
 export function panelSection(facts, panel, run) {
   const short = judgeNames(facts);
-  const labelled = panel.unanimous + panel.split;
+  const labeled = panel.unanimous + panel.split;
   const later = panel.judges.length - panel.measured_on.length;
   const whose = later ? `, of the ${panel.measured_on.length} judges who saw all claims` : "";
   const figures = [
     [
       "unanimous",
-      `${percent(labelled ? panel.unanimous / labelled : null)} of ${plural(labelled, "claim")}`,
+      `${percent(labeled ? panel.unanimous / labeled : null)} of ${plural(labeled, "claim")}`,
       `claims with two labels or more, all equal${whose}`,
     ],
     ["ties", panel.ties.toLocaleString("en"), "such claims have no label"],

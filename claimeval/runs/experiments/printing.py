@@ -44,7 +44,7 @@ def drawings(table: ExperimentResult, stem: str) -> dict[str, tuple[str, Picture
 def to_csv(table: ExperimentResult) -> str:
     """Return a line an arm and metric; undefined values are empty."""
     out = io.StringIO()
-    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "with_people", "cost", "extraction"}]
+    fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "label_agreement", "cost", "extraction"}]
     ordered = [name for name in ArmResult.model_fields if name in fields]
     writer = csv.writer(out, lineterminator="\n")
     paired = [f"difference_{name}" for name in Estimate.model_fields]
@@ -57,9 +57,9 @@ def to_csv(table: ExperimentResult) -> str:
             values = [getattr(cell, name) for name in CELLS]
             difference = [getattr(cell.difference, name, None) for name in Estimate.model_fields]
             of_arm = [*(getattr(arm, name) for name in ordered), *dict(arm.cost).values()]
-            labelled = [getattr(arm.with_people, name, None) for name in people]
-            labelled = [value.value if isinstance(value, Estimate) else value for value in labelled]
-            writer.writerow(map(guarded, [arm.name, metric, *values, *difference, *of_arm, *labelled]))
+            labeled = [getattr(arm.label_agreement, name, None) for name in people]
+            labeled = [value.value if isinstance(value, Estimate) else value for value in labeled]
+            writer.writerow(map(guarded, [arm.name, metric, *values, *difference, *of_arm, *labeled]))
     return out.getvalue()
 
 
@@ -79,7 +79,7 @@ def to_markdown(table: ExperimentResult, images: Mapping[str, str] = {}) -> str:
     if any(arm.extraction for arm in arms):
         parts += _table("Claims", CLAIMS, [claim_cells(arm) for arm in arms if arm.extraction])
     parts += [f"**{line}**\n" for line in not_comparable(table)]
-    if any(arm.with_people for arm in arms):
+    if any(arm.label_agreement for arm in arms):
         parts += _table("Agreement with human labels", PEOPLE, [people_cells(arm) for arm in arms])
     if table.selection:
         parts += [chosen(table.selection), ""]
@@ -111,7 +111,7 @@ def not_comparable(table: ExperimentResult) -> list[str]:
             for arm in table.arms if arm.covers_less]  # fmt: skip
 
 
-PEOPLE = ("arm", "labelled claims", "accuracy", "balanced accuracy", "95 % interval", "kappa")
+PEOPLE = ("arm", "labeled claims", "accuracy", "balanced accuracy", "95 % interval", "kappa")
 
 
 def metric_cells(arm: ArmResult, metric: str, baseline: str, mark: str = " (bounds)") -> list[str]:
@@ -149,7 +149,7 @@ def cost_cells(arm: ArmResult, baseline: str) -> list[str]:
 
 def people_cells(arm: ArmResult) -> list[str]:
     """Return how an arm agrees with people, under `PEOPLE`."""
-    agreement = arm.with_people
+    agreement = arm.label_agreement
     if agreement is None:
         return [arm.name, "0", "-", "-", "-", "-"]
     balanced, others = agreement.balanced_accuracy, (agreement.accuracy.value, agreement.kappa.value)
@@ -174,7 +174,7 @@ def chosen(selection: Selection) -> str:
     ours, base = selection.held_out, selection.held_out_baseline
     return (
         f"Chosen on one half of the questions: {selection.arm} (balanced accuracy "
-        f"{decimal(selection.chosen_on[selection.arm].balanced_accuracy.value)}). On the other half: "
+        f"{decimal(selection.selected_on[selection.arm].balanced_accuracy.value)}). On the other half: "
         f"{decimal(ours.balanced_accuracy.value)} ({interval(ours.balanced_accuracy.interval)}, {ours.claims} claims), "
         f"the baseline {decimal(base.balanced_accuracy.value)}."
     )

@@ -36,7 +36,7 @@ class LabelAgreement(Record):
     """How an arm agrees with human labels; yes is "supported"."""
 
     claims: int
-    """Labelled claims that the arm judged."""
+    """Labeled claims that the arm judged."""
     accuracy: Estimate = Estimate()
     balanced_accuracy: Estimate = Estimate()
     kappa: Estimate = Estimate()
@@ -46,7 +46,7 @@ class Selection(Record):
     """The arm that agrees best with people on one half of the questions, and how it does on the other."""
 
     arm: str
-    chosen_on: dict[str, LabelAgreement]
+    selected_on: dict[str, LabelAgreement]
     """Every arm on the half that chose."""
     held_out: LabelAgreement
     """The chosen arm on the other half: the only numbers to report."""
@@ -90,7 +90,7 @@ class ArmResult(Record):
     """Requests sent for this arm in this run of the command."""
     median_latency: float | None = None
     """Seconds a call, over the stored replies."""
-    with_people: LabelAgreement | None = None
+    label_agreement: LabelAgreement | None = None
     """Agreement with human labels, where the experiment has some."""
     extraction: ExtractionSummary | None = None
     """How good its claims are, as far as words alone show it."""
@@ -163,7 +163,7 @@ def tabulate(
             examined[arm.name] = examine(run)
             latency = None if store is None else _median_latency(run, store)
             seen = {"new_calls": new.get(arm.name, 0), "median_latency": latency}
-            rows.append(row.model_copy(update={**seen, "with_people": agreement(design, folder, arm)}))
+            rows.append(row.model_copy(update={**seen, "label_agreement": agreement(design, folder, arm)}))
     return ExperimentResult(
         data=str(design.data),
         baseline=design.baseline,
@@ -287,10 +287,10 @@ def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Sel
     fair = [arm for arm in design.arms if arm.name in examined and not covers_less(arm.name, examined)]
     if not fair:
         raise UsageError("--select: every arm covers less of its texts than another one, so none can be chosen")
-    chosen_on = {arm.name: on_half(arm, 0) for arm in fair}
-    best = max(chosen_on, key=lambda name: chosen_on[name].balanced_accuracy.value or -1.0)
+    selected_on = {arm.name: on_half(arm, 0) for arm in fair}
+    best = max(selected_on, key=lambda name: selected_on[name].balanced_accuracy.value or -1.0)
     held_out = on_half(design.arm(best), 1)
-    if chosen_on[best].balanced_accuracy.value is None or not held_out.claims:
-        raise UsageError("--select needs labelled claims of both kinds in each half of the questions; give more labels")
+    if selected_on[best].balanced_accuracy.value is None or not held_out.claims:
+        raise UsageError("--select needs labeled claims of both kinds in each half of the questions; give more labels")
     baseline = on_half(design.arm(design.baseline), 1)
-    return Selection(arm=best, chosen_on=chosen_on, held_out=held_out, held_out_baseline=baseline)
+    return Selection(arm=best, selected_on=selected_on, held_out=held_out, held_out_baseline=baseline)

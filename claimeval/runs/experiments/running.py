@@ -45,7 +45,7 @@ class PreparedExperiment(NamedTuple):
     """How many samples there are; None if they were not all read."""
 
 
-class Carried(NamedTuple):
+class ExperimentStatus(NamedTuple):
     """How an experiment ended."""
 
     calls: dict[str, int]
@@ -107,7 +107,7 @@ def arm_folder(folder: Path, arm: Arm) -> Path:
     return folder / ARMS / slug(arm.name)
 
 
-async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions) -> Carried:
+async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions) -> ExperimentStatus:
     """Run the arms in order; caps apply to all arms together. An arm whose judge stops leaves the others to finish.
 
     With batches, no arm waits for its own: the requests of all arms share the same rounds.
@@ -133,7 +133,7 @@ async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions
     name = hashlib.sha256(whole.encode()).hexdigest()
     arms = list(zip(prepared.design.arms, prepared.plans, prepared.manifests, strict=True))
     while True:
-        paused: list[tuple[Arm, ClaimsJob, Manifest]] = []
+        unfinished: list[tuple[Arm, ClaimsJob, Manifest]] = []
         for arm, arm_plan, record in arms:
             progress = Progress(prepared.total, options.progress)
             with RunWriter(arm_folder(folder, arm), record) as writer:
@@ -147,18 +147,18 @@ async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions
                 )
             calls[arm.name] += progress.calls
             status = outcome.status
-            if status.interrupted or status.over_budget or status.lost:
-                return Carried(calls, outcome, failed)
-            if status.paused:
-                paused.append((arm, arm_plan, record))
+            if status.interrupted or status.budget_exhausted or status.lost:
+                return ExperimentStatus(calls, outcome, failed)
+            if status.pending_batches:
+                unfinished.append((arm, arm_plan, record))
                 last = outcome
             elif why := _failure(outcome):
                 failed[arm.name] = why
-        if not paused:
-            return Carried(calls, outcome, failed)
+        if not unfinished:
+            return ExperimentStatus(calls, outcome, failed)
         if not options.batch or options.detach:
-            return Carried(calls, last, failed)
-        arms = paused
+            return ExperimentStatus(calls, last, failed)
+        arms = unfinished
         with Store(cache_folder(options.cache)) as store:
             async with open_batch_admin(store, options.prices) as admin:
                 await admin.wait(Progress(None, options.progress))

@@ -40,12 +40,12 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
         for assessment in result.assessments:
             assert [verdict.judge for verdict in assessment.verdicts] == judges
             for verdict in assessment.verdicts:
-                by_judge[verdict.judge][verdict.unassessed or "labelled"] += 1
+                by_judge[verdict.judge][verdict.unassessed or "labeled"] += 1
             assert assessment.label == expected(assessment.verdicts)
     lexical, openai, mistral = by_judge.values()
-    assert set(lexical) <= {"labelled", "unsure"}
-    assert set(openai) == {"labelled"}
-    assert set(mistral) == {"labelled", "judge_stopped"}
+    assert set(lexical) <= {"labeled", "unsure"}
+    assert set(openai) == {"labeled"}
+    assert set(mistral) == {"labeled", "judge_stopped"}
     assert len(failing.exchanges()) == ANSWERED + 1
 
     found = report.record
@@ -55,7 +55,7 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     members = found["faithfulness"].by_judge
     assert members[judges[1]].unassessed == {}
     assert members[judges[2]].unassessed["judge_stopped"] > 0
-    assert [pair.claims for pair in found.panel.judge_pairs][2] == mistral["labelled"]
+    assert [pair.claims for pair in found.panel.judge_pairs][2] == mistral["labeled"]
     assert found.panel.stopped_judges == {judges[2]: mistral["judge_stopped"]}
     said = f"of {found.panel.claims} claims, there are no verdicts of mistral-small on {mistral['judge_stopped']}"
     with redirect_stdout(io.StringIO()) as printed:

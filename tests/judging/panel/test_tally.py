@@ -12,7 +12,7 @@ import pytest
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_panel
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary, Tallies
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.judging.panel import Panel, voting
 from claimeval.metrics.rows import metric
 from claimeval.types.records import Call, Claim, Document, Evidence, Sample, SampleResult, Score
@@ -73,7 +73,7 @@ def summary(
     judges: tuple[Judge, ...] = JUDGES,
     extractor: Judge | None = None,
 ) -> Summary:
-    tallies = Tallies(Manifest(metrics=(METRIC,), judges=judges, extractor=extractor, panel=settings or Panel()))
+    tallies = SummaryBuilder(Manifest(metrics=(METRIC,), judges=judges, extractor=extractor, panel=settings or Panel()))
     for found in results:
         tallies.add(found)
     return tallies.summary()

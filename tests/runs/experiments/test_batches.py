@@ -15,7 +15,7 @@ from benchmarks.loopback import Batching as Plan
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.api.comparison import prepared_experiment
 from claimeval.runs.experiments import read
-from claimeval.runs.experiments.running import Carried, run
+from claimeval.runs.experiments.running import ExperimentStatus, run
 from claimeval.types.options import RunOptions
 from tests.conftest import StartServer
 from tests.execution.batch_runs import spec
@@ -24,7 +24,7 @@ from tests.sample_runs import untimed
 pytestmark = pytest.mark.usefixtures("quick_polling")
 
 
-def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> Carried:
+def carry_out(server: ThreadHandle, folder: Path, name: str, **how: Any) -> ExperimentStatus:
     """Two prompts, and a judge that runs here."""
     write_samples(folder / "samples.jsonl", 3)
     judge = spec(server, "openai")
@@ -59,7 +59,7 @@ def test_a_detached_experiment_submits_what_all_arms_need_and_stops(start_server
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     for _ in range(2):
         carried = carry_out(server, tmp_path, "batch", batch=True, detach=True)
-        assert carried.last.status.paused
+        assert carried.last.status.pending_batches
     assert len(server.exchanges()) >= 2
     created = {e.sha256 for e in server.exchanges() if e.path.endswith("/files")}
     assert len(created) == 1
