@@ -44,13 +44,36 @@ def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessm
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score.undefined(because, total=len(claims))
-    takers: dict[str | None, dict[int, list[Label | None]]] = {}
+    parts = [one for _, one in _by_extractor(metric, claims, assessed)]
+    return parts[0] if len(parts) == 1 else _mean(parts)
+
+
+def counted(metric: Metric, result: SampleResult) -> frozenset[str]:
+    """Return the ids of the claims that a metric's score is over: of alternatives those of the one that counts.
+
+    Where each judge took claims of its own, that is another alternative for each.
+    """
+    claims, score = result.claims_of(metric.claims_of), result.scores.get(metric.name)
+    alternatives = {claim.extractor: score.alternative if score else None for claim in claims}
+    if len(alternatives) > 1 and score and score.value is not None:
+        columns = result.columns().get((metric.claims_of, metric.against), ())
+        parts = _by_extractor(metric, claims, {a.subject: a.support for a in columns})
+        alternatives = {extractor: one.alternative for extractor, one in parts}
+    return frozenset(c.id for c in claims if alternatives[c.extractor] in (None, c.alternative))
+
+
+def _by_extractor(
+    metric: Metric, claims: Iterable[Claim], labels: Mapping[str, Label | None]
+) -> list[tuple[str | None, Score]]:
+    """Return the score over the claims that each judge took, under None where one took them for all."""
+    taken: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
-        of_taker = takers.setdefault(claim.extractor, {}).setdefault(number, [])
-        of_taker.append(assessed.get(claim.id))
-    parts = [best({number: _share_of(labels) for number, labels in of_taker.items()}) for of_taker in takers.values()]
-    return parts[0] if len(parts) == 1 else _mean(parts)
+        taken.setdefault(claim.extractor, {}).setdefault(number, []).append(labels.get(claim.id))
+    return [
+        (extractor, best({number: _share_of(of) for number, of in by_number.items()}))
+        for extractor, by_number in taken.items()
+    ]
 
 
 def _share_of(labels: Sequence[Label | None]) -> Score:

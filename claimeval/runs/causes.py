@@ -30,6 +30,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.flips import assessments_by_text
 from claimeval.metrics.rows import Metric
+from claimeval.metrics.scoring import counted
 from claimeval.statistics.formatting import adding_up, signed
 from claimeval.types.records import ASKED, Assessment, Label, Part, Record, Sample, SampleResult, Score
 
@@ -242,10 +243,10 @@ def _cause_of_one(other: _JudgedClaims | None, of_claims: Cause) -> Cause:
 
 def _judged(metric: Metric, result: SampleResult) -> dict[tuple[str, int], _JudgedClaims]:
     """Return the claims of a metric by their text and their place among claims of that text."""
-    counted = result.counted(metric.name, metric.claims_of)
+    ids = counted(metric, result)
     texts = {claim.id: claim.text for claim in result.claims}
     return {
-        (text, place): _JudgedClaims(one, texts[one.subject], one.label is not None and one.subject in counted)
+        (text, place): _JudgedClaims(one, texts[one.subject], one.label is not None and one.subject in ids)
         for (of, text, place, evidence), one in assessments_by_text(result).items()
         if (of, evidence.part) == (metric.claims_of, metric.against)
     }

@@ -18,6 +18,7 @@ from typing import Literal
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
+from claimeval.metrics.scoring import counted
 from claimeval.runs.directory import LABELS, cluster_field, read_results
 from claimeval.runs.labeling import ClaimDraw, ClaimLabels, drawn, metric_of
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
@@ -217,7 +218,7 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
 
 
 def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
-    of = result.counted(metric.name, metric.claims_of)
+    of = counted(metric, result)
     return [
         assessment
         for assessment in result.assessments

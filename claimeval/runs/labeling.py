@@ -27,6 +27,7 @@ from claimeval.data.rows import SourceRow, guarded, read_rows
 from claimeval.evaluation import grade
 from claimeval.evaluation.grade import gradable
 from claimeval.metrics.rows import Metric
+from claimeval.metrics.scoring import counted
 from claimeval.runs.directory import append_line, has_results, load_manifest, read_results, write_text
 from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform, mean_interval
 from claimeval.types.errors import DataError, UsageError, unknown_name
@@ -226,7 +227,7 @@ def metric_of(run: Path, name: str | None) -> Metric:
 
 
 def _assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
-    of = result.counted(metric.name, metric.claims_of)
+    of = counted(metric, result)
     return (a for a in result.assessments if a.evidence.part == metric.against and a.subject in of)
 
 

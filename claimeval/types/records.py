@@ -693,12 +693,6 @@ class SampleResult(Record):
         """Return the claims of a part."""
         return tuple([claim for claim in self.claims if claim.of == part])
 
-    def counted(self, metric: str, of: Part) -> frozenset[str]:
-        """Return the ids of the claims that a metric's score is over: of alternatives those of the one that counts."""
-        score = self.scores.get(metric)
-        number = score.alternative if score else None
-        return frozenset(c.id for c in self.claims if c.of == of and number in (None, c.alternative))
-
     def columns(self) -> dict[tuple[Part, Part], list[Assessment]]:
         """Return the assessments against whole parts by the part of their claims and the part of the evidence."""
         part = {claim.id: claim.of for claim in self.claims}

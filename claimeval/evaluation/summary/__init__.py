@@ -24,7 +24,7 @@ from claimeval.judging.panel.rules import ErrorRates
 from claimeval.judging.replies import UNCLEAR
 from claimeval.metrics.derived import derived, missing_reasons
 from claimeval.metrics.extraction import ExtractionSummary
-from claimeval.metrics.scoring import MetricSummary, MetricTally
+from claimeval.metrics.scoring import MetricSummary, MetricTally, counted
 from claimeval.metrics.tally import Keyed, Tally
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import visible
@@ -129,6 +129,7 @@ class SummaryBuilder(Tally):
             MemberTally(
                 tuple(models) if several else (),
                 panel.for_question(claims_question(metric.claims_of, metric.against)),
+                takes_best=metric.takes_best,
             )
             for metric in self._rows
         ]
@@ -157,11 +158,11 @@ class SummaryBuilder(Tally):
         for metric, tally, members in zip(self._rows, self._of_rows, self._members, strict=True):
             score = result.scores[metric.name]
             assessments = columns.get((metric.claims_of, metric.against), [])
-            counted = result.counted(metric.name, metric.claims_of)
+            of = counted(metric, result)
             tally.add(
                 score,
-                [a.unassessed for a in assessments if a.unassessed and a.subject in counted],
-                sum([claim.grounding == "ungrounded" for claim in result.claims if claim.id in counted]),
+                [a.unassessed for a in assessments if a.unassessed and a.subject in of],
+                sum([claim.grounding == "ungrounded" for claim in result.claims if claim.id in of]),
                 cluster=cluster,
                 unasked=any(a.unasked for a in assessments),
             )

@@ -347,8 +347,10 @@ class MemberTally(Tally):
 
     ADDED = ("_tallies", "_repeats")
 
-    def __init__(self, judges: Sequence[str], panel: Panel) -> None:
+    def __init__(self, judges: Sequence[str], panel: Panel, *, takes_best: bool = False) -> None:
+        """`takes_best`: the best of several alternative gold answers counts."""
         self._panel = panel
+        self._takes_best = takes_best
         self._tallies = {judge: MetricTally() for judge in judges}
         self._repeats = {judge: _Groups() for judge in judges}
 
@@ -377,7 +379,7 @@ class MemberTally(Tally):
         by_extractor: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
             claim = claims.get(assessment.subject)
-            number = claim.alternative if claim and claim.alternative and score.alternative else 0
+            number = claim.alternative if claim and claim.alternative and self._takes_best else 0
             if assessment.unasked and assessment.label:
                 extractor = claim.extractor if claim else None
                 for judge in by_extractor if extractor is None else {extractor} & by_extractor.keys():
@@ -392,24 +394,27 @@ class MemberTally(Tally):
                     counts.reasons.append(ballot.because)
                 else:
                     counts.add(positive=self._panel.scale.positive(ballot.choice))
-        values: dict[str, float | None] = {}
+        of_judges: dict[str, Score | None] = {}
         for judge, tally in self._tallies.items():
             scores = {number: one for number, counts in by_extractor[judge].items() if (one := _score(score, counts))}
-            score_of_judge = best(scores) if scores and score.alternative else scores.get(0) or _score(score, _Counts())
+            score_of_judge = best(scores) if scores else _score(score, _Counts())
             if score_of_judge:
                 counts = by_extractor[judge].get(score_of_judge.alternative or 0, _Counts())
                 tally.add(score_of_judge, counts.reasons, cluster=cluster)
-            values[judge] = score_of_judge.value if score_of_judge else None
+            of_judges[judge] = score_of_judge
         if self._panel.replicates > 1:
-            self._add_repeats([a for a in assessments if _counts_in(score, claims.get(a.subject))])
-        return values
+            self._add_repeats(assessments, claims, of_judges)
+        return {judge: one.value if one else None for judge, one in of_judges.items()}
 
-    def _add_repeats(self, assessments: Sequence[Assessment]) -> None:
-        """Each judge's score of this sample once per repeat."""
+    def _add_repeats(
+        self, assessments: Sequence[Assessment], claims: Mapping[str, Claim], scores: Mapping[str, Score | None]
+    ) -> None:
+        """Each judge's score of this sample once per repeat, over the claims that `scores` are over."""
         labels: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
+            claim = claims.get(assessment.subject)
             for verdict in assessment.verdicts:
-                if verdict.label is not None and verdict.judge in labels:
+                if verdict.label is not None and (score := scores.get(verdict.judge)) and _counts_in(score, claim):
                     labels[verdict.judge].setdefault(verdict.replicate, []).append(verdict.support == "supported")
         for judge, by_repeat in labels.items():
             if by_repeat:

@@ -40,10 +40,10 @@ def vote(
 ) -> Assessment:
     """Return the label that the verdicts of all judges on one claim come to.
 
-    The first vote is on the value, the second on the label (`votes.py`); only the first can tie, and the tie rule
-    resolves it. If labels are equally frequent in the second, `not_found` is chosen. If all tied grades count as
-    supported, or none does, the label is settled and the tie rule decides the grade only. A unanimous choice holds
-    under every rule.
+    The first vote is on the value, the second on the label (`rules.py`); only the first can tie, and the tie rule
+    resolves it. If labels are equally frequent in the second, that of the judge who breaks ties is chosen if it gave
+    one of them, else `not_found`. If all tied grades count as supported, or none does, the label is settled and the tie
+    rule decides the grade only. A unanimous choice holds under every rule.
 
     If there is no label, the most frequent reason is given; the first judge's among equals. With fewer labels than the
     quorum the reason is `no_quorum`, or the judges' abstention if the quorum would be met with those who abstained.
