@@ -35,6 +35,11 @@ class Metric(Record):
     prompt: str | None = None
     """The name of a prompt of its own, where what is asked of a claim is not whether a text supports it."""
 
+    @classmethod
+    def all(cls) -> tuple[Metric, ...]:
+        """Return all claim metrics. `claimeval metrics` also lists the metrics that are derived from them."""
+        return tuple(METRICS.values())
+
     @property
     def takes_best(self) -> bool:
         """Whether the best of several alternative gold answers counts; what is said of the gold answers themselves

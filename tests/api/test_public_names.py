@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,9 +112,17 @@ def test_public_names_have_docstrings(name: str) -> None:
         assert [key for key, one in methods if not inspect.getdoc(one)] == [], name
 
 
+def test_what_every_function_returns_is_had_from_types() -> None:
+    functions = [value for name in ce.__all__ if inspect.isfunction(value := getattr(ce, name))]
+    received = {str(inspect.signature(function).return_annotation) for function in functions}
+    others = {"DrawnRows", "Iterator[Sample]"}  # a list and an iterator, with methods of their own
+    assert received - set(ce.__all__) - others <= set(types.__all__)
+
+
 def test_received_records_are_had_from_types() -> None:
-    assert list(types.__all__) == sorted(types.__all__)
-    assert set(types.__all__) == set(types._HOME_OF)
+    stub = Path(types.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    typed = re.findall(r"from claimeval\.(\S+) import (\w+) as", stub)
+    assert {name: home for home, name in typed} == types._HOME_OF
     for name in types.__all__:
         assert inspect.getdoc(getattr(types, name)), name
     with pytest.raises(AttributeError, match="no attribute 'Report'"):

@@ -19,6 +19,10 @@ def test_every_row_says_what_it_needs(name: str) -> None:
     assert row.missing_part(Sample(id="a", question="Q")) == row.claims_of
 
 
+def test_all_metrics_are_listed_in_python() -> None:
+    assert [metric.name for metric in Metric.all()][:4] == ["faithfulness", "correctness", "coverage", "context_recall"]
+
+
 def test_the_rows_are_the_ones_of_the_definition() -> None:
     assert {name: (row.claims_of, row.against) for name, row in METRICS.items()} == {
         "faithfulness": ("answer", "contexts"),
