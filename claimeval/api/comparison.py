@@ -18,7 +18,7 @@ from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name
 from claimeval.report import forms, notebook
 from claimeval.report.progress_bar import progress_bar
-from claimeval.runs.compare import differences
+from claimeval.runs.compare import differences, limited
 from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.experiments import Experiment, printing, read
 from claimeval.runs.experiments.results import ExperimentResult, tabulate
@@ -84,8 +84,7 @@ class Comparison:
             with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
                 pair = differences(a, b, cluster=self._cluster, by=self._by)
             if self._metrics is not None:
-                chosen = [m for m in pair.metrics if {m.metric, m.metric.rpartition("/")[2]} & set(self._metrics)]
-                pair = pair.model_copy(update={"metrics": tuple(chosen)})
+                pair = limited(pair, self._metrics)
             named = {"a": self._name(self.baseline), "b": self._name(run)}
             self._pairs[run] = pair.model_copy(update=named)
         return self._pairs[run]

@@ -49,7 +49,7 @@ Cause = Literal[
 CAUSES: dict[Cause, str] = {
     "evidence": "other evidence",
     "answer": "other answer",
-    "reference": "other references",
+    "reference": "another gold answer",
     "judge": "other judges, prompt or settings",
     "several": "several of these at once",
     "disagreement": "judges disagree with themselves",

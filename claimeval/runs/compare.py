@@ -6,7 +6,7 @@ import heapq
 import itertools
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -408,8 +408,7 @@ class ComparisonBuilder:
             ]
             for value, metrics in compared.items()
         }
-        tested = iter(adjusted([metric for metrics in compared.values() for metric in metrics]))
-        return {value: tuple(itertools.islice(tested, len(metrics))) for value, metrics in compared.items()}
+        return _adjusted_by(compared)
 
     def _in_one_only(self, metric: str) -> DiscordantCounts:
         a, b = self._discordant[metric, True], self._discordant[metric, False]
@@ -447,6 +446,23 @@ def adjusted(compared: Sequence[M]) -> list[M]:
     """Return the comparisons with p after Holm's correction over all of them."""
     by_holm = iter(holm([one.p for one in compared if one.p is not None]))
     return [one if one.p is None else one.model_copy(update={"p_adjusted": next(by_holm)}) for one in compared]
+
+
+def _adjusted_by(compared: Mapping[str, Sequence[MetricComparison]]) -> dict[str, tuple[MetricComparison, ...]]:
+    """Return the comparisons by value of a field with p after Holm's correction over all of them."""
+    tested = iter(adjusted([metric for metrics in compared.values() for metric in metrics]))
+    return {value: tuple(itertools.islice(tested, len(metrics))) for value, metrics in compared.items()}
+
+
+def limited(compared: PairedRuns, names: Collection[str]) -> PairedRuns:
+    """Return the comparison of some metrics, as if the runs had no others; `names` are with or without their source."""
+
+    def chosen(metrics: Iterable[MetricComparison]) -> list[MetricComparison]:
+        """Return the chosen ones of these metrics."""
+        return [one for one in metrics if {one.metric, one.metric.rpartition("/")[2]} & set(names)]
+
+    by = {value: chosen(metrics) for value, metrics in compared.by.items()}
+    return compared.model_copy(update={"metrics": tuple(adjusted(chosen(compared.metrics))), "by": _adjusted_by(by)})
 
 
 class Attached(NamedTuple):

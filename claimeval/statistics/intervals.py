@@ -200,7 +200,7 @@ def difference_interval(
 
     As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`). If effectively fewer than three
     clusters differ from the common difference, usually 0, Wilson's intervals of either side are combined. Fewer than
-    `bootstrap.MIN_CLUSTERS` clusters get Student's t, within `support`.
+    `bootstrap.MIN_CLUSTERS` clusters get Student's t. All are cut off at the ends of `support`.
 
     Args:
         differences: One per pair; leave undefined ones out.
@@ -261,11 +261,14 @@ def _estimate(
             because="no values",
             symmetric=symmetric,
         )
+        ends = None if estimate.low is None or estimate.high is None else Interval(estimate.low, estimate.high)
+        if bounded and ends:
+            estimate = replace(estimate, **_within(ends, support)._asdict())
         return replace(estimate, standard_error=error)
     if not varies:
         interval = constant_interval(common, len(rows), support, level)
         return IntervalEstimate(value, *interval, n, "rule_of_three", error, len(rows), level)
-    interval = _sparse_interval(rows, common, support, level)
+    interval = _within(_sparse_interval(rows, common, support, level), support)
     return IntervalEstimate(value, *interval, n, "wilson", error, len(rows), level)
 
 
@@ -283,7 +286,12 @@ def _few_interval(
     if not symmetric and math.isfinite(most - least):
         wilson = wilson_interval((value - least) / (most - least), clusters, level=level)
         low, high = min(low, least + wilson.low * (most - least)), max(high, least + wilson.high * (most - least))
-    return Interval(max(least, low), min(most, high))
+    return _within(Interval(low, high), support)
+
+
+def _within(interval: Interval, support: tuple[float, float]) -> Interval:
+    """Return the part of an interval that the mean of values in `support` can lie in."""
+    return Interval(max(support[0], interval.low), min(support[1], interval.high))
 
 
 def _ratio(sums: Floats) -> Floats:

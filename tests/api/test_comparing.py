@@ -11,6 +11,7 @@ import claimeval as ce
 from benchmarks.loopback import claim_judge
 from claimeval.api.comparison import experiment
 from claimeval.api.measures import measure
+from claimeval.statistics import holm
 from tests.api.test_claims import SAMPLES, spec
 from tests.conftest import StartServer
 from tests.report.runs import TOWER_SAYS, make
@@ -37,6 +38,22 @@ def test_a_difference_over_what_judges_were_sure_of_is_warned_of(tmp_path: Path)
         "A: Judges abstained on claims or are divided (2 of 3 in faithfulness); means cover the other claims only. "
         "The difference says little.",
     )
+
+
+def test_p_is_adjusted_over_the_metrics_that_are_asked_for(start_server: StartServer) -> None:
+    """Two metrics: Holm doubles the smaller p. One that is asked for alone keeps its own, as in the trend."""
+    server = start_server(judge=claim_judge.answer)
+    answers = [{**sample, "answer": "It is a MISSING tower."} for sample in SAMPLES]
+    a, b = (ce.score(data, judges=[spec(server)], metrics="faithfulness,correctness") for data in (SAMPLES, answers))
+    both, alone = ce.compare(a, b, by="question"), ce.compare(a, b, metrics="faithfulness", by="question")
+    tested = [m.p for m in both.metrics.values() if m.p is not None]
+    assert [m.p_adjusted for m in both.metrics.values()] == holm(tested) != tested
+    assert list(alone.metrics) == ["faithfulness"]
+    assert alone.metrics["faithfulness"].p_adjusted == both.metrics["faithfulness"].p
+    (series,) = alone.trend.tracks
+    assert series.against[1]
+    assert series.against[1].p_adjusted == alone.metrics["faithfulness"].p_adjusted
+    assert {m.metric for metrics in alone.against(1).by.values() for m in metrics} == {"faithfulness"}
 
 
 def test_more_runs_have_a_baseline_and_a_trend(start_server: StartServer) -> None:

@@ -68,6 +68,15 @@ def test_arms_that_agree_everywhere_get_the_rule_of_three_on_both_sides() -> Non
     assert paired_difference([7.0] * 9, [7.0] * 9).low is None
 
 
+@pytest.mark.parametrize("groups", [[0.9, -0.9, 0.8, 0.9, -0.2], [1, 1, 0.95, 0.9, -1, -1], [1.0] * 30 + [0.0, -1.0]])
+def test_a_difference_of_shares_lies_between_minus_one_and_one(groups: list[float]) -> None:
+    """Five to 32 clusters: a quantile of resamples on either side of the mean can reach further than the scale."""
+    found = paired_difference([max(d, 0.0) for d in groups], [max(-d, 0.0) for d in groups])
+    assert found.low is not None
+    assert found.high is not None
+    assert -1 <= found.low < found.high <= 1
+
+
 def test_a_constant_difference_of_unbounded_values_has_no_interval() -> None:
     result = paired_difference([2.5] * 9, [2.25] * 9)
     assert (result.value, result.low, result.because) == (0.25, None, "nothing varies between resamples")
