@@ -173,9 +173,7 @@ async def _run_shard(
     record = begin(folder, prepared.manifest.model_copy(update={"created": created}), shard, overwrite=overwrite)
     keep_labels(folder, panel.labels)
     part = Part(folder, shard)
-    if part.finished:
-        index = part.index()
-        part.check(index, record)
+    if index := part.finished(record):
         logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
         return ShardRun(part, record, tallies_of(record, index), DONE, index)
     items = prepared.items
@@ -218,10 +216,7 @@ async def _run_on_engine(
         record = begin(folder, described, Shard(1, count), overwrite=overwrite)
         keep_labels(folder, panel.labels)
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
-        for part in parts:
-            if part.finished:
-                part.check(part.index(), record)
-        works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished]
+        works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
         progress = Progress(total, options.progress or progress_bar(), unit=prepared.unit)
         progress.done = total - sum(len(batch.positions) for batch in works)
         run = run_identity(record, items) if options.capped else ""

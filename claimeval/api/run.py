@@ -524,7 +524,7 @@ def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
         raise Interrupted(run)
     if status.budget_exhausted:
         raise StoppedEarly(
-            f"Budget reached: {status.budget_exhausted}. To resume, run the same command with a higher limit.", run
+            f"Budget reached: {status.budget_exhausted}. To resume, raise the limit and run the same command.", run
         )
     if status.lost or status.pending_batches:
         raise StoppedEarly(status.lost or status.pending_batches or "", run)

@@ -36,6 +36,7 @@ from claimeval.runs.directory import (
     SUMMARY,
     RunWriter,
     check_free,
+    draft,
     explained,
     load_manifest,
     load_summary,
@@ -121,10 +122,23 @@ class Part:
         """The file of the items in work, while it is made."""
         return self.folder / PARTS / f"{self.name}.attempts"
 
-    @property
-    def finished(self) -> bool:
-        """Whether all its results are in place."""
-        return self.index_file.exists()
+    def finished(self, manifest: Manifest) -> PartIndex | None:
+        """Return what the part is if all its results are in place; None if the shard is to be run, as after damage.
+
+        UsageError for a part that was made by another version or with other settings.
+        """
+        try:
+            index = self.index()
+        except UsageError:
+            return None
+        self.check(index, manifest)
+        try:
+            for path, file in ((self.lines, index.results), (self.replies, index.replies)):
+                for _ in _checked(self, path, file):
+                    pass
+        except UsageError:
+            return None
+        return index
 
     def index(self) -> PartIndex:
         """Return what the finished part is; UsageError for a file that is none."""
@@ -133,19 +147,28 @@ class Part:
         except (OSError, ValueError, ValidationError) as error:
             raise UsageError(f"{self.index_file} cannot be read: {_first_line(error)}; {self.again}") from error
 
+    @property
+    def settings(self) -> str | None:
+        """The digest of the settings that it was made with; None if its index cannot be read."""
+        try:
+            return self.index().settings
+        except UsageError:
+            return None
+
     def check(self, index: PartIndex, manifest: Manifest) -> None:
         """Raise UsageError for a part that was made by another version or with other settings."""
         if index.claimeval != manifest.claimeval:
             raise UsageError(
-                f"{self.index_file} is of claimeval {index.claimeval}, and this is {manifest.claimeval}; {self.again}"
+                f"{self.index_file} is of claimeval {index.claimeval}, and this is {manifest.claimeval}; remove it and "
+                f"{self.again}"
             )
         if index.settings != manifest.settings_digest:
-            raise UsageError(f"{self.index_file} is of other settings or data than the run; {self.again}")
+            raise UsageError(f"{self.index_file} is of other settings or data than the run; remove it and {self.again}")
 
     @property
     def again(self) -> str:
-        """What to do with a part that is refused, in words."""
-        return f"remove it and run shard {self.shard} again"
+        """What to do with a damaged part, in words."""
+        return f"run shard {self.shard} again"
 
     def remove(self) -> None:
         """Remove its files, the index first."""
@@ -279,7 +302,7 @@ def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) ->
     with explained(folder):
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
         for part in parts_in(folder):
-            if overwrite and (part.shard.count != shard.count or part.index().settings != manifest.settings_digest):
+            if overwrite and (part.shard.count != shard.count or part.settings != manifest.settings_digest):
                 part.remove()
             elif part.shard.count != shard.count:
                 raise UsageError(
@@ -300,17 +323,17 @@ def _written(manifest: Manifest) -> str:
 
 def _write_once(folder: Path, manifest: Manifest) -> None:
     """Put the manifest in its place, unless another shard has just done so."""
-    draft = folder / PARTS / f"manifest-{os.uname().nodename}-{os.getpid()}.part"
-    with open(draft, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
+    written = draft(folder / PARTS / MANIFEST)
+    with open(written, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
         file.write(_written(manifest))
     try:
-        os.link(draft, folder / MANIFEST)
+        os.link(written, folder / MANIFEST)
     except FileExistsError:
         check_free(folder, manifest)
     except OSError:  # a file system without links
-        draft.replace(folder / MANIFEST)
+        written.replace(folder / MANIFEST)
     finally:
-        draft.unlink(missing_ok=True)
+        written.unlink(missing_ok=True)
 
 
 def parts_in(folder: Path) -> list[Part]:
@@ -368,16 +391,16 @@ def keep_labels(folder: Path, labels: str | Path | None) -> None:
     labels_text, stored = Path(labels).read_bytes(), labels_in(folder)
     if stored is None:
         with explained(folder):
-            draft = folder / PARTS / f"labels-{os.uname().nodename}-{os.getpid()}.part"
-            draft.write_bytes(labels_text)
-            draft.replace(folder / PARTS / f"labels{Path(labels).suffix}")
+            kept = folder / PARTS / f"labels{Path(labels).suffix}"
+            draft(kept).write_bytes(labels_text)
+            draft(kept).replace(kept)
     elif stored.read_bytes() != labels_text:
         raise UsageError(f"{labels} is not the file of labels that other shards of {folder} were given")
 
 
 def labels_in(folder: Path) -> Path | None:
     """Return the labels beside the parts of a run."""
-    return next(iter((folder / PARTS).glob("labels.*")), None)
+    return next((file for file in (folder / PARTS).glob("labels.*") if file.suffix != ".part"), None)
 
 
 DONE = RunStatus(complete=True, interrupted=False, stopped={})
@@ -401,10 +424,11 @@ def merge(folder: Path, *, compress: bool = False) -> None:
         StoppedEarly: The run directory cannot be written, as on a full disk.
     """
     manifest = load_manifest(folder)
+    if is_merged(folder, manifest):
+        shutil.rmtree(folder / PARTS, ignore_errors=True)  # what a merge that was killed at its end has left
+        return
     parts = parts_in(folder)
     missing = missing_shards(parts)
-    if (not parts or missing) and is_merged(folder, manifest):
-        return
     if not parts:
         raise UsageError(f"{folder} has no finished shard; run the shards first, as in --out {folder} --shard 1/16")
     if missing:
@@ -417,7 +441,9 @@ def merge(folder: Path, *, compress: bool = False) -> None:
     for part, index, before in zip(parts, indexes, [None, *indexes], strict=False):
         part.check(index, manifest)
         if index.first != (before.first + before.items if before else 0):
-            raise UsageError(f"{part.index_file} is about other samples than its number says; {part.again}")
+            raise UsageError(
+                f"{part.index_file} is about other samples than its number says; remove it and {part.again}"
+            )
     with RunWriter(folder, manifest.with_learned(_learned(indexes)), compressed=compress, packed=True) as writer:
         tallies = PartTallies(manifest)
         for part, index in zip(parts, indexes, strict=True):
@@ -430,7 +456,7 @@ def merge(folder: Path, *, compress: bool = False) -> None:
             raise _repeated_id(writer.added(), repeated)
         labels = read_vote_labels(manifest, PanelOptions(labels=labels_in(folder)))
         finish(writer, JobOutcome(tallies.summary(), DONE), labels)
-    shutil.rmtree(folder / PARTS)
+    shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
 def missing_shards(parts: Sequence[Part]) -> list[int]:

@@ -183,7 +183,7 @@ class AskerServer(uvicorn.Server):
         app = application(asker, token, address.names)
         settings = uvicorn.Config(
             app, http="h11", ws="none", loop="asyncio", lifespan="off", access_log=False, log_config=None,
-            server_header=False, timeout_graceful_shutdown=2,
+            log_level="error", server_header=False, timeout_graceful_shutdown=2,
         )  # fmt: skip
         super().__init__(settings)
 

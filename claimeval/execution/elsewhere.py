@@ -41,6 +41,8 @@ SILENCE = 60.0
 HEARTBEAT = 15.0
 PATIENCE = 3.0
 """Seconds for which a post is sent again to an asker that does not answer, as one that is being started again."""
+NO_TLS = 495
+"""The status of a connection whose TLS fails, as nginx has it: to ask again is no use."""
 PAUSE = 0.2
 """Seconds between two attempts to reach it."""
 
@@ -54,7 +56,10 @@ class Transport(Protocol):
         ...
 
     def send(self, post: bytes) -> AsyncGenerator[bytes]:
-        """Send a post and yield the lines of the answer; AskerError if it is refused or the answer breaks off."""
+        """Send a post and yield the lines of the answer; AskerError if it is refused or the answer breaks off.
+
+        An empty line says that the asker is there.
+        """
         ...
 
 
@@ -115,13 +120,21 @@ class HttpTransport:
                 if response.status_code != 200:
                     body = await response.aread()
                     raise AskerError(_refusal(body, response.status_code), response.status_code)
+                yield b""
                 rest = b""
                 async for part in response.aiter_raw():
                     *lines, rest = (rest + part).split(b"\n")
                     for line in lines:
                         yield line
         except httpx2.TransportError as error:
-            raise AskerError(str(error) or type(error).__name__) from error
+            problem = str(error) or type(error).__name__
+            if "[SSL" in problem:
+                advice = (
+                    "`claimeval serve` speaks plain HTTP: leave out https://. If a proxy with TLS is in front of it, "
+                    "set SSL_CERT_FILE to a file with its certificates"
+                )
+                raise AskerError(f"{problem}. {advice}", NO_TLS) from error
+            raise AskerError(problem) from error
 
 
 def _refusal(body: bytes, status: int) -> str:
@@ -230,7 +243,7 @@ class ElsewhereExecutor:
             if outcome.reason == "judge_stopped":
                 self.stop(name, outcome.message)
             elif outcome.reason == "over_budget" and not self.exhausted:
-                self.exhausted = f"{outcome.message}, by all clients of the server {self._transport.address}"
+                self.exhausted = f"{outcome.message}, the limit of the asker {self._transport.address}"
         elif outcome.cached:
             if not asked.stored:
                 self._progress.answered_from_cache()
@@ -271,9 +284,13 @@ class ElsewhereExecutor:
             _finish(waiting, Failure(reason="provider_error", message=self._ended))
 
     async def _deliver(self, batch: Iterable[_Waiting]) -> None:
-        """Post the requests that wait, again where the answer breaks off, until all have an outcome."""
-        since = time.monotonic()
+        """Post the requests that wait, again where the answer breaks off, until all have an outcome.
+
+        An answer that breaks off after a while was cut on the way, as proxies cut idle connections: the asker is there.
+        """
+        gone: float | None = None
         while True:
+            heard: float | None = None
             finished, remaining = False, [waiting for waiting in batch if not waiting.future.done()]
             post = write_post(self._client, self._judges, [waiting.asked for waiting in remaining])
             if len(post) > MOST_BYTES:
@@ -281,9 +298,10 @@ class ElsewhereExecutor:
             try:
                 async with aclosing(self._transport.send(post)) as lines:
                     async for line in lines:
-                        since = time.monotonic()
+                        heard = time.monotonic()
                         message = read_line(line)
                         if isinstance(message, Answer):
+                            gone = None
                             _finish(remaining[message.number], message.outcome)
                         elif message:
                             self.learned = {**self.learned, **message.learned}
@@ -294,7 +312,10 @@ class ElsewhereExecutor:
                     return
                 raise AskerError("the answer breaks off")
             except AskerError as error:
-                if error.status is not None or time.monotonic() - since > PATIENCE:
+                now = time.monotonic()
+                if gone is None or (heard and now - heard > PATIENCE):
+                    gone = now
+                if error.status is not None or now - gone > PATIENCE:
                     raise
             await asyncio.sleep(PAUSE)
 

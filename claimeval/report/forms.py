@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from claimeval.report import page
 from claimeval.runs import pictures
-from claimeval.runs.directory import no_follow, write_text
+from claimeval.runs.directory import draft, no_follow, write_text
 from claimeval.runs.overview import Overview, gather
 from claimeval.statistics.pictures import Picture, file_part
 from claimeval.types.errors import UsageError
@@ -68,7 +68,7 @@ def write(
 
 def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Picture]) -> None:
     """Put a report in its place, and its pictures beside it."""
-    part = out.with_name(out.name + ".part")
+    part = draft(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         for file_name, picture in drawn.items():

@@ -177,20 +177,15 @@ class RunWriter:
         return iter(RunResults(self.folder / RESULTS_PART, self.folder / self._replies_part))
 
     def finish(self, summary: Summary) -> None:
-        """Puts results, replies and summary in place."""
-        with explained(self.folder):
-            self._close_on_disk(self._replies)
+        """Puts results, replies and summary in place. Until then the files stay open, and so locked."""
+        with explained(self.folder), self._results, self._replies:
+            for file in (self._replies, self._results):
+                file.flush()
+                os.fsync(file.fileno())
             self._place(self._replies_part, REPLIES if self._asked else None, REPLIES)
-            self._close_on_disk(self._results)
             self._place(RESULTS_PART, RESULTS_COMPRESSED if self._compressed else RESULTS, RESULTS, RESULTS_COMPRESSED)
             self.amend(self.manifest.finished(summary.samples))
             write_summary(self.folder, summary)
-
-    @staticmethod
-    def _close_on_disk(file: BinaryIO) -> None:
-        file.flush()
-        os.fsync(file.fileno())
-        file.close()
 
     def _place(self, part: str, name: str | None, *names: str) -> None:
         """Put a part in its place, compressed if its name says so, and remove what another run left under the names."""
@@ -238,16 +233,20 @@ def open_alone(file: Path, what: str | None = None) -> BinaryIO:
         file: The file.
         what: What the file belongs to, in words; None for the run in its directory.
     """
-    opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115  # the writer closes it
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        opened.close()
-        raise UsageError(
-            f"another process is writing {what or f'the run {file.parent}'}; wait for it or give another --out"
-        ) from error
-    opened.truncate(0)
-    return opened
+    while True:
+        opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115  # the writer closes it
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            opened.close()
+            raise UsageError(
+                f"another process is writing {what or f'the run {file.parent}'}; wait for it or give another --out"
+            ) from error
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(opened.fileno()), file.stat()):
+                opened.truncate(0)
+                return opened
+        opened.close()  # meanwhile the process that wrote it has put it in its place
 
 
 def _same(folder: Path, manifest: Manifest) -> bool:
@@ -265,8 +264,8 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out names a directory")
     if not (folder / MANIFEST).exists():
-        begun = {PARTS, f"{MANIFEST}.part", RESULTS_PART, REPLIES_PART}  # all there is if it was killed at its start
-        if {entry.name for entry in folder.iterdir()} - begun:
+        begun = (entry.name == PARTS or entry.suffix == ".part" for entry in folder.iterdir())
+        if not all(begun):  # more than what a run has that was killed at its start
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return None
     before = load_manifest(folder)
@@ -312,9 +311,14 @@ def write_summary(folder: Path, summary: Summary) -> None:
     write_text(folder / SUMMARY, json.dumps(summary.model_dump(), indent=1, ensure_ascii=False) + "\n")
 
 
+def draft(path: Path) -> Path:
+    """Return where this process writes a file that it then puts in its place; other processes write it elsewhere."""
+    return path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.part")
+
+
 def write_text(path: Path, text: str) -> None:
     """Put a file of a run in its place at once."""
-    part = path.with_name(path.name + ".part")
+    part = draft(path)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
         file.write(text)
     part.replace(path)
@@ -323,7 +327,7 @@ def write_text(path: Path, text: str) -> None:
 @contextlib.contextmanager
 def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
     """Put a file of records in its place, a line for each that is handed over."""
-    part = path.with_name(path.name + ".part")
+    part = draft(path)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
 
         def write(record: Record) -> None:

@@ -360,6 +360,11 @@ def _prepare(folder: Path) -> bool:
     status = folder.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise StoreError(f"the reply cache {folder} belongs to another user; give another folder")
+    if not os.access(folder, os.W_OK):
+        raise StoreError(
+            f"the reply cache {folder} cannot be written, which SQLite needs even to read it; copy the folder to a "
+            "disk that can be written, and name the copy with --cache"
+        )
     if stat.S_IMODE(status.st_mode) & 0o077:
         folder.chmod(0o700)
     return "ready" in state
@@ -456,7 +461,7 @@ def _explained(folder: Path) -> Iterator[None]:
         # diskcache says "timeout" for whatever SQLite says when a transaction begins.
         cause = str(error.__context__ or "")
         locked = "is locked by another process for over a minute"
-        problem = locked if "locked" in cause else f"cannot be written: {cause}"
+        problem = locked if "locked" in cause else f"cannot be written: {_with_advice(cause)}"
         raise StoreError(f"the reply cache {folder} {problem}") from error
     except UnicodeDecodeError as error:  # of what SQLite says about a damaged database
         raise _unsound(folder, error.object[:80]) from error
@@ -466,7 +471,12 @@ def _explained(folder: Path) -> Iterator[None]:
 
 def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
     problem = (isinstance(error, OSError) and error.strerror) or error
-    return StoreError(f"the reply cache {folder} cannot be used: {problem}")
+    return StoreError(f"the reply cache {folder} cannot be used: {_with_advice(str(problem))}")
+
+
+def _with_advice(problem: str) -> str:
+    """Return what SQLite or the system says, with what to do about a full disk."""
+    return f"{problem}; free space on its disk" if re.search("is full|No space|quota", problem) else problem
 
 
 LOCK_FILE = "locks"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +61,46 @@ def serving(
             asker.server.stop()
         thread.join(timeout=120)
         assert not thread.is_alive()
+
+
+@contextmanager
+def wire(via: str) -> Iterator[tuple[str, Callable[[], object]]]:
+    """An address that leads to an asker, and what cuts all connections that were made there."""
+    running: Future[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    writers: list[asyncio.StreamWriter] = []
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass on what comes."""
+        while part := await reader.read(65536):
+            writer.write(part)
+
+    async def lead(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Connect to the asker."""
+        there, to = await asyncio.open_connection(*via.split(":"))
+        writers.extend((writer, to))
+        await asyncio.gather(pump(reader, to), pump(there, writer), return_exceptions=True)
+
+    def cut() -> None:
+        """Cut all connections."""
+        for writer in writers:
+            writer.transport.abort()
+
+    async def serve() -> None:
+        """Serve until the end of the block."""
+        ended = asyncio.Event()
+        async with await asyncio.start_server(lead, "127.0.0.1", 0) as server:
+            running.set_result((server.sockets[0].getsockname()[1], asyncio.get_running_loop(), ended))
+            await ended.wait()
+            cut()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
+    thread.start()
+    port, loop, ended = running.result(timeout=120)
+    try:
+        yield f"127.0.0.1:{port}", lambda: loop.call_soon_threadsafe(cut)
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
 
 
 def data(folder: Path, count: int = 4) -> Path:

@@ -162,6 +162,12 @@ def test_a_post_of_another_format_is_refused(
     assert post(guarded, b"[" * 100_000)[0] == 400
 
 
+def test_an_asker_that_speaks_no_tls_is_said_so_before_any_call(guarded: Serving, tmp_path: Path) -> None:
+    options = RunOptions(via=f"https://{guarded.via}")
+    with pytest.raises(UsageError, match=r"WRONG_VERSION_NUMBER.*plain HTTP: leave out https://"):
+        ce.score(data(tmp_path), judges=list(guarded.asker.judges), options=options)
+
+
 def test_a_cap_counts_what_earlier_askers_of_the_budget_spent(
     provider: ThreadHandle, judge: str, tmp_path: Path
 ) -> None:

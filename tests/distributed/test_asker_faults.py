@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -30,7 +31,7 @@ from claimeval.store.store import Store
 from claimeval.types.errors import StoppedEarly, StoreError
 from claimeval.types.options import RunOptions
 from tests.command_line import call
-from tests.distributed.askers import Serving, data, serving
+from tests.distributed.askers import Serving, data, serving, wire
 
 SAMPLES = 12
 IN_FLIGHT = 4
@@ -39,7 +40,7 @@ IN_FLIGHT = 4
 class Provider:
     """Counts what it is asked, and does something when it is asked the nth time, before it answers."""
 
-    def __init__(self, nth: int, then: Callable[[], None]) -> None:
+    def __init__(self, nth: int, then: Callable[[], object]) -> None:
         self.asked: Counter[str] = Counter()
         self.reached = {nth: then}
         """What is still to be done, and at which question."""
@@ -129,7 +130,10 @@ def test_a_cap_is_exact_over_two_clients_that_ask_one_asker(tmp_path: Path) -> N
         with serving([judge], options) as asker:
             said = asyncio.run(both(asker.via, judge))
             asked = status(asker)["calls"]
-    assert all(isinstance(one, StoppedEarly) and f"Budget reached: {cap} calls" in str(one) for one in said), said
+    words = (
+        rf"Budget reached: {cap} calls .* are spent, the limit of the asker \S+\. To resume, raise the limit and run"
+    )
+    assert all(isinstance(one, StoppedEarly) and re.match(words, str(one)) for one in said), said
     assert provider.asked.total() == len(provider.asked) == asked == cap
 
 
@@ -156,6 +160,26 @@ def test_a_call_survives_the_client_that_asked_and_what_was_queued_is_not_sent(t
             assert provider.asked.total() == status(asker)["replies"] == 5
             ce.score(samples, judges=judge, out=tmp_path / "b", options=RunOptions(via=asker.via))
     assert set(provider.asked.values()) == {1}
+
+
+def test_a_connection_that_is_cut_after_a_silence_is_made_again_and_nothing_is_paid_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "PATIENCE", 0.0)  # so that every silence is a long one
+    samples, cuts = data(tmp_path, SAMPLES), list[Callable[[], object]]()
+    provider = Provider(5, lambda: cuts[0]())
+    provider.reached |= dict.fromkeys((9, 14), lambda: cuts[0]())
+    with serve_in_thread(judge=provider) as server:
+        judge = f"openai:model@{server.url}"
+        with (
+            serving([judge], RunOptions(cache=tmp_path / "cache", concurrency=IN_FLIGHT)) as asker,
+            wire(asker.via) as (via, cut),
+        ):
+            cuts.append(cut)
+            run = ce.score(samples, judges=judge, out=tmp_path / "run", options=RunOptions(via=via))
+    assert run.complete
+    assert not provider.reached, "the connections were cut three times"
+    assert provider.asked.total() == len(provider.asked)
 
 
 def status(asker: Serving) -> dict[str, int]:

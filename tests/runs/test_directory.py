@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 import claimeval as ce
+from claimeval.report import forms, page
+from claimeval.runs import directory, lines
 from claimeval.runs.compare import compare
-from claimeval.runs.directory import RunWriter, beside, load_manifest
+from claimeval.runs.directory import RunWriter, beside, draft, load_manifest, open_alone
 from claimeval.runs.series import track
 from claimeval.testing import samples
 from claimeval.types.errors import DataError, UsageError
-from tests.command_line import call
+from tests.command_line import call, spawn
 
 
 def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
@@ -22,8 +26,9 @@ def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
         load_manifest(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["results.jsonl.part", "manifest.json.part", "summary.json.part", "report.html.part"])
+@pytest.mark.parametrize("name", ["results.jsonl", "manifest.json", "summary.json", "report.html"])
 def test_nothing_is_written_through_a_link_in_the_run_directory(tmp_path: Path, name: str) -> None:
+    name = f"{name}.part" if name == "results.jsonl" else draft(Path(name)).name
     (tmp_path / "victim").write_text("precious")
     run = tmp_path / "run"
     ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
@@ -31,6 +36,60 @@ def test_nothing_is_written_through_a_link_in_the_run_directory(tmp_path: Path, 
     with pytest.raises(UsageError, match=f"{name} is a link"):
         ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
     assert (tmp_path / "victim").read_text() == "precious"
+
+
+def test_no_other_process_writes_a_run_before_all_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compress(written: Path, packed: Path) -> None:
+        with pytest.raises(UsageError, match="another process is writing the run"):
+            open_alone(tmp_path / "run" / "results.jsonl.part")
+        real(written, packed)
+
+    real = lines.compress
+    monkeypatch.setattr(directory, "compress", compress)
+    run = ce.score(
+        samples()[:2],
+        judges="local:lexical",
+        metrics="faithfulness",
+        out=tmp_path / "run",
+        options=ce.RunOptions(compress=True),
+    )
+    assert len(list(run)) == 2
+
+
+def test_results_that_are_put_in_their_place_meanwhile_are_not_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, results = tmp_path / "results.jsonl.part", tmp_path / "results.jsonl"
+    part.write_bytes(b"results")
+
+    def flock(file: IO[bytes], operation: int) -> None:
+        if not results.exists():
+            part.replace(results)
+        real(file, operation)
+
+    real = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with open_alone(part) as file:
+        file.write(b"of another run")
+    assert (results.read_bytes(), part.read_bytes()) == (b"results", b"of another run")
+
+
+def test_two_processes_may_write_the_same_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tmp_path / "run"
+    ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
+    before = (run / "report.html").read_bytes()
+
+    def render(file: IO[str], folder: Path, compared: Path | None) -> None:
+        real(file, folder, compared)
+        other = spawn("report", run)
+        assert other.returncode == 0, other.stderr
+
+    real = page.render
+    monkeypatch.setattr(page, "render", render)
+    forms.write(run, "html")
+    assert (run / "report.html").read_bytes() == before
 
 
 @pytest.fixture

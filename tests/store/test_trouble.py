@@ -159,6 +159,22 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "store")
 
 
+def test_a_full_disk_is_said_with_what_to_do(folder: Path) -> None:
+    with Store(folder) as store:
+        store._cache._sql(f"PRAGMA max_page_count = {store._cache._sql('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(StoreError, match="database or disk is full; free space on its disk"):
+            store.put(key(1), b"x" * 100_000)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_with_what_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(folder).close()
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as on a disk that is mounted read-only, also for root
+    with pytest.raises(StoreError, match="cannot be written, which SQLite needs even to read it; copy the folder"):
+        Store(folder)
+
+
 def test_the_store_of_another_user_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Store(folder).close()
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
