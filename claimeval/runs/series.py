@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.runs.compare import LinePair, PairChanges, adjusted, compared_values, differences, source_of
+from claimeval.runs.compare import adjusted, compared_values, differences, source_of
 from claimeval.runs.directory import RunResults, attached, cluster_field, load_manifest, load_summary
 from claimeval.runs.lines import ResultLine
-from claimeval.runs.overview import MetricComparison, PairedRuns
+from claimeval.runs.overview import MetricComparison
 from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
 from claimeval.types.clusters import cluster_of
@@ -137,7 +137,7 @@ def track(
         names = [str(folder) for folder in folders]
     points = [_points(folder, name) for folder, name in zip(folders, names, strict=True)]
     values = _SampleValues(folders, cluster)
-    pairs = [values.compared(place) for place in range(len(folders) - 1)]
+    pairs = [differences(a, b, cluster=cluster) for a, b in itertools.pairwise(folders)]
     steps = [{(m.source, m.metric.removeprefix(f"{m.source}/")): m for m in pair.metrics} for pair in pairs]
     shared = [key for key in steps[0] if all(key in step for step in steps)]
     if not shared:
@@ -174,38 +174,27 @@ def track(
 
 
 class _SampleValues:
-    """The values of every sample in every run, taken down while runs are compared with their neighbors."""
+    """The values of every sample in every run."""
 
     def __init__(self, folders: Sequence[Path], cluster: str | None) -> None:
-        self._folders, self._cluster = folders, cluster
         self._field = cluster_field(folders[0], cluster)
         self._source = source_of(load_manifest(folders[0]))
         self._clusters: dict[str, int] = {}
-        self._found: dict[_Key, dict[str, dict[int, float]]] = {}
+        self._found: dict[_Key, dict[str, dict[int, float | None]]] = {}
+        """By metric and sample the value in each run that has the sample; None where it has no value."""
         for place, folder in enumerate(folders):
-            for job, inside in attached(folder).items():
+            for job, inside in {self._source: folder, **attached(folder)}.items():
                 for line in RunResults.of(inside).lines(full=False):
                     self._add(job, place, line)
-
-    def compared(self, place: int) -> PairedRuns:
-        """Return the comparison of a run with the next one."""
-
-        def add(pair: LinePair, _: PairChanges) -> None:
-            """Take down the values of a sample in both runs."""
-            self._add(self._source, place, pair.a)
-            self._add(self._source, place + 1, pair.b)
-
-        return differences(self._folders[place], self._folders[place + 1], add, cluster=self._cluster)
 
     def _add(self, source: str, place: int, line: ResultLine) -> None:
         if source == self._source or line.id not in self._clusters:
             self._clusters[line.id] = cluster_of(line.sample, self._field)
         for name, score in line.scores.items():
-            if score.value is not None:
-                self._found.setdefault((source, name), {}).setdefault(line.id, {})[place] = score.value
+            self._found.setdefault((source, name), {}).setdefault(line.id, {})[place] = score.value
 
     def against(self, key: _Key, called: str, baseline: int, place: int) -> MetricComparison:
-        """Return a metric in one run against the baseline, over the samples that have a value in both.
+        """Return a metric in one run against the baseline, over the samples that both runs have.
 
         Args:
             key: The source and the name of the metric.
@@ -213,13 +202,17 @@ class _SampleValues:
             baseline: The place of the baseline among the runs, from 0.
             place: The place of the run among the runs, from 0.
         """
-        both = {i: at for i, at in self._found.get(key, {}).items() if {baseline, place} & set(at)}
-        values = [(at.get(baseline), at.get(place)) for at in both.values()]
+        both = {i: at for i, at in self._found.get(key, {}).items() if {baseline, place} <= set(at)}
+        values = [(at[baseline], at[place]) for at in both.values()]
         return compared_values(called, key[0], list(both), values, [self._clusters[i] for i in both])
 
     def trend(self, key: _Key) -> Trend:
         """Return the slope of a metric over the runs."""
-        values = {i: at for i, at in self._found.get(key, {}).items() if len(at) > 1}
+        known = {
+            i: {place: value for place, value in at.items() if value is not None}
+            for i, at in self._found.get(key, {}).items()
+        }
+        values = {i: at for i, at in known.items() if len(at) > 1}
         weights = {places: _weights(places) for places in {tuple(at) for at in values.values()}}
         slopes = [
             sum(weight * value for weight, value in zip(weights[tuple(at)], at.values(), strict=True))

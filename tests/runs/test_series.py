@@ -58,6 +58,15 @@ def test_every_run_is_held_against_the_baseline_over_the_samples_of_both(
     assert found.against_in_words(words).startswith(said)
 
 
+def test_a_sample_that_a_run_between_lacks_counts_against_the_baseline_and_in_the_trend(tmp_path: Path) -> None:
+    """y is in the first and the last run: with x, -1 and 0 against the baseline, and slopes of -.5 and 0."""
+    (words,) = track(write(tmp_path, [{"x": 1.0, "y": 0.5}, {"x": 0.5}, {"x": 0.0, "y": 0.5}])).tracks
+
+    assert words.against[2]
+    assert (words.against[2].n, words.against[2].difference.value) == (2, -0.5)
+    assert (words.trend.slope.n, words.trend.slope.value) == (2, -0.25)
+
+
 def steady(folder: Path) -> Series:
     """Six runs; in each of the later five, two more of 40 samples fall from 1 to 0, so ten have fallen in the end."""
     return track(
