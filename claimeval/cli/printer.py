@@ -6,6 +6,7 @@ import json as json_text
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
 Row = Sequence[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Output:
     """How a command prints: for people, for scripts, or errors only."""
 
@@ -36,10 +37,12 @@ class Output:
     quiet: Annotated[bool, Names("-q", "--quiet")] = False
     """Print errors only."""
 
-    @property
+    @cached_property
     def console(self) -> Console:
         """Where text for people goes: with --json standard error, so that the object is alone on standard output."""
-        return _console(stderr=self.json, quiet=self.quiet)
+        from rich.console import Console
+
+        return Console(highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet)
 
     def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, wrap: bool = False) -> None:
         """Print a line, the words in `bold` first. With `indent` or `wrap` it is folded, at 100 columns at the latest;
@@ -175,12 +178,6 @@ def tally(counts: Mapping[Any, int]) -> str:
 def say(text: str) -> None:
     """Print a line on standard error."""
     print(f"claimeval: {' '.join(text.split())}", file=sys.stderr)
-
-
-def _console(*, stderr: bool, quiet: bool) -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False, emoji=False, markup=False, stderr=stderr, quiet=quiet)
 
 
 def _least_width(column: Column) -> int:
