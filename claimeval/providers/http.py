@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -318,9 +319,30 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     import httpx2
 
     secure, longest = endpoint.startswith("https://"), MAX_REPLY_BYTES.get()
+    parsed_url = lru_cache(maxsize=16)(httpx2.URL)
+
+    @lru_cache(maxsize=16)
+    def merged_headers(headers: tuple[tuple[bytes, bytes], ...]) -> httpx2.Headers:
+        """Return the headers of a request with those of the client."""
+        merged = whole_responses.headers.copy()
+        merged.update(list(headers))
+        return merged
 
     class WholeResponses(httpx2.AsyncClient):
         """A client that reads and records every response before the SDK sees it."""
+
+        def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:
+            """Build the same request as httpx2; the address and headers of the calls of a run are prepared once."""
+            if not isinstance(options.get("content"), bytes) or options.get("params"):
+                return super().build_request(method, url, **options)
+            return httpx2.Request(
+                method,
+                parsed_url(str(url)),
+                headers=merged_headers(tuple(httpx2.Headers(options.get("headers")).raw)),
+                content=options["content"],
+                cookies=self.cookies,
+                extensions={"timeout": httpx2.Timeout(options["timeout"]).as_dict()},
+            )
 
         async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
             """Send a request; the response is read whole unless it is streamed."""

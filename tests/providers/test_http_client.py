@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import tracemalloc
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -67,6 +68,32 @@ def test_only_https_goes_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert asyncio.run(mounts("https://10.0.0.7/v1")) == 2
     assert asyncio.run(mounts("http://127.0.0.1:8000/v1")) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "params"),
+    [({"content": b'{"model":"m"}'}, None), ({"content": b"{}"}, "api-version=1"), ({}, None)],
+)
+def test_a_request_is_what_httpx2_makes_of_it(body: dict[str, bytes], params: str | None) -> None:
+    async def built() -> list[httpx2.Request]:
+        async with client("http://127.0.0.1:9/v1", SecretStr("none")) as http:
+            requests = []
+            for count in ("0", "1"):
+                http.cookies.set("route", f"server-{count}")
+                fields = [("accept", "application/json"), ("user-agent", "SDK"), ("x-retry-count", count)]
+                headers = fields if count == "0" else httpx2.Headers(fields)
+                for build in (http.build_request, partial(httpx2.AsyncClient.build_request, http)):
+                    options = {"headers": headers, "params": params, "timeout": 7.0, "files": None, **body}
+                    requests.append(build("POST", "http://127.0.0.1:9/v1/chat?a=b", **options))  # type: ignore[arg-type]  # options of many types
+            return requests
+
+    def content(request: httpx2.Request) -> tuple[object, ...]:
+        return request.method, request.url, request.headers.raw, request.content, request.extensions
+
+    ours, theirs, ours_again, theirs_again = map(content, asyncio.run(built()))
+    assert ours == theirs
+    assert ours_again == theirs_again
+    assert ours != ours_again
 
 
 def test_a_compressed_reply_is_delivered_unpacked_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
