@@ -453,8 +453,7 @@ class Run:
         if self.path and self.path.resolve() == folder.resolve():
             return folder
         with RunWriter(folder, self.manifest, overwrite=overwrite) as writer:
-            for result in self.results:
-                writer.add(result)
+            writer.add_all(self.results)
             writer.finish(self.record)
         return folder
 

@@ -65,6 +65,10 @@ class RunInMemory:
         """Append one sample."""
         self._added.append(result)
 
+    def add_all(self, results: Iterable[SampleResult]) -> None:
+        """Append samples."""
+        self._added.extend(results)
+
     def added(self) -> Iterator[SampleResult]:
         """Yield the samples added so far."""
         return iter(self._added)
@@ -134,6 +138,12 @@ class RunWriter:
             self._write(lines.write(result))
             self._replies.flush()  # a run that is killed can be read as far as it went: no result without its replies
             self._results.flush()
+
+    def add_all(self, results: Iterable[SampleResult]) -> None:
+        """Append samples about which nobody is asked: they can be made again, so they are written in large pieces."""
+        for result in results:
+            with explained(self.folder):
+                self._write(lines.write(result))
 
     def add_lines(self, results: Iterable[bytes]) -> None:
         """Appends results that are written already, in pieces of any size; their replies come by `add_replies`."""
@@ -564,9 +574,7 @@ def attach(
     )
     tallies = SummaryBuilder(record)
     with RunWriter(folder / kind, record, overwrite=True) as writer:
-        for result in results:
-            writer.add(result)
-            tallies.add(result)
+        writer.add_all(tallies.each(results))
         writer.finish(tallies.summary())
 
 

@@ -69,9 +69,7 @@ def recount_into(
     """
     labels = read_vote_labels(writer.manifest, panel)
     tallies = SummaryBuilder(writer.manifest, options.prices)
-    for result in prepared.recounted():
-        writer.add(result)
-        tallies.add(result)
+    writer.add_all(tallies.each(prepared.recounted()))
     return finish(
         writer, JobOutcome(tallies.summary(), RunStatus(complete=True, interrupted=False, stopped={})), labels
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -188,6 +189,12 @@ class SummaryBuilder(Tally):
                 self._look_up(result, assessment, because)
         if self._orders:
             self._orders.add(result, cluster)
+
+    def each(self, results: Iterable[SampleResult]) -> Iterator[SampleResult]:
+        """Yield results, and count them in."""
+        for result in results:
+            self.add(result)
+            yield result
 
     def state(self) -> dict[str, Any]:
         """Return what was added so far, as JSON."""
