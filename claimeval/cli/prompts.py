@@ -102,13 +102,15 @@ class CheckOptions(PromptOptions):
 
 def check(args: CheckOptions) -> int:
     """Load the prompt, print what it is, and return the exit code."""
-    from claimeval.judging.prompts import find
+    from claimeval.judging.prompts import VARIABLES, find
 
     prompt = find(args.prompt, args.step)
     scale = f", scale {prompt.scale.name}" if prompt.scale else ""
     args.output.line(
         f"{prompt.name}: a good {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
     )
+    if unused := VARIABLES[prompt.step] - prompt.reads:
+        args.output.line(f"variables that it does not use: {', '.join(sorted(unused))}", wrap=True)
     return args.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 
 

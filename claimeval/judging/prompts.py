@@ -44,6 +44,18 @@ VARIABLES: dict[str, frozenset[str]] = {
 }
 """What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
 
+_ASKED_ABOUT = {
+    "extract": "sentences",
+    "assess": "claims",
+    "weigh": "claims",
+    "rate": "documents",
+    "queries": "document",
+    "screen": "question",
+    "answering": "answer",
+    "answers": "answer",
+}
+"""The variable that holds what a step asks about; a file without it fails when it is loaded."""
+
 _ITEMS = {
     **dict.fromkeys(("documents", "contexts", "references", "sentences"), ("id", "text")),
     "claims": ("id", "text", "line"),
@@ -290,7 +302,7 @@ def _compile(name: str, step: str, source: str, declared: frozenset[str]) -> tup
         template = environment.from_string(source)
     except TemplateError as error:
         line = getattr(error, "lineno", None)
-        raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error}") from error
+        raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error.message}") from error
     if clash := declared & VARIABLES[step]:
         raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
     if extra := names - VARIABLES[step] - declared:
@@ -416,7 +428,7 @@ def find(spec: str, step: str | None = None) -> Prompt:
         try:
             return load("extract", spec)
         except PromptError as as_extract:
-            if "unknown variable in prompt" not in str(as_assess):
+            if "names its scale" not in str(as_assess):
                 raise as_assess from None
             raise PromptError(f"as assess: {as_assess}; as extract: {as_extract}") from as_extract
 
@@ -445,8 +457,12 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise PromptError(f"cannot read prompt {spec!r}: {problem}") from error
     if parameters:
-        return Prompt(name, step, source, parameters, shipped=name in names)
-    return _parsed(name, step, source, shipped=name in names)
+        prompt = Prompt(name, step, source, parameters, shipped=name in names)
+    else:
+        prompt = _parsed(name, step, source, shipped=name in names)
+    if name not in names and (needed := _ASKED_ABOUT[step]) not in prompt.reads:
+        raise PromptError(f"prompt {name} does not use {needed!r}, so the judge would not see what it is asked about")
+    return prompt
 
 
 @lru_cache(maxsize=64)

@@ -44,6 +44,28 @@ def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
     assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry").stderr
 
 
+def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(
+    claimeval: Run, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.j2"
+    shipped = prompts.shipped("assess")["assess/three_way"].read_text(encoding="utf-8")
+    own.write_text(shipped.replace("{% for document in documents %}", "{% for document in claims %}"))
+    assert "variables that it does not use: documents" in claimeval("prompts", "check", own).stdout
+    assert "does not use" not in claimeval("prompts", "check", "three_way").stdout
+    own.write_text(shipped.replace("{% for claim in claims %}", "{% for claim in documents %}"))
+    done = claimeval("prompts", "check", own)
+    assert done.returncode == 2
+    assert "does not use 'claims', so the judge would not see what it is asked about" in done.stderr
+
+
+def test_a_mistake_is_that_of_the_step_whose_scale_the_header_names(claimeval: Run, tmp_path: Path) -> None:
+    own = tmp_path / "own.j2"
+    own.write_text(prompts.shipped("assess")["assess/three_way"].read_text().replace("{{ question }}", "{{ qestion }}"))
+    assert "as extract" not in claimeval("prompts", "check", own).stderr
+    own.write_text(prompts.shipped("extract")["extract/short"].read_text().replace("{{ question }}", "{{ qestion }}"))
+    assert "as extract: unknown variable in prompt" in claimeval("prompts", "check", own).stderr
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

@@ -117,7 +117,7 @@ def test_letters_of_any_language_stay_as_they_are() -> None:
 
 
 HEADER = "{# purpose: test\nreply: json\nscale: three_way #}"
-BLOCKS = "{% block system %}s{% endblock %}{% block user %}u{% endblock %}"
+BLOCKS = "{% block system %}s{% endblock %}{% block user %}{% for claim in claims %}{% endfor %}u{% endblock %}"
 
 
 def load(tmp_path: Path, source: str, step: str = "assess") -> prompts.Prompt:
@@ -146,6 +146,8 @@ def test_a_prompt_of_ones_own_is_loaded_by_path(tmp_path: Path) -> None:
         (HEADER + BLOCKS.replace("u{%", "{{ claim }}{%"), "Did you mean 'claims'?"),
         (HEADER + BLOCKS.replace("u{%", "{{ claims }{%"), "line "),
         (HEADER + "{% block user %}", "own.j2"),
+        (HEADER + BLOCKS.replace("u{%", "{{ question | tojson2 }}{%"), "line 3: No filter named 'tojson2'."),
+        (HEADER + BLOCKS.replace("in claims", "in documents"), "does not use 'claims'"),
     ],
 )
 def test_what_is_wrong_with_a_prompt_is_said_when_it_is_loaded(tmp_path: Path, source: str, words: str) -> None:

@@ -147,12 +147,18 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
 
 
 def _names(key: str, values: list[Any]) -> list[str]:
-    """Return what the values of an axis are called: judges by their short names, prompts by their files."""
+    """Return what the values of an axis are called: judges by their short names, prompts by their files.
+
+    Prompts whose files have the same name, as `three_way` and `my/three_way.j2`, are called as they are given.
+    """
     if key in ("judges", "extractor"):
         panels = [list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values]
         names = judging.short_names(itertools.chain(*panels))
         return ["+".join(names[judge] for judge in panel) for panel in panels]
-    return [Path(str(value)).stem if key.endswith("_prompt") else f"{key}={value}" for value in values]
+    if not key.endswith("_prompt"):
+        return [f"{key}={value}" for value in values]
+    files = [Path(str(value)).name.removesuffix(".j2") for value in values]
+    return [file if files.count(file) == 1 else str(value) for file, value in zip(files, values, strict=True)]
 
 
 def _by_hand(path: Path, arms: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:

@@ -95,7 +95,15 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
 COSTS = (
     "arm", "claims", "unassessed", "unreadable replies", "flipped", "calls", "new", "tokens in / out", "USD", "median s"
 )  # fmt: skip
-CLAIMS = ("arm", "claims a sentence", "statements lost", "numbers lost", "negations lost", "open reference", "compound")
+CLAIMS = (
+    "arm",
+    "claims per sentence",
+    "statements lost",
+    "numbers lost",
+    "negations lost",
+    "open reference",
+    "compound",
+)
 """What the claims of an arm are like."""
 _SHOWN = ("claims_per_sentence", "statements_lost", "numbers_lost", "negations_lost", "open_reference", "compound")
 
