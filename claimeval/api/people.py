@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, cast, get_args
 
@@ -49,8 +49,8 @@ def agreement(
     Args:
         run: A run, or its directory; or a table that has scores and ratings.
         labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
-            `annotator`; or with `id` and `rating`, a number for the whole answer. None: the labels that the run was
-            imported with; if there are none, judges are compared with each other.
+            `annotator`; or with `id` and `rating`, a number for the whole answer. None: the labels from `annotate`, else
+            those that the run was imported with; if there are none, judges are compared with each other.
         evidence: The evidence that the labels are about, if there are several kinds and the labels name none.
         scores: Of a run, the metrics that are compared with ratings (all by default); of a table the fields of scores,
             as `responses.f1`. A field with an object has a score for each of its fields.
@@ -200,6 +200,11 @@ class ClaimItem(NamedTuple):
     label: Callable[[str], None]
     """Save the label: `supported`, `contradicted`, `not_found` or `unsure`. It is on disk when this returns."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Ids of the sample and the claim."""
+        return self.sample.id, self.claim.id
+
 
 class Annotation(ABC):
     """What was drawn for people to label, and the labels so far; iterating gives the items without one.
@@ -244,25 +249,41 @@ class ClaimAnnotation(Annotation):
         self._run, self._annotator = run, annotator
         self._file = labeling.ClaimLabels(run, draw.metric.name)
 
+    @cached_property
+    def items(self) -> tuple[ClaimItem, ...]:
+        """All claims, those with a label included."""
+        against = self.draw.metric.against
+        return tuple(
+            ClaimItem(
+                question.result.sample,
+                question.claim,
+                against,
+                tuple(question.result.sample.documents(against) or ()),
+                partial(self._save, question),
+            )
+            for question in labeling.questions(self._run, self.draw)
+        )
+
     @property
     def path(self) -> Path:
         """Return the path of the file of labels."""
         return self._file.path
 
     @property
+    def labels(self) -> Mapping[tuple[str, str], str]:
+        """The labels of the annotator so far, by sample and claim; everyone's if no annotator is named."""
+        return self._file.by(self._annotator)
+
+    @property
     def labeled(self) -> int:
         """Return the number of claims with a label."""
-        return len(self._file.answered)
+        return len(self.labels)
 
     def __len__(self) -> int:
         return len(self.draw.items)
 
     def __iter__(self) -> Iterator[ClaimItem]:
-        for question in labeling.questions(self._run, self.draw, self._file.answered):
-            sample = question.result.sample
-            against = self.draw.metric.against
-            documents = tuple(sample.documents(against) or ())
-            yield ClaimItem(sample, question.claim, against, documents, partial(self._save, question))
+        return (item for item in self.items if item.key not in self.labels)
 
     def export(self, path: str | Path) -> int:
         """Write the labels to a file and return their number."""
@@ -271,7 +292,7 @@ class ClaimAnnotation(Annotation):
     def _save(self, question: ClaimToLabel, label: str) -> None:
         if label not in CLAIM_LABELS:
             raise unknown_name("label", label, CLAIM_LABELS)
-        self._file.add(question, self.draw.metric.against, cast(Label, label), self._annotator or None)
+        self._file.add(question, self.draw.metric.against, cast(Label, label), self._annotator)
 
 
 class DocumentItem(NamedTuple):
@@ -288,6 +309,11 @@ class DocumentItem(NamedTuple):
     """How many of them there are."""
     label: Callable[[str], None]
     """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Ids of the question and the document."""
+        return self.query, self.document.id
 
 
 class DocumentAnnotation(Annotation):
@@ -324,7 +350,7 @@ class DocumentAnnotation(Annotation):
         return len(self.items)
 
     def __iter__(self) -> Iterator[DocumentItem]:
-        return (item for item in self.items if (item.query, item.document.id) not in self.labels)
+        return (item for item in self.items if item.key not in self.labels)
 
     def _save(self, pair: DocumentToLabel, label: str) -> None:
         if label not in get_args(Mark):

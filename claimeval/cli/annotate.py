@@ -16,12 +16,14 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from claimeval.api.people import Annotation, ClaimItem, DocumentAnnotation, DocumentItem
+    from collections.abc import Collection
+
+    from claimeval.api.people import ClaimAnnotation, ClaimItem, DocumentAnnotation, DocumentItem
     from claimeval.runs.labeling import LgtmEstimate, Mark
 
 LISTED = {"annotate": ("People", 1, "Label claims or documents in the terminal.")}
 LABELS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
-LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   q stop"
+LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   b back   q stop"
 MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
 MARK_KEYS = "y good   n not good   ? unsure   b back   m all of the text   q stop"
 ROOM = 12
@@ -53,10 +55,11 @@ class DocumentOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateOptions:
-    """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure.
+    """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b back.
 
     You see the question, the claim and the evidence, and nothing of the judge's verdict. Every label is saved at once;
-    stop with q and resume with the same command. `claimeval correct RUN` then corrects the score.
+    stop with q and resume with the same command. `claimeval agreement RUN` then compares the judges with you, and
+    `claimeval correct RUN` corrects the score.
 
     With --documents you label the first documents that were retrieved: y good, n not, ? unsure, b back, m all of a long
     text. The share of good ones is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
@@ -77,7 +80,7 @@ class AnnotateOptions:
     seed: int = 0
     """Another seed draws other claims or questions."""
     annotator: str = ""
-    """Your name, kept with each label."""
+    """Your name, kept with each label; each name gets all drawn claims to label."""
     export: Path | None = None
     """Write the drawn claims to this CSV file to label elsewhere, and end."""
     output: Output = Output()
@@ -89,7 +92,7 @@ class AnnotateOptions:
 
 def do(args: AnnotateOptions) -> int:
     """Ask until everything is labeled or you stop, print the state, and return the exit code."""
-    from claimeval.api.people import DocumentAnnotation
+    from claimeval.api.people import ClaimAnnotation, DocumentAnnotation
     from claimeval.api.people import annotate as draw
 
     settings = arguments(args)
@@ -98,13 +101,16 @@ def do(args: AnnotateOptions) -> int:
     if args.output.json and not args.about.documents:
         raise UsageError("--json goes with --documents")
     drawn = draw(**settings)
-    return _label_documents(args, drawn) if isinstance(drawn, DocumentAnnotation) else _label_claims(args, drawn)
+    if isinstance(drawn, DocumentAnnotation):
+        return _label_documents(args, drawn)
+    assert isinstance(drawn, ClaimAnnotation), "claims were drawn"
+    return _label_claims(args, drawn)
 
 
 annotate = command("annotate", AnnotateOptions, do)
 
 
-def _label_claims(args: AnnotateOptions, drawn: Annotation) -> int:
+def _label_claims(args: AnnotateOptions, drawn: ClaimAnnotation) -> int:
     run, output = args.run, args.output
     if to := args.export:
         count = drawn.export(to)
@@ -118,33 +124,44 @@ def _label_claims(args: AnnotateOptions, drawn: Annotation) -> int:
         output.line()
     output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
     complete = drawn.labeled == len(drawn)
-    output.line(f"Next: claimeval correct {run}" if complete else "Run the same command to resume.")
+    done = f"Next: claimeval agreement {run}, claimeval correct {run}"
+    output.line(done if complete else "Run the same command to resume.", wrap=True)
     return 0
 
 
-def _ask_about_claims(output: Output, drawn: Annotation) -> None:
-    from claimeval.api.people import ClaimItem
-
-    keys = Keys()
-    for item in drawn:
-        assert isinstance(item, ClaimItem), "claims were drawn"
-        _show_claim(output, item, f"{drawn.labeled + 1} of {len(drawn)}")
-        while (key := keys.next()) not in LABELS:
-            if key == "q":
-                return
-            output.line(LABEL_KEYS, wrap=True)
+def _ask_about_claims(output: Output, drawn: ClaimAnnotation) -> None:
+    keys, items = Keys(), drawn.items
+    at = _next(drawn)
+    while at < len(items):
+        item = items[at]
+        _show_claim(output, item, f"{at + 1} of {len(items)}", drawn.labels.get(item.key))
+        key = _key(output, keys, LABELS, LABEL_KEYS, first=not at)
+        if key == "q":
+            return
+        if key == "b":
+            at -= 1
+            continue
         output.line(bold=LABELS[key])
         item.label(LABELS[key])
+        at = _next(drawn)
 
 
-def _show_claim(output: Output, item: ClaimItem, number: str) -> None:
+def _key(output: Output, keys: Keys, labels: Collection[str], line: str, *, first: bool, other: str = "") -> str:
+    """Return the next key that is a label, q, b unless this is the first item, or another one; else print the keys."""
+    while (key := keys.next()) not in {*labels, "q", *other} and not (key == "b" and not first):
+        output.line("This is the first one." if key == "b" else line, wrap=True)
+    return key
+
+
+def _show_claim(output: Output, item: ClaimItem, number: str, label: str | None) -> None:
     output.rule(number)
     for document in item.documents:
         output.pairs({strip_control(document.id): (strip_control(document.title or ""), "bold")})
         output.line(strip_control(document.text), indent=2)
         output.line()
     question, claim = strip_control(item.sample.question), strip_control(item.claim.text)
-    output.pairs({"question": (question, ""), "claim": (claim, "bold")})
+    texts = {"question": (question, ""), "claim": (claim, "bold")}
+    output.pairs(texts | ({"so far": (label, "")} if label else {}))
     output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
 
 
@@ -166,14 +183,13 @@ def _ask_about_documents(output: Output, drawn: DocumentAnnotation) -> None:
     keys, at = Keys(), _next(drawn)
     while at < len(drawn):
         item = drawn.items[at]
-        _show_document(output, item, len(drawn.draw.queries), drawn.labels.get((item.query, item.document.id)))
-        while (key := keys.next()) not in MARKS and not (key == "b" and at):
-            if key == "q":
-                return
-            if key == "m":
-                output.line(_text(item), indent=2)
-                output.line()
-            output.line(MARK_KEYS if key != "b" else "This is the first one.", wrap=True)
+        _show_document(output, item, len(drawn.draw.queries), drawn.labels.get(item.key))
+        while (key := _key(output, keys, MARKS, MARK_KEYS, first=not at, other="m")) == "m":
+            output.line(_text(item), indent=2)
+            output.line()
+            output.line(MARK_KEYS, wrap=True)
+        if key == "q":
+            return
         if key == "b":
             at -= 1
             continue
@@ -182,10 +198,10 @@ def _ask_about_documents(output: Output, drawn: DocumentAnnotation) -> None:
         at = _next(drawn)
 
 
-def _next(drawn: DocumentAnnotation) -> int:
-    """Return the index of the first document without a label."""
-    open_ = (i for i, item in enumerate(drawn.items) if (item.query, item.document.id) not in drawn.labels)
-    return next(open_, len(drawn))
+def _next(drawn: ClaimAnnotation | DocumentAnnotation) -> int:
+    """Return the index of the first item without a label."""
+    keys, labels = [item.key for item in drawn.items], drawn.labels
+    return next((i for i, key in enumerate(keys) if key not in labels), len(keys))
 
 
 def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark | None) -> None:

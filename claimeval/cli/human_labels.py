@@ -86,7 +86,7 @@ class AgreementOptions:
     runs: Annotated[tuple[Path, ...], Argument("RUN")]
     """A run directory; a table with --rating; or files of grades (qrels, tables), each by an assessor or several."""
     labels: Path | None = None
-    """Human labels, .jsonl or .csv, or grades; by default those that the run was imported with, if any."""
+    """Human labels, .jsonl or .csv, or grades; by default those from `annotate`, else those of an import, if any."""
     evidence: str | None = None
     """Evidence that the labels are about, if claims were assessed against several: contexts, reference, ..."""
     by: str | None = None

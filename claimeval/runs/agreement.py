@@ -9,12 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from claimeval.data.labels import read_labels
+from claimeval.data.labels import LabelFile, read_labels
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.judging.panel import Panel
 from claimeval.runs import pictures
-from claimeval.runs.directory import LABELS, cluster_field, load_manifest, read_results
+from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
+from claimeval.runs.labeling import labels_in
 from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
 from claimeval.runs.overview import OverviewBuilder
 from claimeval.runs.ratings import RatingAgreement
@@ -243,7 +244,7 @@ def measure_run(
 
     Args:
         run: A run directory.
-        labels: A file of human labels; None for those that the run was imported with, if any.
+        labels: A file of human labels. None: those from `annotate`, else those that the run was imported with, if any.
         evidence: What the labels are about, if claims were assessed against several parts of a sample.
         cluster: The field whose equal values are one cluster; None as in the run.
         by: A field of the samples by whose values raters are compared with people, too.
@@ -253,8 +254,7 @@ def measure_run(
         UsageError: No label fits an item of the run, or `by` is not a field of it.
     """
     manifest = load_manifest(run)
-    file = labels or run / LABELS
-    human = read_labels(file) if labels or file.exists() else None
+    human = read_labels(labels) if labels else labels_in(run, [metric.name for metric in manifest.rows])
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
     gathering = OverviewBuilder(manifest)
     if by:
@@ -280,7 +280,9 @@ def measure_run(
     report = report.model_copy(update=update)
     if human is None:
         return report
-    counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
+    counts = report.labels
+    if isinstance(human, LabelFile):
+        counts = counts.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
         stray = f"; {report.unmatched} fit no claim or sample" if report.unmatched else ""
         raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")

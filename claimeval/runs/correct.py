@@ -19,8 +19,8 @@ from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.directory import LABELS, cluster_field, read_results
-from claimeval.runs.labeling import ClaimDraw, ClaimLabels, drawn, metric_of
+from claimeval.runs.directory import cluster_field, read_results
+from claimeval.runs.labeling import ClaimDraw, drawn, labels_in, metric_of
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, Resampling, active_estimate, prediction_powered, rogan_gladen
 from claimeval.types.clusters import cluster_of
@@ -57,13 +57,10 @@ class Correction(Record):
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> Iterable[HumanLabel]:
     """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
-    if file:
-        return read_labels(file)
-    if labels := ClaimLabels(run, metric_of(run, metric).name).given:
-        return labels
-    if (run / LABELS).exists():
-        return read_labels(run / LABELS)
-    raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
+    labels = read_labels(file) if file else labels_in(run, (metric_of(run, metric).name,))
+    if labels is None:
+        raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
+    return labels
 
 
 _BySample = Mapping[str, Sequence[HumanLabel]]

@@ -14,7 +14,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -22,13 +22,13 @@ from typing import Literal, NamedTuple
 from pydantic import ValidationError
 
 from claimeval import ir
-from claimeval.data.labels import HumanLabel, label
+from claimeval.data.labels import HumanLabel, label, read_labels
 from claimeval.data.rows import SourceRow, guarded, read_rows
 from claimeval.evaluation import grade
 from claimeval.evaluation.grade import gradable
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.directory import append_line, has_results, load_manifest, read_results, write_text
+from claimeval.runs.directory import LABELS, append_line, has_results, load_manifest, read_results, write_text
 from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform, mean_interval
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
@@ -146,49 +146,54 @@ def drawn(run: Path, metric: str) -> ClaimDraw | None:
         raise DataError(f"{path} is not a drawing: {error.errors()[0]['msg']}") from error
 
 
-def questions(run: Path, drawn: ClaimDraw, answered: set[tuple[str, str]]) -> Iterator[ClaimToLabel]:
-    """Yield the drawn claims that nobody answered yet, in the order of the drawing."""
-    open_claims = {item.sample for item in drawn.items if (item.sample, item.claim_id) not in answered}
-    results = {result.sample.id: result for result in read_results(run) if result.sample.id in open_claims}
+def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
+    """Yield the drawn claims in the order of the drawing."""
+    drawn_from = {item.sample for item in drawn.items}
+    results = {result.sample.id: result for result in read_results(run) if result.sample.id in drawn_from}
     for item in drawn.items:
-        if (item.sample, item.claim_id) not in answered:
-            result = results[item.sample]
-            claim = next(claim for claim in result.claims if claim.id == item.claim_id)
-            yield ClaimToLabel(item=item, result=result, claim=claim)
+        result = results[item.sample]
+        claim = next(claim for claim in result.claims if claim.id == item.claim_id)
+        yield ClaimToLabel(item=item, result=result, claim=claim)
 
 
 class ClaimLabels:
-    """The labels given so far for a metric of a run; a later label of the same claim stands for the earlier."""
+    """The labels given so far for a metric of a run; an annotator's later label of a claim replaces the earlier."""
 
     def __init__(self, run: Path, metric: str) -> None:
         self.path = _path(run, metric).with_suffix(".labels.jsonl")
-        self._given: dict[tuple[str, str], HumanLabel | None] = {}
+        self._rows: dict[tuple[str, str, str], SourceRow] = {}
+        """By sample, claim and annotator."""
         if self.path.exists():
             for row in read_rows(self.path):
-                self._given[str(row.fields["id"]), str(row.fields["claim_id"])] = label(row)
+                self._rows[self._key(row.fields)] = row
 
-    @property
-    def answered(self) -> set[tuple[str, str]]:
-        """Sample and claim of all answers, "undecided" included."""
-        return set(self._given)
+    @staticmethod
+    def _key(fields: Mapping[str, object]) -> tuple[str, str, str]:
+        return str(fields["id"]), str(fields["claim_id"]), str(fields.get("annotator") or "")
+
+    def by(self, annotator: str) -> dict[tuple[str, str], str]:
+        """Return the labels of an annotator, "unsure" included, by sample and claim; those of all for an empty name."""
+        return {
+            (sample, claim): str(row.fields["label"])
+            for (sample, claim, name), row in self._rows.items()
+            if annotator in ("", name)
+        }
 
     @property
     def given(self) -> list[HumanLabel]:
         """All labels that say something."""
-        return [label for label in self._given.values() if label]
+        return [human_label for row in self._rows.values() if (human_label := label(row))]
 
-    def add(
-        self, question: ClaimToLabel, against: str, answer: Label | Literal["unsure"], annotator: str | None
-    ) -> None:
+    def add(self, question: ClaimToLabel, against: str, answer: Label | Literal["unsure"], annotator: str) -> None:
         """Write one answer to the file before returning.
 
         Args:
             question: The claim.
             against: The evidence of the label.
             answer: The label, or `unsure`.
-            annotator: Name of the annotator.
+            annotator: Name of the annotator; empty for none.
         """
-        fields = {
+        fields: dict[str, object] = {
             "id": question.item.sample,
             "claim_id": question.claim.id,
             "text": question.claim.text,
@@ -196,8 +201,20 @@ class ClaimLabels:
             "label": answer,
             **({"annotator": annotator} if annotator else {}),
         }
-        append_line(self.path, fields)
-        self._given[question.item.sample, question.claim.id] = label(SourceRow(str(self.path), 0, dict(fields)))
+        key = self._key(fields)
+        replaces = key in self._rows
+        self._rows[key] = SourceRow(str(self.path), 0, fields)
+        if replaces:
+            write_text(self.path, "".join(json.dumps(row.fields) + "\n" for row in self._rows.values()))
+        else:
+            append_line(self.path, fields)
+
+
+def labels_in(run: Path, metrics: Iterable[str]) -> Iterable[HumanLabel] | None:
+    """Return the labels given with `annotate` for the metrics, else those that the run was imported with, if any."""
+    if labels := [human for metric in metrics for human in ClaimLabels(run, metric).given]:
+        return labels
+    return read_labels(run / LABELS) if (run / LABELS).exists() else None
 
 
 COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
@@ -208,7 +225,7 @@ def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for question in questions(run, drawn, set()):
+        for question in questions(run, drawn):
             sample, against = question.result.sample, drawn.metric.against
             evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
             row = (sample.id, question.claim.id, question.claim.text, against, sample.question, evidence, "")

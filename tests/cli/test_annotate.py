@@ -52,7 +52,35 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
         "supported",
     ]
     assert labels.given[0].annotator == "ada"
-    assert len(labels.answered) == 6
+    assert len(labels.by("")) == 6
+
+
+def test_b_goes_back_and_the_later_label_replaces_the_earlier(run: Path) -> None:
+    shown = answer(run, "bynb?bq", "--annotator", "ada")
+    assert shown.count("This is the first one.") == 1
+    assert "so far   not_found" in shown
+    labels = ClaimLabels(run, "faithfulness")
+    assert list(labels.by("ada").values()) == ["supported", "unsure"]
+    assert len(labels.path.read_text().splitlines()) == 2
+    assert list(ClaimLabels(run, "faithfulness").by("ada").values()) == ["supported", "unsure"]
+
+
+def test_each_named_annotator_labels_all_claims_and_agreement_finds_the_labels(claimeval: Run, run: Path) -> None:
+    """Of six claims both label all; they differ on one, so a label in six is undecided by majority."""
+    assert "6 of 6 claims labeled" in answer(run, "ynynyn", "--annotator", "ada")
+    assert "1 of 6" in answer(run, "q", "--annotator", "ben")
+    assert "6 of 6 claims labeled" in answer(run, "nnynyn", "--annotator", "ben")
+    assert "6 of 6 claims labeled" in answer(run, "")
+    found = claimeval("agreement", "run", "--json")
+    assert found.returncode == 0, found.stderr
+    counts = json.loads(found.stdout)["labels"]
+    assert (counts["differing"], counts["divided"]) == (1, 1)
+    assert "no human labels" not in claimeval("agreement", "run").stdout
+    tables = [
+        json.loads(claimeval("agreement", "run", "--json", *labels).stdout)["raters"]
+        for labels in ((), ("--labels", "run/annotation/faithfulness.labels.jsonl"))
+    ]
+    assert tables[0] == tables[1] != []
 
 
 def test_a_person_sees_claim_question_and_evidence_but_no_verdict(run: Path) -> None:
