@@ -307,11 +307,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
+def _in_event_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
+        return False
+    return True
+
+
+def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
+    if not _in_event_loop():
         return asyncio.run(coroutine)
     outcome: list[T] = []
     errors: list[BaseException] = []

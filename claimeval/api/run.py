@@ -169,7 +169,8 @@ class Run:
         means = ", ".join(f"{name} {decimal(metric.mean)}" for name, metric in self.summary.items())
         where = f" in {self.path}" if self.path else ""
         stopped = "" if self.complete else ", stopped early"
-        return f"<Run of {len(self)} samples{where}{stopped}: {means}>"
+        samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"
+        return f"<Run of {samples}{where}{stopped}: {means}>"
 
     def _repr_html_(self) -> str:
         """Show a card a metric, what must be read with the numbers, and the five worst claims with their evidence."""

@@ -82,7 +82,8 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
             return value
         if self.other:
             return self.other.convert(value, param, ctx)
-        raise unknown_name(str(param and param.name), str(value), self.words)
+        option = max(param.opts, key=len) if param else "a word"
+        raise unknown_name(f"value of {option}:", str(value), self.words)
 
 
 class Pair(click.ParamType):  # type: ignore[type-arg]  # as above

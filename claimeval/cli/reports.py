@@ -157,7 +157,7 @@ def do_push(args: PushOptions) -> int:
             dry_run=args.dry_run,
             progress=line.show,
         )
-    counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items())
+    counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items()) or "nothing"
     output.line(f"{'To send' if args.dry_run else 'Sent'}: {counts}; to {pushed.where}")
     for reason, count in pushed.left_out.items():
         output.line(f" scores {reason}: {count}", style="dim")

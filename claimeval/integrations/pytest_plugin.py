@@ -291,9 +291,11 @@ class Claimeval:
         lines = [f"answers judged: {answers}, calls: {self._calls}, replies from the cache: {self._cached}"]
         first, *later = [_run_of(part) for part in sorted(self._parts, key=_main_first)]
         for run in (first, *later):
+            judges = "".join(f", {judge.name}" for judge in run.manifest.judges) if later else ""
             for name, metric in run.summary.items():
                 value = "undefined" if metric.mean is None else decimal(metric.mean)
-                lines.append(f"{name} {value}, 95% interval {ends_in_words(metric)}, n {metric.n}")
+                ends = "no interval" if metric.ends is None else f"95% interval {ends_in_words(metric)}"
+                lines.append(f"{name} {value}, {ends}, n {metric.n}{judges}")
         if (folder := self._folder()) is None:
             return lines
         try:

@@ -136,7 +136,7 @@ class Progress:
         1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`
         """
         done = f"{self.done}/{self.total}" if self.total else str(self.done)
-        parts = [f"{done} {self.unit}", f"{self.calls} calls"]
+        parts = [f"{done} {self.unit}", f"{self.calls} call{'' if self.calls == 1 else 's'}"]
         if self.replies:
             replies, tokens = self.per_minute()
             parts[1] += f" ({_short(replies)}/min, {_short(tokens)} tokens/min)"

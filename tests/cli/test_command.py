@@ -127,7 +127,7 @@ def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() ->
     ("arguments", "error", "words"),
     [
         (("--depth", "0"), UsageError, "depth: 0; it needs 1 or more"),
-        (("--mode", "slwo"), UsageError, "unknown mode 'slwo'. Did you mean 'slow'?"),
+        (("--mode", "slwo"), UsageError, "unknown value of --mode: 'slwo'. Did you mean 'slow'?"),
         (("--share", "much"), click.UsageError, "'much' is not a valid float"),
         (("--limit", "a"), UsageError, "--limit 'a' is not of the form METRIC=X"),
         (("--limit", "a=b"), UsageError, "--limit 'a=b' is not of the form METRIC=X"),

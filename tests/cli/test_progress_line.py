@@ -79,6 +79,9 @@ def test_a_wait_that_is_over_is_no_longer_said(clock: Clock) -> None:
 def test_a_run_that_has_just_begun_says_little() -> None:
     assert describe(Progress()) == "0 samples  0 calls"
     assert describe(Progress(3)) == "[....................] 0/3 samples  0 calls"
+    one = Progress(3)
+    one.sent()
+    assert describe(one).startswith("[....................] 0/3 samples  1 call ")
 
 
 class Terminal(io.StringIO):

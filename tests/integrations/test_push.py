@@ -236,6 +236,15 @@ def test_the_command_counts_in_a_dry_run(run: ce.Run, tmp_path: Path) -> None:
     assert "To send: metrics 5, parameters 3, tables 4, reports 1; to experiment claimeval" in done.stdout
 
 
+def test_an_empty_run_has_nothing_to_send_and_an_unknown_platform_is_that_of_to(run: ce.Run, tmp_path: Path) -> None:
+    empty = run.save(tmp_path / "empty")
+    (empty / "results.jsonl").write_text("")
+    assert "To send: nothing; to http" in call("push", empty, "--to", "otlp", "--dry-run").stdout
+    done = call("push", empty, "--to", "mlfow", "--dry-run")
+    assert done.returncode == 2
+    assert "unknown value of --to: 'mlfow'. Did you mean 'mlflow'? Known: langfuse, mlflow, otlp" in done.stderr
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     """A store of MLflow."""

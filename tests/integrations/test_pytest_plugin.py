@@ -146,6 +146,28 @@ def test_offline_without_replies_a_score_is_undefined_and_fails_with_its_reason(
     session(pytester, TESTS, "--claimeval-offline").assert_outcomes(passed=1)
 
 
+def test_the_summary_names_the_judge_of_each_run_and_no_interval_where_there_is_none(
+    pytester: pytest.Pytester,
+) -> None:
+    tests = """
+def test_nothing_said(claimeval):
+    assert claimeval.check("I do not know.", DOCS, judge="local:lexical").faithfulness is None
+"""
+    session(pytester, TESTS + tests).stdout.fnmatch_lines(
+        ["faithfulness 1.000, no interval, n 1, scripted", "faithfulness undefined, no interval, n 0, local:lexical"]
+    )
+
+
+def test_a_wrong_argument_is_shown_without_another_error_before_it(pytester: pytest.Pytester) -> None:
+    tests = """
+def test_one_text(claimeval):
+    claimeval.check("It is 58 m high.", "The tower is 58 m high.", judge=JUDGE)
+"""
+    done = session(pytester, TESTS + tests)
+    done.stdout.fnmatch_lines(["E*UsageError: contexts: one text; give a list of texts, as in [[]text]"])
+    done.stdout.no_fnmatch_line("*no running event loop*")
+
+
 def test_parallel_workers_write_one_run_directory(pytester: pytest.Pytester, tmp_path: Path) -> None:
     done = session(pytester, TESTS + RED, "-p", "xdist", "-n", "2", f"--junit-xml={tmp_path / 'tests.xml'}")
     done.assert_outcomes(passed=1, failed=2)
