@@ -49,7 +49,7 @@ def agreement(
     Args:
         run: A run, or its directory; or a table that has scores and ratings.
         labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
-            `annotator`; or with `id` and `rating`, a number for the whole answer. None: the labels from `annotate`, else
+            `annotator`; or with `id` and `rating`, a number for the whole answer. None: those from `annotate`, else
             those that the run was imported with; if there are none, judges are compared with each other.
         evidence: The evidence that the labels are about, if there are several kinds and the labels name none.
         scores: Of a run, the metrics that are compared with ratings (all by default); of a table the fields of scores,

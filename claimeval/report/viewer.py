@@ -276,7 +276,9 @@ def _group(name: str, runs: Sequence[_ReadRun]) -> DataGroup:
         for metric in one.metrics:
             counts[metric] = counts.get(metric, 0) + 1
     most = sorted((metric for metric, count in counts.items() if count > 1), key=lambda metric: -counts[metric])
-    steps = {after.entry.name: _changed(before, after) for before, after in itertools.pairwise(runs)}
+    by_job = [[one for one in runs if one.entry.job == job] for job in dict.fromkeys(one.entry.job for one in runs)]
+    pairs = itertools.chain.from_iterable(map(itertools.pairwise, by_job))
+    steps = {after.entry.name: _changed(before, after) for before, after in pairs}
     other_data = bool(steps) and all("data" in words for words in steps.values())
     unmarked = {"data"} if other_data else set()
     drawn = {

@@ -311,8 +311,9 @@ def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...
 def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     metrics, panel, samples = summary.metrics.items(), summary.panel, summary.samples
     if not summary.complete:
-        text = f"The run stopped early: the numbers cover the first {samples} samples. Run the same command to"
-        yield "incomplete", f"{text} resume."
+        first = f"first {samples:,} samples" if samples > 1 else "first sample alone"
+        numbers = f"the numbers cover the {first}" if samples else "no sample is finished"
+        yield "incomplete", f"The run stopped early: {numbers}. Run the same command to resume."
     if panel and panel.stopped_judges:
         who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
         text = f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who}, stopped by an error"
@@ -347,7 +348,7 @@ def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[st
     if doubt := open_to_doubt(summary.metrics):
         yield "abstained", f"{doubt}: bounds are shown instead of an interval."
     ungrounded = [
-        f"{m.ungrounded} of {m.total} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
+        f"{m.ungrounded:,} of {m.total:,} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
     ]
     if ungrounded:
         yield "ungrounded", f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}."
@@ -356,7 +357,7 @@ def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[st
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
     doubtful = [
-        f"{m.abstained} of {m.total} in {name}" if m.total else name
+        f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
         for name, m in metrics.items()
         if m.shown == "bounds"
     ]

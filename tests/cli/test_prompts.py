@@ -44,9 +44,7 @@ def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
     assert "Did you mean 'assess/binary'" in claimeval("prompts", "check", "binarry").stderr
 
 
-def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(
-    claimeval: Run, tmp_path: Path
-) -> None:
+def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(claimeval: Run, tmp_path: Path) -> None:
     own = tmp_path / "own.j2"
     shipped = prompts.shipped("assess")["assess/three_way"].read_text(encoding="utf-8")
     own.write_text(shipped.replace("{% for document in documents %}", "{% for document in claims %}"))

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import claimeval as ce
 from claimeval import experiment
 from claimeval.evaluation.summary import Summary
 from claimeval.report.viewer import NOTES, Home, Viewer, experiment_folders, runs
 from claimeval.runs.directory import MANIFEST, load_summary
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.testing import ScriptedJudge
 from claimeval.types.options import RunOptions
 from tests.report.conftest import Browser
 from tests.report.runs import BRIDGE, TOWER, make
@@ -71,6 +73,22 @@ def viewer(folder: Path) -> Iterator[Viewer]:
         yield server
         server.shutdown()
         thread.join()
+
+
+def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Path) -> None:
+    data, options = tmp_path / "rooms.jsonl", RunOptions(cache=tmp_path / "cache")
+    data.write_text(
+        json.dumps({"id": "a", "question": "?", "answer": "It is open.", "contexts": ["It is open."]}) + "\n"
+    )
+    rating = ScriptedJudge(reply=lambda text: '{"reason": "so", "rating": "fully", "noncommittal": false}')
+    first = ce.score(data, judges=ScriptedJudge(), metrics="faithfulness", out=tmp_path / "a", options=options)
+    rated = ce.rate(data, judges=rating, ask="relevance", out=tmp_path / "b", options=options)
+    again = ce.score(data, judges=ScriptedJudge(), metrics="faithfulness", out=tmp_path / "c", options=options)
+    for run, when in ((first, "2026-01-01"), (rated, "2026-01-02"), (again, "2026-01-03")):
+        assert run.path is not None
+        begun(run.path, f"{when}T00:00:00+00:00")
+    (group,) = Home(tmp_path).content()[2]
+    assert (group.runs, group.changes) == (("a", "b", "c"), {})
 
 
 def test_runs_are_grouped_by_data_and_the_files_of_every_month_are_one_data_set(folder: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import claimeval as ce
 from claimeval.cli.compare import CompareOptions
 from claimeval.cli.compare import do as compare
 from claimeval.cli.printer import Output
@@ -17,6 +18,7 @@ from claimeval.runs.directory import load_manifest, load_summary
 from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.statistics.formatting import decimal, p_value, percent, signed
+from claimeval.testing import ScriptedJudge
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Document
 from tests.report.conftest import Browser
@@ -56,6 +58,47 @@ def test_a_mean_half_way_reads_alike_in_the_terminal_in_markdown_and_without_a_s
     for text in (capsys.readouterr().out, (tmp_path / "run.md").read_text(), plain_table):
         assert "0.563" in text
         assert "0.562" not in text
+
+
+@pytest.mark.browser
+def test_a_judge_without_a_verdict_is_not_one_that_extracts_and_no_call_is_not_free(
+    tmp_path: Path, browser: Browser
+) -> None:
+    failed, empty = make(tmp_path / "failed", failing=["taker"]), make(tmp_path / "empty", ())
+    forms.write(failed, "html", tmp_path / "failed.html")
+    forms.write(empty, "html", tmp_path / "empty.html")
+    browser.open(tmp_path / "failed.html")
+    verdicts = dict(
+        zip(
+            browser.texts("section[aria-labelledby=judges] tbody th"),
+            browser.texts("section[aria-labelledby=judges] tbody td:nth-child(2)"),
+            strict=True,
+        )
+    )
+    assert verdicts == {"strict": "none", "taker": "extracts claims only"}
+    browser.open(tmp_path / "empty.html")
+    assert "0 questions put to judges." in browser.line("section[aria-labelledby=judges]")
+    assert "free" not in browser.line("section[aria-labelledby=judges]")
+
+
+@pytest.mark.browser
+def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(tmp_path: Path, browser: Browser) -> None:
+    """A thousand claims by a judge that abstains on all: each count of the caution has a comma."""
+    row = {
+        "id": "a",
+        "question": "?",
+        "answer": " ".join(f"Room {i} is large." for i in range(1000)),
+        "contexts": ["x"],
+    }
+    judge = ScriptedJudge(default="unsure")
+    run = ce.score([row], judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path / "cache"))
+    run.report(tmp_path / "run.html")
+    browser.open(tmp_path / "run.html")
+    assert "(1,000 of 1,000 in faithfulness)" in browser.line("#main")
+    ce.score([row], judges="local:lexical", metrics="faithfulness", limit=1).report(tmp_path / "free.html")
+    browser.open(tmp_path / "free.html")
+    judges = browser.line("section[aria-labelledby=judges]")
+    assert "questions put to judges. Total at the stated prices, including replies paid for earlier: free." in judges
 
 
 @pytest.mark.browser

@@ -100,7 +100,7 @@ export const COLUMNS = {
     kind: "num",
     value: (run) => run.dollars ?? -1,
     cell: (run) => [
-      run.dollars === null ? (run.calls ? "price unknown" : "–") : money(run.dollars),
+      !run.calls ? "–" : run.dollars === null ? "price unknown" : money(run.dollars),
       run.calls > 0 && el("span", { class: "quiet small below" }, plural(run.calls, "call")),
     ],
   },

@@ -148,9 +148,10 @@ function judgeTable(facts) {
   const short = judgeNames(facts);
   const paid = facts.judges.map(({ cost }) => cost.dollars);
   const cost = paid.includes(null) ? null : paid.reduce((sum, dollars) => (sum ?? 0) + (dollars ?? 0), 0);
-  const judged = (/** @type {Page.JudgeOverview} */ { labels, short: name }) => {
+  const judges = new Set(facts.manifest.judges.map(({ name }) => name));
+  const judged = (/** @type {Page.JudgeOverview} */ { labels, name: full, short: name }) => {
     const many = total(labels);
-    if (!many) return el("span", { class: "quiet" }, "extracts claims only");
+    if (!many) return el("span", { class: "quiet" }, judges.has(full) ? "none" : "extracts claims only");
     return facts.manifest.job === "score" ? labelBar(labels, `labels given by ${name}`) : many.toLocaleString("en");
   };
   const rows = facts.judges.map((judge) => [
@@ -160,9 +161,9 @@ function judgeTable(facts) {
     reasonsInWords(judge.failed),
     [
       tokensInWords(judge.cost),
-      judge.uncounted > 0 && el("span", { class: "quiet small" }, ` (${judge.uncounted} replies without a count)`),
+      judge.uncounted > 0 && el("span", { class: "quiet small" }, ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
     ],
-    dollars(judge.cost.dollars),
+    judge.cost.calls ? dollars(judge.cost.dollars) : "–",
   ]);
   return section(
     "judges",
@@ -175,9 +176,10 @@ function judgeTable(facts) {
       "p",
       { class: "quiet small" },
       callsInWords(facts.summary.cost),
-      cost === null
-        ? "Some of these models have no stated price."
-        : `${dollars(cost)} in total at the stated prices, including replies paid for earlier.`,
+      cost === null && "Some of these models have no stated price.",
+      cost !== null &&
+        facts.judges.some((judge) => judge.cost.calls) &&
+        `Total at the stated prices, including replies paid for earlier: ${dollars(cost)}.`,
     ),
     costBySteps(facts.summary.cost, short),
   );

@@ -74,7 +74,7 @@ export function histogram(bars, without, name, target) {
     const count = svg(
       "text",
       { class: "tick", x: x + (step - 4) / 2, y: top + height - tall - 4, "text-anchor": "middle" },
-      n ? String(n) : "",
+      n ? n.toLocaleString("en") : "",
     );
     if (!n) return null;
     return svg(

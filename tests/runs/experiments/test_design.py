@@ -17,7 +17,8 @@ PROMPT = """{# purpose: test
 reply: json
 scale: binary
 parameters: {strictness: [strict, lenient]} #}
-{% block system %}s{% endblock %}{% block user %}{% for claim in claims %}{{ claim.text }}{% endfor %}{{ strictness }}{% endblock %}"""
+{% block system %}s{% endblock %}
+{% block user %}{% for claim in claims %}{{ claim.text }}{% endfor %}{{ strictness }}{% endblock %}"""
 
 
 def read(folder: Path, text: str) -> experiments.Experiment:
@@ -61,7 +62,9 @@ def test_judges_are_called_without_addresses_where_that_tells_them_apart(tmp_pat
     assert [arm.name for arm in found.arms] == ["openai:a@http://127.0.0.1:1", "openai:a@http://127.0.0.1:2"]
 
 
-def test_prompts_are_called_by_their_names_in_any_language_and_by_their_paths_if_these_are_equal(tmp_path: Path) -> None:
+def test_prompts_are_called_by_their_names_in_any_language_and_by_their_paths_if_these_are_equal(
+    tmp_path: Path,
+) -> None:
     given = "three_way, three_way.de, assess/binary, my/binary.j2, my/strict.fr.j2"
     found = read(tmp_path, f"judges: openai:a\ngrid: {{assess_prompt: [{given}]}}")
     assert [arm.name for arm in found.arms] == [
