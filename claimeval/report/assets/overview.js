@@ -161,7 +161,8 @@ function judgeTable(facts) {
     reasonsInWords(judge.failed),
     [
       tokensInWords(judge.cost),
-      judge.uncounted > 0 && el("span", { class: "quiet small" }, ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
+      judge.uncounted > 0 &&
+        el("span", { class: "quiet small" }, ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
     ],
     judge.cost.calls ? dollars(judge.cost.dollars) : "–",
   ]);
