@@ -134,16 +134,13 @@ class RunWriter:
 
     def add(self, result: SampleResult) -> None:
         """Appends one sample."""
-        with explained(self.folder):
-            self._write(lines.write(result))
-            self._replies.flush()  # a run that is killed can be read as far as it went: no result without its replies
-            self._results.flush()
+        self._write(lines.write(result))
 
     def add_all(self, results: Iterable[SampleResult]) -> None:
-        """Append samples about which nobody is asked: they can be made again, so they are written in large pieces."""
-        for result in results:
-            with explained(self.folder):
-                self._write(lines.write(result))
+        """Append samples about which nobody is asked: they can be made again, so they are written many at a time."""
+        written = map(lines.write, results)
+        while several := tuple(islice(written, lines.MEMBER)):
+            self._write(*several)
 
     def add_lines(self, results: Iterable[bytes]) -> None:
         """Appends results that are written already, in pieces of any size; their replies come by `add_replies`."""
@@ -158,10 +155,14 @@ class RunWriter:
             for piece in packed:
                 self._replies.write(piece)
 
-    def _write(self, written: WrittenResult) -> None:
-        self._asked = self._asked or written.asked
-        self._replies.write(written.replies)
-        self._results.write(written.line)
+    def _write(self, *written: WrittenResult) -> None:
+        """Append samples. A run that is killed can be read as far as it went: no result without its replies."""
+        self._asked = self._asked or any(one.asked for one in written)
+        with explained(self.folder):
+            self._replies.writelines(one.replies for one in written)
+            self._replies.flush()
+            self._results.writelines(one.line for one in written)
+            self._results.flush()
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
         """Puts what `change` makes of each sample added so far in its place; what was asked stays as it is."""

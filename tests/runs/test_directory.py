@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -13,10 +14,11 @@ import claimeval as ce
 from claimeval.report import forms, page
 from claimeval.runs import directory, lines
 from claimeval.runs.compare import compare
-from claimeval.runs.directory import RunWriter, beside, draft, load_manifest, open_alone
+from claimeval.runs.directory import RunResults, RunWriter, beside, draft, load_manifest, open_alone
 from claimeval.runs.series import track
 from claimeval.testing import samples
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import SampleResult
 from tests.command_line import call, spawn
 
 
@@ -126,6 +128,28 @@ def test_each_sample_is_in_the_file_once_it_is_finished(killed: Path, tmp_path: 
     with RunWriter(tmp_path / "run", run.manifest) as writer:
         writer.add(run.results[0])
         assert len(ce.Run.load(tmp_path / "run")) == 1
+
+
+def test_samples_that_are_added_together_are_never_in_the_file_without_their_replies(
+    killed: Path, tmp_path: Path
+) -> None:
+    run, folder = ce.Run.load(killed), tmp_path / "run"
+    result, seen = run.results[0], []
+
+    def written(name: str) -> int:
+        return (folder / name).read_bytes().count(b"\n")
+
+    def results() -> Iterator[SampleResult]:
+        for number in range(150):
+            seen.append((written("results.jsonl.part"), written("replies.jsonl.part")))
+            sample = result.sample.replaced(id=f"s{number}", metadata={"notes": "x" * 40_000})
+            yield result.replaced(sample=sample)
+
+    with RunWriter(folder, run.manifest) as writer:
+        writer.add_all(results())
+        assert [one.sample.id for one in RunResults.of(folder)] == [f"s{number}" for number in range(150)]
+    assert {lines for lines, _ in seen} == {0, 64, 128}, "64 samples at a time"
+    assert all(lines == replies for lines, replies in seen)
 
 
 def test_a_run_without_a_finished_sample_says_that_its_command_goes_on(killed: Path) -> None:
