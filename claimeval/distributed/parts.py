@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 from claimeval.data.survey import repeated_id
 from claimeval.evaluation import write_queries
 from claimeval.evaluation.job import JobOutcome
-from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
+from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, file_digest
 from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import RunStatus
 from claimeval.runs import lines
@@ -250,7 +250,7 @@ class PartWriter:
             samples=self._samples,
             has_calls=self._has_calls,
             results=PartFile(bytes=self._bytes, digest=self._digest.hexdigest()),
-            replies=PartFile(bytes=packed.stat().st_size, digest=_digest(packed)),
+            replies=PartFile(bytes=packed.stat().st_size, digest=file_digest(packed)),
             packed=members,
             learned=dict(learned),
             tallies=dict(tallies),
@@ -271,11 +271,6 @@ class PartWriter:
         for file in (self._results, self._replies):
             with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
                 file.close()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) -> Manifest:

@@ -259,7 +259,7 @@ class Manifest(Record):
         self, data: str | None, *, limit: int | None = None, fields: Mapping[str, str] = MappingProxyType({})
     ) -> Manifest:
         """Return the manifest of a run over a file, or over samples that were given in Python (`data` None)."""
-        digest = _digest(Path(data)) if data and Path(data).is_file() else None
+        digest = file_digest(Path(data)) if data and Path(data).is_file() else None
         source = DataSource(path=data, digest=digest, limit=limit, fields=dict(fields))
         return self.model_copy(update={"data": source})
 
@@ -304,12 +304,14 @@ def versions() -> dict[str, str]:
 
 
 def _content_digest(file: Path) -> str:
+    """Return the SHA-256 of what a file holds, unpacked."""
     if file.suffix != ".gz":
-        return _digest(file)
+        return file_digest(file)
     with gzip.open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _digest(file: Path) -> str:
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -188,10 +188,10 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
 ABSTAINING = 0.1
 """The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
 
-QueryToLabel = Literal["interval", "bounds"]
+Shown = Literal["interval", "bounds"]
 
 
-def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> QueryToLabel:
+def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> Shown:
     """Return what tables print beside a mean; `abstained` of the claims or samples (`total`) are unsure or tied."""
     return "bounds" if bounds and abstained > ABSTAINING * total else "interval"
 
@@ -221,7 +221,7 @@ class MetricSummary(Record):
 
     Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
     """
-    shown: QueryToLabel = "interval"
+    shown: Shown = "interval"
     """Which of interval and bounds tables print: the bounds if judges abstained on more than a tenth of the claims."""
     total: int | None = None
     """Claims of all samples; None where nothing is counted."""

@@ -186,11 +186,6 @@ def _written(path: Path) -> tuple[int, ...]:
     return tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
 
 
-def run_entry(name: str, path: Path, experiment: str | None = None) -> RunEntry:
-    """Return the entry of a run in the list."""
-    return _read(name, path, experiment).entry
-
-
 def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
     written = _written(path)
     try:

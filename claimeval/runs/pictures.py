@@ -36,10 +36,10 @@ def mark(name: str, summary: MetricSummary, link: str | None = None) -> Mark:
     return Mark(name, summary.mean, low, high, summary.n, ends, link)
 
 
-def of_metrics(metrics: Mapping[str, MetricSummary], title: str, *, width: float = WIDTH) -> Picture | None:
+def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | None:
     """Draw the means of a run that are shares; None if it has none."""
     marks = [mark(name, one) for name, one in metrics.items() if one.unit == "share" and one.mean is not None]
-    return pictures.slices(marks[:ROWS], title, SHARE, width=width) if marks else None
+    return pictures.slices(marks[:ROWS], title, SHARE) if marks else None
 
 
 def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
@@ -145,7 +145,7 @@ def of_changes(changes: ChangeSlices, link: Link = no_link, *, width: float = WI
     return drawn
 
 
-def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link, *, width: float = 420) -> Picture:
+def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link) -> Picture:
     """Draw whether retrieval or generation is to blame, as a square of four cells."""
     cells = [
         [Cell(CELLS[name], counts.cells[name], link(name)) for name in two]
@@ -153,7 +153,7 @@ def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link, *, width: float 
     ]
     title = f"Retrieval or generation, in samples; high is {counts.threshold:g} or more"
     columns = ("high faithfulness", "low faithfulness")
-    return pictures.square(cells, title, ("high recall", "low recall"), columns, width=width)
+    return pictures.square(cells, title, ("high recall", "low recall"), columns, width=420)
 
 
 def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:

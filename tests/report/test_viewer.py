@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.report import forms
-from claimeval.report.viewer import Building, Viewer, ready_made, run_entry, runs
+from claimeval.report.viewer import Building, Home, Viewer, ready_made, runs
 from claimeval.types.errors import UsageError
 from tests.report.conftest import Browser
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -58,14 +58,15 @@ def test_runs_are_found_at_any_depth_but_not_through_links(folder: Path) -> None
 
 
 def test_a_run_is_listed_with_what_it_came_to(folder: Path) -> None:
-    found = run_entry("first", folder / "first")
+    found = next(entry for entry in Home(folder).content()[0] if entry.name == "first")
     assert (found.data, found.judges, found.samples, found.complete) == ("towers.jsonl", ("strict",), 2, True)
     # tower 1 of 3 claims, bridge 1 of 1
     assert found.metrics["faithfulness"][0] == pytest.approx(2 / 3)
 
 
 def test_a_run_that_cannot_be_read_is_listed_with_the_reason(folder: Path) -> None:
-    assert "complete: Field required" in (run_entry("broken", folder / "broken").problem or "")
+    broken = next(entry for entry in Home(folder).content()[0] if entry.name == "broken")
+    assert "complete: Field required" in (broken.problem or "")
 
 
 def test_it_listens_on_this_machine_only(viewer: Viewer) -> None:
