@@ -177,7 +177,7 @@ def annotate(
         raise UsageError("depth, corpus, trec_run, out and fields go with documents=True (--documents)")
     folder = path_of(run)
     if folder is None:
-        raise UsageError("labels are kept beside a run on disk; save the run first")
+        raise UsageError("labels are stored next to a run on disk; save the run first")
     return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n or 100, design, seed), annotator)
 
 
@@ -225,7 +225,7 @@ class Annotation(ABC):
     @property
     def estimate(self) -> LgtmEstimate:
         """LGTM@depth of documents: the mean over questions of the share of good ones."""
-        raise UsageError("claims have no estimate of their own; see `correct`")
+        raise UsageError("labeled claims give no estimate by themselves; see `correct`")
 
     @abstractmethod
     def __len__(self) -> int:

@@ -30,7 +30,7 @@ HELP = """Say what a run would ask and cost, without asking.
 
 Takes what COMMAND takes: put `plan` before the command that you are about to run. Without a COMMAND it is `score`, or
 `experiment` for a YAML file. Counts the calls of each step and judge minus those in the reply cache, and estimates
-tokens and dollars as a range; a price that nobody stated is unknown. With --batch it uses the price of batches.
+tokens and dollars as a range; a price that is not stated is unknown. With --batch it uses the price of batches.
 
 Example: claimeval plan score answers.jsonl -j openai:gpt-5-mini -m faithfulness,correctness
 

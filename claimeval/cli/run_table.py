@@ -161,7 +161,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     taker_name = _without_address(extractor.name, short) if extractor else ""
     named_already = extractor is None or taker_name == judges or extractor.provider == RECORDED
     extracted_by = "" if named_already else f", claims extracted by {taker_name}"
-    extracted_by = ", each on its own claims" if manifest.panel.extract_per_judge else extracted_by
+    extracted_by = ", each on the claims it extracted" if manifest.panel.extract_per_judge else extracted_by
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
@@ -309,12 +309,13 @@ def _preferences(panel: PanelSummary) -> Iterator[str]:
     for family in dict.fromkeys(preference.family for preference in panel.self_preference):
         estimates = [_preference(f) for f in panel.self_preference if f.family == family and f.value is not None]
         if estimates:
-            yield f"preference of {family} for its own family, compared with other judges: {', '.join(estimates)}"
+            preferences = ", ".join(estimates)
+            yield f"preference of {family} for answers of the same family, compared with other judges: {preferences}"
 
 
 def _rules(panel: Panel, judges: int) -> str:
     if panel.extract_per_judge:
-        return "each judge extracts and assesses its own claims; a sample's score is the mean over judges"
+        return "each judge extracts and assesses separate claims; a sample's score is the mean over judges"
     ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
     parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
     if judges > 1:
@@ -324,9 +325,9 @@ def _rules(panel: Panel, judges: int) -> str:
     if panel.escalate:
         parts.append(f"the first {panel.escalate} are asked first")
     if panel.on_same_family == "no-vote":
-        parts.append("own family left out")
+        parts.append("judges of the same family do not vote")
     if panel.on_same_family == "skip":
-        parts.append("own family not asked")
+        parts.append("judges of the same family are not asked")
     return ", ".join(parts)
 
 

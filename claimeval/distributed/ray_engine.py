@@ -321,10 +321,9 @@ async def run_shards(
                     raise error.cause from None
                 if isinstance(error, RayTaskError) and not isinstance(error.cause, RayError):
                     raise
-                message = (
-                    f"the cluster lost the asker or the head: {_first_line(error)}; run the same command to resume"
-                )
-                return RunStatus(complete=False, interrupted=False, stopped={}, lost=message)
+                lost = f"the cluster lost the process that asks judges, or its head: {_first_line(error)}"
+                again = "run the same command to resume"
+                return RunStatus(complete=False, interrupted=False, stopped={}, lost=f"{lost}; {again}")
             finally:
                 cluster.close()
 
@@ -351,7 +350,7 @@ class _Cluster:
         options = replace(self._recipe.options, engine=None, progress=None)
         await self._actor.open.remote(VERSION, _far(self._recipe) if self._asks else (), options, self._run)
         sent = replace(
-            options, via="the asker" if self._asks else options.via, max_cost=None, max_calls=None, rpm=None, tpm=None,
+            options, via="actor" if self._asks else options.via, max_cost=None, max_calls=None, rpm=None, tpm=None,
             cache=options.cache if isinstance(self._recipe.job, MeasureJob) else None,
         )  # fmt: skip
         self._sent = [ray.put(replace(self._recipe, options=sent))]

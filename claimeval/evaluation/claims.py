@@ -480,15 +480,15 @@ def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> Metri
     if not chosen:
         needs = "; ".join(incomplete(surveyed, [METRICS[name] for name in ABOUT_ANSWERS]))
         raise UsageError(
-            f"no sample can feed a metric: {needs}. Say with --field under which names they stand in the file, as in "
-            "--field answer=draft, or name a metric over what there is, as in --metrics on_policy=answer:policy"
+            f"no sample can feed a metric: {needs}. Name the columns with --field, as in --field answer=draft, or "
+            "name a metric over the fields that there are, as in --metrics on_policy=answer:policy"
         )
     for metric in chosen:
         if not surveyed.has_inputs_for(metric.name):
             lacks = ", ".join(incomplete(surveyed, [metric]))
             raise UsageError(
-                f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or say with --field under which "
-                "name it stands in the file"
+                f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or name the "
+                "column with --field, as in --field answer=draft"
             )
     return requested or MetricSelection(chosen, None)
 
@@ -516,7 +516,7 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
         panel, options.panel_settings, prompt.scale, with_labels=options.panel.labels is not None
     )
     if settings.extract_per_judge and spec:
-        raise UsageError("every judge takes its own claims (extract_per_judge), so there is no extractor to name")
+        raise UsageError("every judge extracts its claims itself (extract_per_judge), so there is no extractor to name")
     return ClaimsJob(
         metrics=metrics.rows,
         derived=resolve_derived(
@@ -603,7 +603,7 @@ def metric_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings:
     if by_metric and settings.extract_per_judge and local:
         raise UsageError(
             f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model, and "
-            f"{local[0]!r}, which is none, takes claims of its own"
+            f"{local[0]!r}, which is none, extracts claims too (extract_per_judge)"
         )
     return by_metric
 

@@ -445,7 +445,7 @@ def _survey(
     if not numbers:
         raise DataError("there are no samples")
     if not answers and not references:
-        raise UsageError("no sample has an answer; say with --field under which name it stands, as in answer=draft")
+        raise UsageError("no sample has an answer; name its column with --field, as in answer=draft")
     if source.kind == "field" and not with_claims:
         shipped = (LOCAL, SENTENCES, *prompts.shipped("extract"))
         raise unknown_name("field or source of claims", source.name, (*shipped, *columns))

@@ -349,9 +349,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _Answ
     if not ids:
         raise DataError("there are no samples")
     if not fed:
-        raise UsageError(
-            "no sample has an answer to rate; say with --field under which name it stands, as in --field answer=draft"
-        )
+        raise UsageError("no sample has an answer to rate; name its column with --field, as in --field answer=draft")
     for question in named:
         if question.name not in fed:
             lacks = f" and {question.against}" if question.against else ""

@@ -186,7 +186,7 @@ class ElsewhereExecutor:
                 await self._deliver([])
             except AskerError as error:
                 if error.status is not None and error.status < 500:
-                    raise UsageError(f"the asker {self._transport.address}: {error}") from error
+                    raise UsageError(f"the server {self._transport.address}: {error}") from error
                 self._lose(error)
             self._stack = stack.pop_all()
         return self
@@ -325,7 +325,7 @@ class ElsewhereExecutor:
             problem = f"does not answer ({error}); start it again, then run the same command to resume"
         else:
             problem = f"ended this run: {error}; run the same command to resume"
-        self.lost = self.lost or f"the asker {self._transport.address} {problem}"
+        self.lost = self.lost or f"the server {self._transport.address} {problem}"
 
 
 def _finish(waiting: _Waiting, outcome: Outcome) -> None:

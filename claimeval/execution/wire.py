@@ -164,7 +164,7 @@ def read_post(body: bytes) -> Post:
     if (theirs := content.get("format")) != FORMAT:
         raise AskerError(
             f"claimeval {str(content.get('claimeval'))[:20]} writes posts of the format {str(theirs)[:20]}, and this "
-            f"asker, claimeval {_version()}, reads {FORMAT}; use the same version on both sides",
+            f"server, claimeval {_version()}, reads {FORMAT}; use the same version on both sides",
             409,
         )
     try:
@@ -226,7 +226,7 @@ def read_line(line: bytes) -> Answer | Ending | None:
     try:
         return _line(line)
     except (ValueError, KeyError, TypeError, AttributeError, CallError) as error:
-        raise AskerError(f"it answers with what no asker writes: {line[:60]!r}", 502) from error
+        raise AskerError(f"it does not answer as `claimeval serve` does: {line[:60]!r}", 502) from error
 
 
 def _line(line: bytes) -> Answer | Ending:

@@ -130,7 +130,7 @@ def by_id(
         else:
             choices.setdefault(name, {}).setdefault(choice, reading)
     if numbered and len(choices.keys() | unread.keys()) < len(ids):
-        raise Unparsable("the list leaves items out and has ids of its own, which may be counted from 0 or from 1")
+        raise Unparsable("the list leaves items out, and its ids may be counted from 0 or from 1")
     for name, several in choices.items():
         if len(several) > 1:
             unread.setdefault(name, []).append(f"given as {' and as '.join(repr(choice) for choice in several)}")
@@ -239,9 +239,9 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
             continue
         rest += text[end:start]
         if rest[-1:] in tuple("\"'“‘«"):
-            raise Unparsable("the JSON stands in quotation marks")
+            raise Unparsable("the JSON is in quotation marks")
         if rest.count("{") > rest.count("}") or rest.count("[") > rest.count("]"):
-            raise Unparsable(f"{not_whole}; the JSON stands inside other, broken JSON")
+            raise Unparsable(f"{not_whole}; the JSON is inside other, broken JSON")
         parts.append(part)
         end = stop
     if not parts:
@@ -249,7 +249,7 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
     if any(part != parts[0] for part in parts):
         raise Unparsable("the reply holds two JSON values of the right shape that differ")
     if other := _names_in_json(shape.names).search(rest + text[end:]):
-        raise Unparsable(f"{other.group().strip()[:40]!r} stands outside the JSON too")
+        raise Unparsable(f"{other.group().strip()[:40]!r} is outside the JSON too")
     return parts[0]
 
 

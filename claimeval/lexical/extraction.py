@@ -79,7 +79,7 @@ MEASURES = {
         ExtractionMeasure("doubled", "claims", "claims that repeat an earlier one"),
         ExtractionMeasure("fragment", "claims", "claims of three words or less"),
         ExtractionMeasure("compound", "claims", 'claims with "and", a semicolon or a relative clause'),
-        ExtractionMeasure("misplaced", "claims with a sentence", "claims whose words stand in another sentence"),
+        ExtractionMeasure("misplaced", "claims with a sentence", "claims whose words are in another sentence"),
     )
 }
 """The counts by name. `claims_per_sentence` is claims over sentences, `words_per_claim` words over claims."""

@@ -110,7 +110,7 @@ METRICS = {
             name="on_topic",
             claims_of="answer",
             against="asked",
-            description="claims of the answer that bear on the question",
+            description="claims of the answer that are about the question",
             prompt="weigh/on_topic",
         ),
         Metric(
@@ -135,8 +135,8 @@ FOREIGN = {
     "context_precision": "`context_precision_claims` is the share of contexts with a gold claim (RAGChecker); "
     "`context_precision_ap`, of relevance grades, weighs ranks (ragas, DeepEval)",
     "answer_correctness": "ragas mixes an F-score with the similarity of embeddings; `f1` is the F-score of the claims",
-    "answer_relevancy": "ragas compares embeddings of generated questions; `on_topic` is the share of claims that bear "
-    "on the question, `rated_relevance` a rating of the whole answer",
+    "answer_relevancy": "ragas compares embeddings of generated questions; `on_topic` is the share of claims that are "
+    "about the question, `rated_relevance` a rating of the whole answer",
 }
 """Names that other tools give to a number that no metric here has, with the metrics to use instead."""
 

@@ -386,7 +386,7 @@ def load_summary(folder: Path) -> Summary:
     tallies = SummaryBuilder(manifest)
     for result in read_results(folder):
         tallies.add(result)
-    return tallies.summary(complete=False, stopped="killed, or still under way")
+    return tallies.summary(complete=False, stopped="killed, or still running")
 
 
 def incomplete(folder: Path) -> str | None:

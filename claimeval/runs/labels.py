@@ -50,7 +50,7 @@ class HumanLabelCounts(Record):
         left_out = [
             f"{self.blank} rows without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
-            f"{self.conflicting} that the same annotator labeled in two ways" if self.conflicting else "",
+            f"{self.conflicting} that the same annotator labeled differently" if self.conflicting else "",
             f"{self.divided} on which annotators are evenly divided" if self.divided else "",
         ]
         parts = [", ".join(filter(None, left_out))]

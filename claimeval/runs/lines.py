@@ -180,7 +180,7 @@ def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) ->
     if replies is not None:
         written_calls = _WrittenCalls.model_validate_json(replies)
         if written_calls.sample != sample.id:
-            raise ValueError(f"the replies beside it are those of {written_calls.sample!r}, not of {sample.id!r}")
+            raise ValueError(f"the replies for this line are those of {written_calls.sample!r}, not of {sample.id!r}")
         calls = written_calls.calls
     texts = Keyed[Part, tuple[str, ...]](lambda part: sample.texts(part) or ())
     claims = tuple([_claim(claim, texts) for claim in written.claims])

@@ -419,13 +419,13 @@ def diagnose(result: SampleResult, threshold: float = ENOUGH) -> Diagnosis:
         return Diagnosis(cell=None, sentence=f"Not known: {lacking.replace('_', ' ')} has no value{why}.")
     retrieved, faithful = _of(result.scores[RECALL]), _of(result.scores[FAITHFULNESS])
     sentences: dict[Cell, str] = {
-        "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts bear out {faithful} "
+        "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts support {faithful} "
         "claims of the answer.",
         "ignored": f"The model ignored it: retrieval brought {retrieved} claims of the gold answer, but the contexts "
-        f"bear out only {faithful} claims of the answer.",
+        f"support only {faithful} claims of the answer.",
         "missed": f"Retrieval missed it: the contexts have only {retrieved} claims of the gold answer. The answer "
         f"keeps to them ({faithful} claims).",
-        "made_up": f"It was made up: the contexts have only {retrieved} claims of the gold answer, and bear out only "
+        "made_up": f"It was made up: the contexts have only {retrieved} claims of the gold answer, and support only "
         f"{faithful} claims of the answer.",
     }
     return Diagnosis(cell=cell, sentence=sentences[cell] + _correctness(result, cell, threshold))

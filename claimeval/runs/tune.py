@@ -355,11 +355,11 @@ def _of_table(path: Path, assess_prompt: str | None, cluster: str | None) -> Lab
             if error.kind != NO_COLUMN:
                 raise
             raise DataError(
-                f"{row.location}: no question and no evidence; give `question` and `contexts` beside each labeled "
+                f"{row.location}: no question and no evidence; give `question` and `contexts` with each labeled "
                 "claim, or the run that was labeled with `claimeval annotate`"
             ) from error
         if rows[word.sample] and _shown(rows[word.sample][0][0]) != _shown(one):
-            raise DataError(f"{row.location}, id: {word.sample!r} stands for other texts in an earlier row")
+            raise DataError(f"{row.location}, id: {word.sample!r} has other texts in an earlier row")
         rows[word.sample].append((one, word))
     if not rows:
         raise DataError(f"{path} has no labels: {blank} rows are blank or undecided. Fill the column `label`")

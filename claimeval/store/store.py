@@ -175,7 +175,7 @@ class Store:
             self._warned = True
             warnings.warn(
                 f"the reply cache {self.folder} is one file of {size / 1e9:.1f} GB, which takes long to copy and to "
-                "verify. Give large jobs a cache of their own with --cache",
+                "verify. Give large jobs a separate cache with --cache",
                 stacklevel=3,
             )
 

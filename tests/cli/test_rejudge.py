@@ -199,11 +199,11 @@ def test_labels_that_do_not_simply_count_are_said_in_a_line(
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n2,yes\n2,no\n1,\n", encoding="utf-8")
     done = claimeval("agreement", "a", "--labels", labels)
-    assert "Labels left out: 1 rows without a label, 1 that the same annotator labeled in two ways" in done.stdout
+    assert "Labels left out: 1 rows without a label, 1 that the same annotator labeled differently" in done.stdout
     labels.write_text("id,label\n2,yes\n2,no\n", encoding="utf-8")
     none = claimeval("agreement", "a", "--labels", labels)
     assert (none.returncode, none.stderr.count("\n")) == (2, 1)
-    assert "no label can be compared with a: left out: 1 that the same annotator labeled in two ways" in none.stderr
+    assert "no label can be compared with a: left out: 1 that the same annotator labeled differently" in none.stderr
     labels.write_text("id,label\n", encoding="utf-8")
     assert claimeval("agreement", "a", "--labels", labels).returncode == 2
 

@@ -97,7 +97,7 @@ def test_an_asker_that_is_killed_ends_its_clients_and_the_same_command_goes_on(
             asker.append(process)
             killed = call(*command)
         assert killed.returncode == 3
-        assert f"the asker 127.0.0.1:{port} does not answer" in killed.stderr
+        assert f"the server 127.0.0.1:{port} does not answer" in killed.stderr
         assert "start it again, then run the same command to resume" in killed.stderr
         assert call(*command).returncode == 3, "nobody listens"
         with asker_process(judge, tmp_path / "cache", port) as process:

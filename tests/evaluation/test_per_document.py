@@ -421,7 +421,7 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
                 "judges": ["openai:m@http://127.0.0.1:9", "local:lexical"],
                 "extract_per_judge": True,
             },
-            "claims of its own",
+            "extracts claims too",
         ),
     ],
 )

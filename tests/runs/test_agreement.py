@@ -122,7 +122,7 @@ def test_an_annotator_who_contradicts_himself_on_a_claim_has_no_label_there(orde
     joined = join([ONE], JUDGES, Panel(), [*labels, label("supported", claim_id="answer-2")])
     assert joined.human == [None, "supported"]
     assert joined.labels.conflicting == 1
-    assert joined.labels.words() == "left out: 1 that the same annotator labeled in two ways"
+    assert joined.labels.words() == "left out: 1 that the same annotator labeled differently"
 
 
 def test_annotators_who_differ_are_counted_and_vote_on_support_first() -> None:

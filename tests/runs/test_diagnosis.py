@@ -37,11 +37,11 @@ def test_another_threshold_makes_other_cells() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (result(5, 5, 5), "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts bear out 5 of 5"),
+        (result(5, 5, 5), "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts support 5 of 5"),
         (result(5, 5, 1), "Yet only 1 of 5 claims of the answer agree with the gold answer."),
         (
             result(5, 1),
-            "The model ignored it: retrieval brought 5 of 5 claims of the gold answer, but the contexts bear",
+            "The model ignored it: retrieval brought 5 of 5 claims of the gold answer, but the contexts support",
         ),
         (
             result(1, 5),

@@ -338,7 +338,7 @@ def test_what_cannot_be_tuned_is_refused_before_any_call(tmp_path: Path) -> None
         with pytest.raises((UsageError, DataError), match=message):
             ce.tune(write(tmp_path / "l.jsonl", content), **{"judge": "openai:gpt-5-mini", **given})
 
-    refused([{"id": "1", "text": "It is.", "label": "yes"}], "give `question` and `contexts` beside each labeled claim")
+    refused([{"id": "1", "text": "It is.", "label": "yes"}], "give `question` and `contexts` with each labeled claim")
     refused(rows(50), "50 labeled claims are too few")
     refused([row for row in rows(200) if row["label"] == "yes"], "all 120 labels say supported")
     refused(rows(), "candidates: 40; there are 36", candidates=40)
@@ -346,7 +346,7 @@ def test_what_cannot_be_tuned_is_refused_before_any_call(tmp_path: Path) -> None
     refused(rows(), "prompts are aligned by a language model", judge="local:lexical")
     refused([{**row, "claim": None} for row in rows()], "needs its text")
     refused([{**row, "contexts": None} for row in rows()], "add a column contexts")
-    refused([*rows(), {**rows()[0], "contexts": ["other"]}], "stands for other texts")
+    refused([*rows(), {**rows()[0], "contexts": ["other"]}], "has other texts")
     refused([{**row, "label": ""} for row in rows()], "has no labels: 120 rows are blank")
     few = ScriptedJudge(reply=judge_of(rows(), mended=False))
     assert ce.tune(write(tmp_path / "f.jsonl", rows(40)), judge=few, candidates=1, anyway=True).power.labels == 40

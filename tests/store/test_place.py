@@ -76,7 +76,7 @@ def test_a_system_that_does_not_list_its_mounts_is_taken_at_its_word(
 def test_a_very_large_store_is_said_to_be_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Store(tmp_path / "cache").close()
     monkeypatch.setattr(store, "LARGE", 1000)
-    with pytest.warns(UserWarning, match=r"is one file of 0\.0 GB, .* Give large jobs a cache of their own"):
+    with pytest.warns(UserWarning, match=r"is one file of 0\.0 GB, .* Give large jobs a separate cache"):
         Store(tmp_path / "cache").close()
 
 

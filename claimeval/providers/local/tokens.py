@@ -316,7 +316,7 @@ class SourcePrompt:
         self._parts = _PLACE.split(match["text"])
         literal, names = "".join(self._parts[::2]), set(self._parts[1::2])
         if "{{" in literal or "{%" in literal or "{#" in literal:
-            raise PromptError(f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} can stand in it")
+            raise PromptError(f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} are allowed")
         if extra := names - VARIABLES[kind]:
             raise unknown_name(f"variable in prompt {str(path)!r}:", min(extra), VARIABLES[kind], PromptError)
         if missing := VARIABLES[kind] - names - {"separator"}:

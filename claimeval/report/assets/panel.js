@@ -91,7 +91,7 @@ function preferenceTable({ self_preference: preferences }) {
   return table(
     null,
     [
-      ["favours its own family", null, "how much more than other judges do"],
+      ["favors its own family", null, "how much more than other judges do"],
       ...numeric("by", "95 % interval", "samples"),
     ],
     preferences.map(({ metric, family, value, low, high, n, because }) => [
