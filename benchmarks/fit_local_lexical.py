@@ -10,7 +10,7 @@ score. Each data set has an intercept of its own, and both labels of each set we
 from which set a claim is in; the shipped intercept is their mean, made for claims of which half are supported. No
 feature is a length. Without these, a regression on such features learns to tell data sets apart and is worse on others.
 
-A claim with several documents is fitted on the one that has most of it in two neighbouring sentences.
+A claim with several documents is fitted on the one that has most of it in two neighboring sentences.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def measured(rows: Sequence[Labeled]) -> Floats:
         found = [(match_words(claim, document), document) for document in row.evidence.documents]
         best = max(
             ((place, document) for place, document in found if place),
-            key=lambda pair: pair[0].neighbours.bit_count(),
+            key=lambda pair: pair[0].neighbors.bit_count(),
             default=None,
         )
         if best:

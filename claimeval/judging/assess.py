@@ -4,7 +4,7 @@ The probability of "supported" is read off the log-probabilities of the token th
 of e^lp over the alternatives that begin a label of support, divided by the sum over those that begin any label of the
 scale; spellings that differ in case, quotation marks or leading space are taken together. Where less than half of the
 probability is on labels, or the label's place cannot be found, there is none. As in G-Eval and Verdict, but at the
-verdict's own place, after the reasons, and normalised.
+verdict's own place, after the reasons, and normalized.
 """
 
 from __future__ import annotations

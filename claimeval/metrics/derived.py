@@ -120,7 +120,7 @@ DERIVED = {
                 f"{label}_{'on' if on else 'off'}_topic",
                 (_F, "on_topic"),
                 formulas.by_topic(label, on),
-                f"claims {words} the contexts that {'are about' if on else 'are not about'} the question",
+                f"claims {'about' if on else 'not about'} the question, {words} the contexts",
                 three_way=label == "contradicted",
             )
             for label, words in _LABELS.items()

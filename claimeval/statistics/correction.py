@@ -56,7 +56,7 @@ class CorrectedEstimate:
     ppi_lambda: float | None = None
     """How much the judge counts, 0 (not at all) to 1: PPI++'s lambda, averaged over strata."""
     labels_needed: int | None = None
-    """How many more labels would halve the corrected interval; `None` where labelling every item would not."""
+    """How many more labels would halve the corrected interval; `None` where labeling every item would not."""
 
 
 def share_estimate(

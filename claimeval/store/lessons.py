@@ -137,15 +137,15 @@ class Lessons:
         if sent.schema_sent is None or not reply.text or reply.finish_reason not in ("stop", None):
             return
         name, text = sent.judge.name, reply.text.rpartition("</think>")[2].strip()
-        honoured = text.startswith("{") and text.endswith("}")
-        if not honoured and self._honoured.get(name, True):
+        honored = text.startswith("{") and text.endswith("}")
+        if not honored and self._honoured.get(name, True):
             logger.warning(
                 "%s ignores response_format: a reply is not one JSON object (%r). Replies are read anyway if possible; "
                 "set `structured: false` in a judge file to send no schema",
                 name,
                 text if len(text) <= 60 else f"{text[:60]}...",
             )
-        self._honoured[name] = honoured and self._honoured.get(name, True)
+        self._honoured[name] = honored and self._honoured.get(name, True)
 
     def learned(self, judges: Iterable[Judge]) -> dict[str, Learned]:
         """Return what is known of each judge, by name."""

@@ -85,7 +85,7 @@ class Probe(Record):
         for name, answer in (
             (
                 "JSON schema",
-                _words(self.schema_honoured, "honoured", "ignored; replies are checked here alone", "not sent"),
+                _words(self.schema_honoured, "honored", "ignored; replies are checked here alone", "not sent"),
             ),
             ("thinks aloud", _words(self.thinks_aloud, "yes; this is set aside, and paid for", "no", "unknown")),
             (

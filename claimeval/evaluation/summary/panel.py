@@ -1,4 +1,4 @@
-"""What a run says about its panel: agreement, disputes, repeats, and whether judges favour their own family.
+"""What a run says about its panel: agreement, disputes, repeats, and whether judges favor their own family.
 
 All is added up sample by sample, in memory that hardly grows with the run.
 """
@@ -93,7 +93,7 @@ class SameFamily(Record):
 
 
 class SelfPreference(Estimate):
-    """How much more a family of judges favours answers of its own family than other judges do.
+    """How much more a family of judges favors answers of its own family than other judges do.
 
     The difference in differences of `statistics.self_preference`, with its 95 % interval over questions.
     """

@@ -159,12 +159,12 @@ def unanimous(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
 
 
 def any_(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The most favourable choice that anyone made: supported as soon as one judge finds support."""
+    """The most favorable choice that anyone made: supported as soon as one judge finds support."""
     return (max(_places(ballots, context))[1],)
 
 
 def median(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The middle choice from the least to the most favourable; of two in the middle the lower. Never a tie."""
+    """The middle choice from the least to the most favorable; of two in the middle the lower. Never a tie."""
     places = sorted(_places(ballots, context))
     return (places[(len(places) - 1) // 2][1],)
 

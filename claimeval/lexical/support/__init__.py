@@ -93,7 +93,7 @@ def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | N
         nowhere &= ~reading.alike
     if nowhere:
         score = min(score, words.model()["caps"]["number_nowhere"])
-        conflict = tuple(dict.fromkeys((*features.spelt(nowhere), *conflict)))
+        conflict = tuple(dict.fromkeys((*features.spelled(nowhere), *conflict)))
         flags = ("number_nowhere", *flags)
     return SupportScore(score, conflict, flags, best, sentence, per_document)
 

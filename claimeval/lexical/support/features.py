@@ -33,11 +33,11 @@ FEATURES = (
 )
 """Each in [0, 1]; the last four count against the claim.
 
-The share of the claim's distinct content words that are in the best sentence, in the best two neighbours, and in
+The share of the claim's distinct content words that are in the best sentence, in the best two neighbors, and in
 three sentences chosen greedily; whether one sentence has them all; the share of its adjacent content words that are
 adjacent in the document too; the share of its function words that the document has. Then the longest run of content
-words that the best two neighbours lack, over their number; whether a number or month is nowhere in the document;
-whether a name is; and the share of its names that the best two neighbours lack. None is a length: with lengths, a
+words that the best two neighbors lack, over their number; whether a number or month is nowhere in the document;
+whether a name is; and the share of its names that the best two neighbors lack. None is a length: with lengths, a
 regression learns to tell data sets apart.
 """
 
@@ -66,7 +66,7 @@ class ClaimFeatures(NamedTuple):
         """Return the mask of all content words."""
         return (1 << len(self.keys)) - 1
 
-    def spelt(self, mask: int) -> tuple[str, ...]:
+    def spelled(self, mask: int) -> tuple[str, ...]:
         """Return the words in `mask` as the claim writes them; a number of several words as a whole."""
         texts: dict[str, str] = {}
         for number, run in groupby(self.tokens, key=lambda token: token.key[:1] in _NUMERIC):
@@ -162,7 +162,7 @@ class WordMatch(NamedTuple):
     """Anywhere, or another form of the word, or a number that rounds to it."""
     sentence: int
     """In the best sentence."""
-    neighbours: int
+    neighbors: int
     """In the best two sentences in a row."""
     three: int
     """In the best sentence and the two that add most to it."""
@@ -185,19 +185,19 @@ def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | No
         return None
     masks = list(dict.fromkeys(by_sentence.values()))
     sentence = max(masks, key=int.bit_count)
-    neighbours = max((mask | by_sentence.get(number + 1, 0) for number, mask in by_sentence.items()), key=int.bit_count)
+    neighbors = max((mask | by_sentence.get(number + 1, 0) for number, mask in by_sentence.items()), key=int.bit_count)
     three = sentence
     for _ in range(2):
         three = max((three | mask for mask in masks), key=int.bit_count)
     best = min(number for number, mask in by_sentence.items() if mask == sentence)
-    return WordMatch(alike, sentence, neighbours, three, best)
+    return WordMatch(alike, sentence, neighbors, three, best)
 
 
 def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMatch) -> tuple[float, ...]:
     """Return the values of `FEATURES`."""
     count = len(claim.keys)
-    in_neighbours = match.neighbours.bit_count() / count
-    missing = claim.every & ~match.neighbours
+    in_neighbours = match.neighbors.bit_count() / count
+    missing = claim.every & ~match.neighbors
     adjacent = sum(pair in document.pairs or pair[::-1] in document.pairs for pair in claim.pairs)
     function_words = claim.function_words & document.function_words
     return (

@@ -25,7 +25,7 @@ from claimeval.lexical.citations import without
 from claimeval.lexical.words import is_other, scaled, words_apart
 
 THOUSANDS = r"\d{1,3}(?:(?:,\s?|[\u00a0\u202f])\d{3}){1,10}"
-"""Digits in groups of three, as in 235,000; the stray space of "235, 000" is how tokenised corpora write it."""
+"""Digits in groups of three, as in 235,000; the stray space of "235, 000" is how tokenized corpora write it."""
 
 _GROUPED = re.compile(THOUSANDS + r"(?:\.\d+)?")
 _DIGITS = re.compile(r"[\d.,\s]*\d")

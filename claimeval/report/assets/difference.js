@@ -73,7 +73,7 @@ function anywhere(a, b) {
 }
 
 /**
- * Neighbouring words as one stretch.
+ * Neighboring words as one stretch.
  *
  * @param {number[]} places
  * @param {(place: number) => Intl.SegmentData} word

@@ -1,4 +1,4 @@
-// The sample on the screen, and moving from it to its neighbours in the list.
+// The sample on the screen, and moving from it to its neighbors in the list.
 
 import { report } from "./data.js";
 import { ordered } from "./filters.js";
