@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import runpy
 import tomllib
@@ -93,3 +94,21 @@ def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(ta
         for name, field in fields.items()
         if name in settings and isinstance(field.default, bool | int)
     } | ({"temperature": 0} if table == "judge" else {})
+
+
+def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
+    """`claimeval.room.module.name` and `claimeval/room/module.py`, in the pages and in docstrings."""
+    texts = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "claimeval").rglob("*.py"),
+    ]
+    content = "\n".join(path.read_text(encoding="utf-8") for path in texts)
+    rooms = "|".join(path.name for path in (ROOT / "claimeval").iterdir() if (path / "__init__.py").exists())
+    names = set(re.findall(rf"`(claimeval\.(?:{rooms})(?:\.[A-Za-z_]+)*)`", content))
+    files = set(re.findall(r"`(claimeval/[a-z_/]+(?:\.[a-z]+)?)`", content))
+    assert len(names) > 5
+    assert len(files) > 5
+    assert [name for name in sorted(names) if pydoc.locate(name) is None] == []
+    assert [file for file in sorted(files) if not (ROOT / file).exists()] == []

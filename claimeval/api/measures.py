@@ -35,7 +35,7 @@ def measure(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Compute metrics without a judge: of words, of ranks, of a local model, or functions of your own.
+    """Compute metrics without a judge: of words, of ranks, of a local model, or custom functions.
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
@@ -116,7 +116,7 @@ def extraction(
             for data `local`.
         extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None.
         gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or `text` (one claim).
-        judge: Who also says whether claims are entailed by their text, cover it, and state single facts, and, for
+        judge: Judge of whether claims are entailed by their text, cover it, and state single facts, and, for
             samples with contexts, whether they can be judged without their text.
         sample: How many texts the judge is asked about.
         elements: Whether the judge also lists the elements of each text, says which can be verified, and which the

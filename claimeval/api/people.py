@@ -103,7 +103,7 @@ def correct(
         labels: A file of labels of claims or of whole samples. None: those from `annotate`, else those that the run was
             imported with.
         metric: The metric to correct. Default: the first of the run.
-        method: `auto` selects the method by the way the claims were drawn (PPI++ for a random sample); `rogan-gladen`
+        method: `auto` selects the method by how the claims were drawn (PPI++ for a random sample); `rogan-gladen`
             is for labels from elsewhere.
         seed: Seed of the resampled interval of the judges' score.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.

@@ -209,7 +209,7 @@ class Run:
             threshold: The value from which context recall and faithfulness count as high, from 0 to 1.
 
         Returns:
-            The counts; None unless samples have both metrics. `claimeval.runs.diagnosis.diagnose` says it of a sample.
+            The counts; None unless samples have both metrics. `claimeval.runs.slices.diagnose` does so for one sample.
         """
         tally = DiagnosisTally(threshold)
         for result in self.results:

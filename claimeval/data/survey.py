@@ -97,7 +97,7 @@ class Survey(Record):
 
     @property
     def remarks(self) -> list[str]:
-        """What is odd about the data and what they hold besides, a line each."""
+        """Remarks on unusual data and on further fields, a line each."""
         remarks = []
         if self.no_question:
             remarks.append(f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})")

@@ -220,7 +220,7 @@ class Manifest(Record):
 
     @property
     def identity(self) -> str:
-        """A digest of what is asked of whom; two runs with the same one ask the same questions about the same items."""
+        """A digest of questions and judges; two runs with the same one ask the same questions about the same items."""
         digest = hashlib.sha256(self.job.encode())
         for part in (*self.asked, *self.questions):
             digest.update(part.model_dump_json(exclude=INDIFFERENT).encode())

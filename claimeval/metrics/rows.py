@@ -42,8 +42,8 @@ class Metric(Record):
 
     @property
     def takes_best(self) -> bool:
-        """Whether the best of several alternative gold answers counts; what is said of the gold answers themselves
-        counts all of them."""
+        """Whether the best of several alternative gold answers counts; claims about the gold answers themselves
+        count all of them."""
         return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
 
     def missing_part(self, sample: Sample) -> Part | None:

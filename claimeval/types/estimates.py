@@ -86,7 +86,7 @@ class LongEvidence(Record):
 
 
 class Cost(Record):
-    """What calls cost. What nobody stated is None, never 0."""
+    """Cost of calls. A number that is not known is None, never 0."""
 
     calls: int
     """Questions put to judges, whether the reply cache answered or a call was made."""

@@ -286,7 +286,7 @@ class Turn(Record):
 
 
 class Sample(Record):
-    """One question with what a system made of it."""
+    """One question with the answer and contexts of a system."""
 
     id: str
     question: str
@@ -329,7 +329,7 @@ class Sample(Record):
 
     @property
     def full_question(self) -> str:
-        """The question as judges read it: after what was said before in its conversation, instructions left out."""
+        """The question as judges read it: after the earlier turns of its conversation, without instructions."""
         turns = [turn for turn in self.history if turn.role not in ("system", "developer")] if self.history else []
         if not turns:
             return self.question
@@ -494,7 +494,7 @@ class _Labeled(Record):
 
 
 class Verdict(_Labeled):
-    """What one judge says about the subject of an assessment."""
+    """One judge's label for the subject of an assessment, or why there is none."""
 
     judge: str
     replicate: int = 0
@@ -634,7 +634,7 @@ class Score(Record):
 
 
 class Call(Record):
-    """One question that was put to a judge for this sample, and the reply as it came."""
+    """One question to a judge about this sample, and the reply as it was received."""
 
     key: str
     """The request's key in the store."""

@@ -142,7 +142,7 @@ class Judge(Record):
             revision: Change it when the function changes, so that nothing stored before is taken for its replies.
 
         Returns:
-            A judge that can stand wherever a judge is named, in this process.
+            A judge made of a function, which can be used wherever a judge is named, in this process.
 
         Raises:
             UsageError: If `function` cannot be called, or `price` is none.
