@@ -178,11 +178,11 @@ def main() -> None:
         fail(str(error), 3)
     except KeyboardInterrupt as error:
         fail(str(error) or "interrupted", 130)
-    except OSError as error:
-        fail(*in_words(error))
     except Exception as error:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
         if "KeyboardInterrupt" in str(error):  # pydantic makes an error of one that comes while it builds a validator
             fail("interrupted", 130)
+        if isinstance(error, OSError) and (told := in_words(error)):
+            fail(*told)
         import traceback
 
         traceback.print_exc()

@@ -144,16 +144,16 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
     return 3
 
 
-def in_words(error: OSError) -> tuple[str, int]:
+def in_words(error: OSError) -> tuple[str, int] | None:
     """Return the line and the exit code for a file that cannot be opened (2) or written (3).
 
-    Other errors of the operating system are none that you could mend, and are raised again.
+    None for other errors of the operating system, which are none that you could mend.
     """
     if error.errno in (errno.EMFILE, errno.ENFILE):
         advice = "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command resumes"
         return f"too many open files: {advice}", 3
     if error.errno not in _FULL and error.filename is None:
-        raise error
+        return None
     if not error.filename:
         unwritten, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115  # it is not tried again at the end
         if isinstance(getattr(getattr(unwritten, "buffer", None), "raw", None), _Patient):

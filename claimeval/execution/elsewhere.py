@@ -20,6 +20,7 @@ from claimeval.execution import Executor
 from claimeval.execution.budget import cost
 from claimeval.execution.cached import not_in_cache
 from claimeval.execution.wire import MOST_BYTES, TOKEN_VARIABLE, Answer, Asked, read_line, write_post
+from claimeval.providers.http import environment_errors
 from claimeval.providers.prices import price_of
 from claimeval.types.errors import AskerError, UsageError
 from claimeval.types.options import RunOptions
@@ -95,14 +96,15 @@ class HttpTransport:
         if token and not (token.isascii() and token.isprintable() and " " not in token):
             raise UsageError(f"the environment variable {TOKEN_VARIABLE} holds a character that no token has")
         secure = self.url.startswith("https://")
-        self._client = httpx2.AsyncClient(
-            base_url=self.url,
-            headers={"Authorization": f"Bearer {token}"} if token else {},
-            timeout=httpx2.Timeout(SILENCE, connect=CONNECT_TIMEOUT),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-            trust_env=secure,
-            verify=secure,
-        )
+        with environment_errors():
+            self._client = httpx2.AsyncClient(
+                base_url=self.url,
+                headers={"Authorization": f"Bearer {token}"} if token else {},
+                timeout=httpx2.Timeout(SILENCE, connect=CONNECT_TIMEOUT),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+                trust_env=secure,
+                verify=secure,
+            )
         return self
 
     async def __aexit__(
@@ -243,7 +245,9 @@ class ElsewhereExecutor:
             if outcome.reason == "judge_stopped":
                 self.stop(name, outcome.message)
             elif outcome.reason == "over_budget" and not self.exhausted:
-                self.exhausted = f"{outcome.message}, the limit of the asker {self._transport.address}"
+                at_server = isinstance(self._transport, HttpTransport)
+                limit = f", the limit of the asker {self._transport.address}" if at_server else ""
+                self.exhausted = outcome.message + limit
         elif outcome.cached:
             if not asked.stored:
                 self._progress.answered_from_cache()

@@ -356,17 +356,33 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
                 await response.aclose()
             return whole
 
-    whole_responses = WholeResponses(
-        timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-        follow_redirects=False,
-        trust_env=secure,
-        verify=secure,  # loading the trusted certificates takes 30 ms
-        transport=_transport(secure),
-    )
+    with environment_errors():
+        whole_responses = WholeResponses(
+            timeout=httpx2.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+            follow_redirects=False,
+            trust_env=secure,
+            verify=secure,  # loading the trusted certificates takes 30 ms
+            transport=_transport(secure),
+        )
     with scrubbed_logs(key):
         async with whole_responses as http_client:
             yield http_client
+
+
+@contextmanager
+def environment_errors() -> Iterator[None]:
+    """Translate errors of a client that is made with the certificates and proxies of the environment."""
+    import httpx2
+
+    try:
+        yield
+    except OSError as error:
+        bundle = os.environ.get("SSL_CERT_FILE")
+        raise UsageError(f"SSL_CERT_FILE={bundle!r} cannot be read as certificates: {error.strerror}") from error
+    except (ImportError, ValueError, httpx2.InvalidURL) as error:
+        advice = "name an http:// proxy, or `pip install socksio` for a SOCKS proxy"
+        raise UsageError(f"the proxy in HTTPS_PROXY or ALL_PROXY cannot be used; {advice}") from error
 
 
 def _transport(secure: bool) -> httpx2.AsyncBaseTransport | None:

@@ -13,6 +13,7 @@ import pytest
 
 from claimeval.cli.terminal import in_words
 from tests.cli.conftest import Run
+from tests.command_line import call
 
 
 @pytest.fixture
@@ -82,9 +83,21 @@ def test_data_that_is_no_file_is_said_and_does_not_hang(claimeval: Run, tmp_path
 
 
 def test_too_many_open_files_are_resumable_and_say_what_to_raise() -> None:
-    line, code = in_words(OSError(errno.EMFILE, "Too many open files", "tenacity/__init__.py"))
+    told = in_words(OSError(errno.EMFILE, "Too many open files", "tenacity/__init__.py"))
+    assert told
+    line, code = told
     assert code == 3
     assert "too many open files: raise the limit with `ulimit -n 1024`" in line
+
+
+def test_an_error_of_the_system_that_names_no_file_is_no_failed_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(arguments: list[str]) -> int:
+        raise OSError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr("claimeval.cli.main.run", run)
+    done = call("doctor", "data.jsonl")
+    assert done.returncode == 70
+    assert done.stderr.splitlines()[-1].startswith("claimeval: this is a bug in claimeval")
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,6 @@ def test_a_connection_that_is_cut_after_a_silence_is_made_again_and_nothing_is_p
     monkeypatch.setattr(elsewhere, "PATIENCE", 0.0)  # so that every silence is a long one
     samples, cuts = data(tmp_path, SAMPLES), list[Callable[[], object]]()
     provider = Provider(5, lambda: cuts[0]())
-    provider.reached |= dict.fromkeys((9, 14), lambda: cuts[0]())
     with serve_in_thread(judge=provider) as server:
         judge = f"openai:model@{server.url}"
         with (
@@ -178,7 +177,7 @@ def test_a_connection_that_is_cut_after_a_silence_is_made_again_and_nothing_is_p
             cuts.append(cut)
             run = ce.score(samples, judges=judge, out=tmp_path / "run", options=RunOptions(via=via))
     assert run.complete
-    assert not provider.reached, "the connections were cut three times"
+    assert not provider.reached, "the connections were cut"
     assert provider.asked.total() == len(provider.asked)
 
 

@@ -105,7 +105,7 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
         paced = ("--concurrency", in_flight)
         capped = cluster.run(*command, *paced, "--max-calls", cap)
         assert (capped.returncode, provider.asked.total()) == (3, cap), capped.stderr[-3000:]
-        assert f"Budget reached: {cap} calls" in capped.stderr
+        assert f"Budget reached: {cap} calls of unknown price are spent. To resume, raise the limit" in capped.stderr
         killed = [cluster.run(*command, *paced)]
         with started("alone") as another:
             doomed.append(another)

@@ -17,9 +17,11 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
+import claimeval as ce
 from claimeval.providers import MAX_REPLY_BYTES
 from claimeval.providers import http as exchange
 from claimeval.providers.http import check_endpoint, client
+from claimeval.testing import samples
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion
 
@@ -199,6 +201,27 @@ def test_only_certificates_that_are_trusted_are_accepted(certificate: Path, monk
     assert "set SSL_CERT_FILE" in refused
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     assert asyncio.run(asked_over_tls(certificate)) == "so"
+
+
+@pytest.mark.usefixtures("transport")
+def test_certificates_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def opened() -> None:
+        async with client("https://localhost:1", SecretStr("none")):
+            pass
+
+    (tmp_path / "empty.pem").touch()
+    for name, problem in (("none.pem", "No such file"), ("empty.pem", r"\[X509: NO_CERTIFICATE")):
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
+        with pytest.raises(UsageError, match=f"SSL_CERT_FILE='.*{name}' cannot be read as certificates: {problem}"):
+            asyncio.run(opened())
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "ftp://127.0.0.1", "http://127.0.0.1:port"])
+def test_a_proxy_that_cannot_be_used_is_said_with_what_can(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    for judge, via in (("openai:m@https://127.0.0.1:1/v1", None), ("openai:m@http://127.0.0.1:1/v1", "https://[::1]")):
+        with pytest.raises(UsageError, match="HTTPS_PROXY or ALL_PROXY cannot be used; name an http:// proxy"):
+            ce.score(samples()[:1], judges=judge, metrics="faithfulness", options=ce.RunOptions(via=via))
 
 
 async def uploaded(port: int, write: float) -> httpx2.Response:
