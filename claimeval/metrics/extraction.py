@@ -198,8 +198,7 @@ class RatioTally(CountRows):
         support = (0.0, math.inf if name in UNITS else 1.0)
         columns = rows[:, 0].tolist(), rows[:, 1].tolist()
         estimate = ratio_interval(*columns, clusters=clusters, support=support, resampling=resampling)
-        ends = {} if estimate.high is None or math.isfinite(estimate.high) else {"low": None, "high": None}
-        return Ratio(**Estimate.of(estimate).model_dump() | ends, hits=hits, total=of)
+        return Ratio(**Estimate.of(estimate).model_dump(), hits=hits, total=of)
 
 
 class MatchTally(CountRows):

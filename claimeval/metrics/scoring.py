@@ -333,17 +333,14 @@ class MetricTally(Tally):
         """Return what the samples added so far come to."""
         support = (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
         estimate = mean_interval(self._values, clusters=self._clusters, support=support)
-        low, high = estimate.low, estimate.high
-        if low is None or high is None or math.isinf(high - low):
-            low = high = None
         because = self._missing.most_common(1)[0][0] if not self._values and self._missing else estimate.because
         bounds = (self._low.value / self._bounded, self._high.value / self._bounded) if self._bounded else None
         counts = self._total or self._unassessed
         abstained = abstentions(self._unassessed if counts else self._missing)
         return MetricSummary(
             mean=estimate.value,
-            low=low,
-            high=high,
+            low=estimate.low,
+            high=estimate.high,
             n=len(self._values),
             clusters=estimate.clusters,
             because=because,

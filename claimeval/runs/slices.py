@@ -159,6 +159,7 @@ class SliceTally:
         self._columns: tuple[dict[str, array[float]], ...] = ({name: array("d") for name in metrics},)
         self._places: dict[str, dict[str | None, array[int]]] = {field: {} for field in fields or ()}
         self._crowded: set[str] = set()
+        self._units: dict[str, str] = {}
 
     def add(self, sample: Sample, *scores: Mapping[str, Score]) -> None:
         """Add a sample with its scores in each of the runs, of which all samples have as many."""
@@ -169,6 +170,7 @@ class SliceTally:
         for columns, of_run in zip(self._columns, scores, strict=True):
             for name, values in columns.items():
                 value = of_run[name].value
+                self._units[name] = of_run[name].unit
                 values.append(math.nan if value is None else value)
         for field in self._candidates(sample) if self._fields is None else self._fields:
             if field in self._crowded:
@@ -200,12 +202,14 @@ class SliceTally:
         """Return the metrics of the first run per value of a field."""
         rows = []
         for metric, values in self._columns[0].items():
-            defined = [value for value in values if not math.isnan(value)]
-            total = len(defined) if all(0 <= value <= 1 for value in defined) else 0
+            share = self._units.get(metric) == "share"
+            support = (0.0, 1.0) if share else (-math.inf, math.inf)
+            total = sum(not math.isnan(value) for value in values) if share else 0
             for value, places in self._groups(field):
                 scored = [i for i in places if not math.isnan(values[i])]
                 numbers = [values[i] for i in scored]
-                estimate = Estimate.of(mean_interval(numbers, clusters=[self._clusters[i] for i in scored]))
+                clusters = [self._clusters[i] for i in scored]
+                estimate = Estimate.of(mean_interval(numbers, clusters=clusters, support=support))
                 loss = math.fsum(1 - v for v in numbers) / total if total else None
                 rows.append(
                     Slice(value=value, metric=metric, samples=len(places), estimate=estimate, contribution=loss)

@@ -38,6 +38,10 @@ else:
     from claimeval.statistics.bootstrap import np
 
 
+UNSEEN = "hardly any values differ, and how far others may lie is not known"
+"""Why the mean of such values has no interval if `support` has no end."""
+
+
 def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
     """Return Wilson's score interval of a proportion of `n` observations; `n` may be an effective number."""
     z = critical_value(level)
@@ -168,7 +172,8 @@ def ratio_interval(
     The interval is BCa (`bootstrap.bca_interval`), unless almost every cluster has one value: then few
     resamples differ, and the interval follows from the range of a single value, `support`: `wilson` if
     effectively fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three`
-    if none does. Values outside `support` get BCa or, if constant, no interval. Fewer than
+    if none does; without an end of `support` there is no interval then. Values outside `support` get BCa or, if
+    constant, no interval. Fewer than
     `bootstrap.MIN_CLUSTERS` clusters say too little of their distribution to be resampled: then the interval is `t`,
     the span of Student's t on the clusters and Wilson's interval of their number, within `support`. Fewer than two
     clusters have no interval, empty input no value.
@@ -265,11 +270,14 @@ def _estimate(
         if bounded and ends:
             estimate = replace(estimate, **_within(ends, support)._asdict())
         return replace(estimate, standard_error=error)
-    if not varies:
+    method: Literal["wilson", "rule_of_three"] = "wilson" if varies else "rule_of_three"
+    if varies:
+        interval = _within(_sparse_interval(rows, common, support, level), support)
+    else:
         interval = constant_interval(common, len(rows), support, level)
-        return IntervalEstimate(value, *interval, n, "rule_of_three", error, len(rows), level)
-    interval = _within(_sparse_interval(rows, common, support, level), support)
-    return IntervalEstimate(value, *interval, n, "wilson", error, len(rows), level)
+    if math.isinf(interval.high - interval.low):
+        return replace(without_interval(value, n, len(rows), level, UNSEEN), standard_error=error)
+    return IntervalEstimate(value, *interval, n, method, error, len(rows), level)
 
 
 def _few_interval(

@@ -11,6 +11,7 @@ from claimeval.report import forms
 from claimeval.runs.compare import compare
 from claimeval.runs.overview import gather
 from claimeval.runs.slices import MOST, SliceTally, chance_of_many
+from claimeval.statistics.intervals import UNSEEN
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Sample, Score
 from tests.report.runs import TOWER, TOWER_SAYS, make
@@ -48,6 +49,17 @@ def test_contributions_add_up_to_the_loss() -> None:
         ("y", 2, 2, 0.5, 0.25),
         (None, 1, 0, None, 0.0),
     ]
+
+
+def test_grades_of_one_and_less_are_no_shares() -> None:
+    """Eight documents of grade 1 on a scale to 3: no contribution, and nothing says that no grade is above 1."""
+    found = SliceTally(["grade"], None, ["metadata.topic"])
+    for i in range(8):
+        sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "x"})
+        found.add(sample, {"grade": Score(value=1.0, unit="grade 0 to 3")})
+    (row,) = found.slices("metadata.topic")
+    assert (row.contribution, row.estimate.value, row.estimate.interval) == (None, 1.0, None)
+    assert row.estimate.because == UNSEEN
 
 
 def test_a_metric_that_is_no_share_has_no_contribution() -> None:
