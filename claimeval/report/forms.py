@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from claimeval.runs import pictures
 from claimeval.runs.directory import draft, no_follow, write_text
 from claimeval.runs.overview import Overview, gather
 from claimeval.statistics.pictures import Picture, file_part
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import StoppedEarly, UsageError
 
 if TYPE_CHECKING:
     from claimeval.report.tables import Rows
@@ -77,7 +78,10 @@ def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Pic
             render(file)
         part.replace(out)
     except OSError as error:
-        raise UsageError(f"Cannot write the report {str(out)!r}: {error.strerror or error}") from error
+        problem = f"Cannot write the report {str(out)!r}: {error.strerror or error}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoppedEarly(f"{problem}. Free space on its disk, then run the same command again") from error
+        raise UsageError(problem) from error
 
 
 def of_series(runs: Series, form: Form, out: Path | None = None) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -92,6 +94,22 @@ def test_two_processes_may_write_the_same_report(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(page, "render", render)
     forms.write(run, "html")
     assert (run / "report.html").read_bytes() == before
+
+
+def test_a_report_on_a_full_disk_can_be_written_by_the_same_command_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
+
+    def render(file: IO[str], folder: Path, compared: Path | None) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "render", render)
+        full = call("report", run)
+    assert (full.returncode, "Free space on its disk, then run the same command again" in full.stderr) == (3, True)
+    assert call("report", run).returncode == 0
 
 
 @pytest.fixture
