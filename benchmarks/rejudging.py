@@ -221,6 +221,7 @@ def parsed_seconds(folder: Path) -> float:
 def large_runs(count: int) -> None:
     """The goals at 100,000 samples: 10 s to vote again, 10 s to compare, 20 s and 20 MB to report, lines of at most 3
     times the data."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each command compiles the modules that no other one has
     with tempfile.TemporaryDirectory() as name:
         one, other = Path(name, "one"), Path(name, "other")
         data = write_run(one, count, "one")

@@ -65,6 +65,7 @@ def measure(arguments: list[str]) -> Times:
 
 def main(rounds: int) -> None:
     """Measure all commands in turn and print the table."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process compiles the modules that no other one has
     with TemporaryDirectory() as folder:
         measure_all({**COMMANDS, "claimeval score, ten samples": ten_samples(folder)}, rounds)
 
