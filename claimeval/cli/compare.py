@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,7 +184,7 @@ def _aligned(comparison: PairedRuns) -> str:
     from claimeval.types.clusters import sample_count
 
     shared = sample_count(comparison.shared, comparison.clusters, comparison.cluster)
-    parts = [shared.replace("samples", "samples in both", 1)]
+    parts = [re.sub("samples?", r"\g<0> in both", shared, count=1)]
     if comparison.only_a or comparison.only_b:
         parts.append(f"{comparison.only_a} only in A, {comparison.only_b} only in B")
     if comparison.changed_texts:

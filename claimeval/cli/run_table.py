@@ -164,7 +164,8 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     extracted_by = ", each on the claims it extracted" if manifest.panel.extract_per_judge else extracted_by
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
-        count = f"{count.replace(' samples', f' of {total} samples', 1)} (stopped early)"
+        number, _, rest = count.partition(" sample")
+        count = f"{number} of {total:,} samples{rest.removeprefix('s')} (stopped early)"
     return f": {count}, judged by {judges + extracted_by}" if judges else f": {count}"
 
 

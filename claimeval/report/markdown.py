@@ -132,7 +132,7 @@ def series(runs: Series, images: Iterable[tuple[str, str]] = ()) -> str:
 
 def _shared(comparison: PairedRuns) -> str:
     return sample_count(comparison.shared, comparison.clusters, comparison.cluster).replace(
-        "samples", "shared samples", 1
+        " sample", " shared sample", 1
     )
 
 

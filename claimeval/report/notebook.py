@@ -141,7 +141,7 @@ def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
     return shown(
         element(
             "p", element("b", "comparison"), SPACE, f"of a = {baseline} (baseline) with b = {last}, over", SPACE,
-            sample_count(pair.shared, pair.clusters, pair.cluster).replace("samples", "shared samples", 1),
+            sample_count(pair.shared, pair.clusters, pair.cluster).replace(" sample", " shared sample", 1),
         ),
         listed("Asked differently", pair.settings),
         *(element("p", text, class_="caution") for text in pair.abstained),

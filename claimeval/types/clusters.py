@@ -45,8 +45,8 @@ def check_cluster(field: str | None, samples: Iterable[Sample]) -> None:
 
 def sample_count(samples: int, clusters: int, field: str | None) -> str:
     """Return the number of samples as text, with the number of clusters if there are fewer."""
-    text = f"{samples} samples"
-    return text if clusters >= samples else f"{text}, {clusters} {cluster_noun(field, clusters)}"
+    text = f"{samples:,} sample{'' if samples == 1 else 's'}"
+    return text if clusters >= samples else f"{text}, {clusters:,} {cluster_noun(field, clusters)}"
 
 
 def cluster_noun(field: str | None, count: int = 2) -> str:

@@ -78,6 +78,8 @@ def test_a_name_that_no_sample_has_is_refused_with_those_there_are() -> None:
 def test_questions_are_counted_in_words_only_where_they_are_fewer() -> None:
     assert sample_count(685, 144, None) == "685 samples, 144 questions"
     assert sample_count(144, 144, None) == "144 samples"
+    assert sample_count(1, 1, None) == "1 sample"
+    assert sample_count(3000, 1200, None) == "3,000 samples, 1,200 questions"
     assert sample_count(9, 3, "topic") == "9 samples, 3 clusters by topic"
 
 
