@@ -293,7 +293,9 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
         what = words.get(field, field)
         advice = "give another --out, or --overwrite it"
         if field == "metrics":
-            advice = f"to have both, name these too with --overwrite: {','.join(before.names)}; or give another --out"
+            lost = [name for name in before.names if name not in manifest.names]
+            both = f"to have both, name these too with --overwrite: {','.join(before.names)}"
+            advice = f"{both if lost else '--overwrite replaces it, and keeps its metrics'}; or give another --out"
         raise UsageError(f"{folder} holds a run with other {what}; {advice}")
     return before
 

@@ -175,6 +175,8 @@ def test_a_run_of_other_settings_is_not_overwritten_by_accident(claimeval: Run, 
     done = claimeval(*run, "-m", "coverage")
     assert done.returncode == 2
     assert "holds a run with other metrics; to have both, name these too with --overwrite: faithfulness" in done.stderr
+    both = claimeval(*run, "-m", "faithfulness,coverage")
+    assert "holds a run with other metrics; --overwrite replaces it, and keeps its metrics; or give" in both.stderr
     assert claimeval(*run, "-m", "coverage", "--overwrite").returncode == 0
 
 
