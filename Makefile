@@ -1,7 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What tests never import, most of torch, is not compiled.
+# Packages are compiled where they are imported: most of torch never is.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tools/page
 

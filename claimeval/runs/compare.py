@@ -230,6 +230,7 @@ class PairedValues:
         self.ids: list[str] = []
         self.clusters = array("q")
         self.values: dict[str, Pairs] = {name: [] for name in metrics}
+        self._units: dict[str, str] = {}
 
     def add(self, pair: LinePair, changed: SamplePair | None) -> dict[str, dict[Cause, float]]:
         """Add a sample, with its results if they differ; return what each cause adds to the difference of its values,
@@ -238,7 +239,9 @@ class PairedValues:
         self.ids.append(a.id)
         self.clusters.append(cluster_of(a.sample, self._cluster))
         for name, values in self.values.items():
-            values.append((a.scores[name].value, b.scores[name].value))
+            score = a.scores[name]
+            self._units[name] = score.unit
+            values.append((score.value, b.scores[name].value))
         return self._causes.add(a.id, a.scores, b.scores, changed)
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
@@ -254,13 +257,13 @@ class PairedValues:
         places = range(len(self.ids)) if chosen is None else chosen
         ids, clusters = [self.ids[i] for i in places], [self.clusters[i] for i in places]
         return [
-            compared_values(name, self._source, ids, [values[i] for i in places], clusters)
+            compared_values(name, self._source, ids, [values[i] for i in places], clusters, self._units.get(name))
             for name, values in self.values.items()
         ]
 
 
 def compared_values(
-    name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int]
+    name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int], unit: str | None
 ) -> MetricComparison:
     """Return the comparison of one metric, from the values of each sample in both runs.
 
@@ -270,9 +273,11 @@ def compared_values(
         ids: The ids of the samples.
         values: The values of each sample in A and in B; None where there is none.
         clusters: The cluster of each sample.
+        unit: That of the values.
     """
     both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
-    paired = paired_difference([y for _, y in values], [x for x, _ in values], clusters=clusters)
+    before, after = [x for x, _ in values], [y for _, y in values]
+    paired = paired_difference(after, before, clusters=clusters, shares=unit == "share")
     moved = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
     return MetricComparison(
         metric=name,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from claimeval.runs.lines import ResultLine
 from claimeval.runs.overview import MetricComparison
 from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
+from claimeval.statistics.intervals import UNBOUNDED
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
@@ -182,6 +182,7 @@ class _SampleValues:
         self._clusters: dict[str, int] = {}
         self._found: dict[_Key, dict[str, dict[int, float | None]]] = {}
         """By metric and sample the value in each run that has the sample; None where it has no value."""
+        self._units: dict[_Key, str] = {}
         for place, folder in enumerate(folders):
             for job, inside in {self._source: folder, **attached(folder)}.items():
                 for line in RunResults.of(inside).lines(full=False):
@@ -192,6 +193,7 @@ class _SampleValues:
             self._clusters[line.id] = cluster_of(line.sample, self._field)
         for name, score in line.scores.items():
             self._found.setdefault((source, name), {}).setdefault(line.id, {})[place] = score.value
+            self._units[source, name] = score.unit
 
     def against(self, key: _Key, called: str, baseline: int, place: int) -> MetricComparison:
         """Return a metric in one run against the baseline, over the samples that both runs have.
@@ -204,7 +206,9 @@ class _SampleValues:
         """
         both = {i: at for i, at in self._found.get(key, {}).items() if {baseline, place} <= set(at)}
         values = [(at[baseline], at[place]) for at in both.values()]
-        return compared_values(called, key[0], list(both), values, [self._clusters[i] for i in both])
+        return compared_values(
+            called, key[0], list(both), values, [self._clusters[i] for i in both], self._units.get(key)
+        )
 
     def trend(self, key: _Key) -> Trend:
         """Return the slope of a metric over the runs."""
@@ -218,9 +222,8 @@ class _SampleValues:
             sum(weight * value for weight, value in zip(weights[tuple(at)], at.values(), strict=True))
             for at in values.values()
         ]
-        shares = all(0 <= value <= 1 for at in values.values() for value in at.values())
         steepest = max((sum(weight for weight in one if weight > 0) for one in weights.values()), default=1.0)
-        support = (-steepest, steepest) if shares else (math.inf, -math.inf)
+        support = (-steepest, steepest) if self._units.get(key) == "share" else UNBOUNDED
         clusters = [self._clusters[i] for i in values]
         test = sign_flip_test(slopes, clusters=clusters)
         return Trend(

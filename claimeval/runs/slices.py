@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from claimeval.data.rows import dataframe
 from claimeval.statistics import difference_interval, mean_interval
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.intervals import UNBOUNDED
 from claimeval.types import html
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import unknown_name
@@ -225,11 +226,10 @@ class SliceTally:
             for value, places in self._groups(field):
                 paired = [i for i in places if i in both]
                 moved = [after[i] - before[i] for i in paired]
-                shares = all(0 <= values[i] <= 1 for values in (before, after) for i in paired)
                 interval = difference_interval(
                     moved,
                     clusters=[self._clusters[i] for i in paired],
-                    support=(-1.0, 1.0) if shares else (math.inf, -math.inf),
+                    support=(-1.0, 1.0) if self._units.get(metric) == "share" else UNBOUNDED,
                 )
                 sums = [math.fsum(values[i] for i in paired) for values in (before, after)]
                 rows.append(

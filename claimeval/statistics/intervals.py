@@ -38,6 +38,8 @@ else:
     from claimeval.statistics.bootstrap import np
 
 
+UNBOUNDED = (math.inf, -math.inf)
+"""The `support` of differences of which nothing is known but those that were seen."""
 UNSEEN = "hardly any values differ, and how far others may lie is not known"
 """Why the mean of such values has no interval if `support` has no end."""
 
@@ -324,18 +326,20 @@ def paired_difference(
     b: Sequence[float | None],
     *,
     clusters: Sequence[Hashable] | None = None,
+    shares: bool | None = None,
     resampling: Resampling = STANDARD,
     flips: int = 10_000,
 ) -> PairedComparison:
     """Return the mean of `a - b` over items that both arms scored, with interval and test.
 
-    The interval is that of `intervals.difference_interval`, for values in [0, 1] also if the arms differ on few items
-    or on none. The p-value flips the signs of whole clusters (`sign_flip_test`).
+    The interval is that of `intervals.difference_interval`, for shares also if the arms differ on few items or on none.
+    The p-value flips the signs of whole clusters (`sign_flip_test`).
 
     Args:
         a: One value per item; pairs in which one value is `None` are left out and counted.
         b: The value of the other arm for the same item.
         clusters: One key per item; by default every item is a cluster.
+        shares: Whether no value can be below 0 or above 1; by default whether none is.
         resampling: Level of confidence, number and seed of the resamples.
         flips: The largest number of sign patterns to count or sample.
 
@@ -353,13 +357,10 @@ def paired_difference(
     pairs = [(x, y, key) for x, y, key in zip(a, b, keys, strict=True) if x is not None and y is not None]
     differences = [x - y for x, y, _ in pairs]
     pair_clusters = None if clusters is None else [key for _, _, key in pairs]
-    shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
-    mean = difference_interval(
-        differences,
-        clusters=pair_clusters,
-        support=(-1.0, 1.0) if shares else (math.inf, -math.inf),
-        resampling=resampling,
-    )
+    if shares is None:
+        shares = all(0 <= x <= 1 and 0 <= y <= 1 for x, y, _ in pairs)
+    support = (-1.0, 1.0) if shares else UNBOUNDED
+    mean = difference_interval(differences, clusters=pair_clusters, support=support, resampling=resampling)
     test = sign_flip_test(differences, clusters=pair_clusters, flips=flips, seed=resampling.seed)
     return PairedComparison(**asdict(mean), p=test.p, dropped=len(a) - len(pairs), test=test.kind)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.report import forms
-from claimeval.runs.compare import compare
+from claimeval.runs.compare import compare, compared_values
 from claimeval.runs.overview import gather
 from claimeval.runs.slices import MOST, SliceTally, chance_of_many
 from claimeval.statistics.intervals import UNSEEN
@@ -104,3 +104,16 @@ def test_differences_by_slice_add_up_to_the_difference(runs: tuple[Path, Path]) 
 def test_reports_have_the_slices(runs: tuple[Path, Path]) -> None:
     assert [one.field for one in gather(runs[0], sliced=True).slices] == ["metadata.kind"]
     assert '"metadata.kind"' in forms.text(runs[0], "json")
+
+
+def test_differences_of_grades_of_one_and_less_are_no_shares() -> None:
+    """Four questions whose grades differ by 1, -1, 1 and 1: mean 0.5, standard error 0.5, t(3) = 3.1824."""
+    pairs = [(0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0)]
+    compared = SliceTally(["grade"], None, ["metadata.topic"])
+    for i, grades in enumerate(pairs):
+        sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "x"})
+        compared.add(sample, *({"grade": Score(value=grade, unit="grade 0 to 3")} for grade in grades))
+    (row,) = compared.changes("metadata.topic").rows
+    assert row.difference.high == pytest.approx(0.5 + 0.5 * 3.1824, abs=1e-4)
+    found = compared_values("grade", "grade", list("abcd"), pairs, list(range(4)), "grade 0 to 3")
+    assert found.difference == row.difference

@@ -110,3 +110,11 @@ def test_holm_worked_by_hand() -> None:
     assert holm([]) == []
     with pytest.raises(UsageError, match="p-values"):
         holm([1.2])
+
+
+def test_grades_that_happen_to_be_one_or_less_are_no_shares() -> None:
+    """The differences 1, -1, 1 and 1 have the mean 0.5 and the standard error 0.5; t(3) is 3.1824."""
+    arms = [1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0]
+    grades, shares = paired_difference(*arms, shares=False), paired_difference(*arms)
+    assert (grades.low, grades.high) == pytest.approx((0.5 - 0.5 * 3.1824, 0.5 + 0.5 * 3.1824), abs=1e-4)
+    assert (shares.low, shares.high) == pytest.approx((-1.0, 1.0), abs=1e-4)
