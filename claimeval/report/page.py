@@ -457,7 +457,10 @@ def experiment_table(folder: Path) -> ExperimentResult:
 
 
 def _unreadable(folder: Path, error: Exception) -> DataError:
-    return DataError(f"The experiment {folder} cannot be read: {str(error).splitlines()[0]}")
+    return DataError(
+        f"The experiment {folder} cannot be read: {str(error).splitlines()[0]}. `claimeval experiment FILE "
+        f"--out {folder}` writes it again; cached replies cost nothing"
+    )
 
 
 def render_experiment(file: IO[str], folder: Path) -> None:

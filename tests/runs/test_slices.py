@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from claimeval.report import forms
-from claimeval.runs.compare import compare, compared_values
+from claimeval.runs.compare import Pairs, compare, compared_values
 from claimeval.runs.overview import gather
 from claimeval.runs.slices import MOST, SliceTally, chance_of_many
 from claimeval.statistics.intervals import UNSEEN
@@ -108,7 +108,7 @@ def test_reports_have_the_slices(runs: tuple[Path, Path]) -> None:
 
 def test_differences_of_grades_of_one_and_less_are_no_shares() -> None:
     """Four questions whose grades differ by 1, -1, 1 and 1: mean 0.5, standard error 0.5, t(3) = 3.1824."""
-    pairs = [(0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0)]
+    pairs: Pairs = [(0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0)]
     compared = SliceTally(["grade"], None, ["metadata.topic"])
     for i, grades in enumerate(pairs):
         sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "x"})
