@@ -143,7 +143,7 @@ def test_a_post_over_16_mb_is_refused_with_and_without_its_length(guarded: Servi
 @pytest.mark.parametrize(
     ("change", "status", "problem"),
     [
-        ({"format": "0.1", "claimeval": "0.1"}, 409, "claimeval 0.1 writes posts of the format 0.1, and this asker"),
+        ({"format": "0.1", "claimeval": "0.1"}, 409, "claimeval 0.1 writes posts of the format 0.1, and this server"),
         ({"requests": [{"judge": 1}]}, 400, "the post is malformed: requests.0.messages: Field required"),
         ({"client": "../x"}, 400, "the post is malformed: client: String should match pattern"),
         ({"judges": []}, 400, "the post is malformed: list index out of range"),
