@@ -6,6 +6,7 @@ import base64
 import itertools
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from tests.report.realistic import Realistic, make_all
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
+
+    from claimeval.report.viewer import Viewer
 
 T = TypeVar("T")
 
@@ -144,6 +147,19 @@ def realistic(tmp_path_factory: pytest.TempPathFactory) -> Realistic:
             make_all(folder)
             (folder / "made").touch()
     return Realistic.of(folder)
+
+
+@pytest.fixture(scope="module")
+def viewer(folder: Path) -> Iterator[Viewer]:
+    """A viewer of the runs in the module's `folder`."""
+    from claimeval.report.viewer import Viewer
+
+    with Viewer(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @contextmanager

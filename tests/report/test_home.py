@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,16 +61,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     experiment(design, out=root / "deep" / "prompts", options=RunOptions(cache=root / ".cache"))
     return root
-
-
-@pytest.fixture(scope="module")
-def viewer(folder: Path) -> Iterator[Viewer]:
-    with Viewer(folder) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Path) -> None:

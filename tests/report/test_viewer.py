@@ -6,7 +6,6 @@ import http.client
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,16 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "notes.txt").write_text("not a run")
     (root / "link").symlink_to(root / "first")
     return root
-
-
-@pytest.fixture(scope="module")
-def viewer(folder: Path) -> Iterator[Viewer]:
-    with Viewer(folder) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 def ask(viewer: Viewer, path: str, method: str = "GET", **headers: str) -> tuple[int, str, http.client.HTTPMessage]:
