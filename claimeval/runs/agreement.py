@@ -261,7 +261,7 @@ def measure_run(
         check_field(by, (result.sample for result in read_results(run)))
     joined = join(gathering.each(read_results(run)), judges, manifest.panel, human, evidence, field, by)
     report = measure(joined, manifest.panel, half_width)
-    overview = gathering.facts(run)
+    overview = gathering.overview(run)
     people = {
         rater.rater: JudgeAgainstPeople(
             compared=rater.compared,

@@ -1,7 +1,7 @@
-"""What the difference between two runs consists of: parts by cause, of claims or samples, that add up to it exactly.
+"""Causes of the difference between two runs: parts by cause, of claims or samples, that add up to it exactly.
 
 The difference of a metric is the mean of run b minus the mean of run a, each over all samples with a value. It is
-split twice, in rational numbers, so that nothing is lost by rounding.
+split twice, in rational numbers, so that no rounding occurs.
 
 1. Over samples. Samples with a value in both runs, n of them, contribute (v_b - v_a) / n each; together that is the
    paired difference of the comparison. A sample that only run b has a value for contributes (v_b - m_b) / n_b, where
@@ -14,7 +14,7 @@ split twice, in rational numbers, so that nothing is lost by rounding.
    values if there are none. This is the average of both orders of changing labels and claims (the Shapley value of the
    two; Kitagawa 1955).
 
-A metric that is no share of claims (a rating, a grade, f1) is split over samples only.
+A metric that is not a share of claims (a rating, a grade, f1) is split over samples only.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import Literal, NamedTuple, get_args
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.flips import assessments_by_text
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
+from claimeval.runs.lines import ResultLine
 from claimeval.statistics.formatting import adding_up, signed
 from claimeval.types.records import ASKED, Assessment, Label, Part, Record, Sample, SampleResult, Score
 
@@ -58,15 +59,15 @@ CAUSES: dict[Cause, str] = {
     "score": "a score in one run only",
     "samples": "samples of one run only",
 }
-"""Each cause in the words of tables, in their order."""
+"""Causes and their names in tables, in table order."""
 UNPAIRED: tuple[Cause, ...] = ("score", "samples")
-"""The causes of what lies beyond the paired difference."""
+"""Causes that are not part of the paired difference."""
 LARGEST = 20
-"""Changes that a part lists."""
+"""Largest changes that a part lists."""
 
 
 class ChangedClaim(Record):
-    """One claim, or one sample, with what it contributes to the difference."""
+    """One claim, or one sample, and its contribution to the difference."""
 
     sample_id: str
     subject: str | None
@@ -78,18 +79,18 @@ class ChangedClaim(Record):
     """What its label in run a counts as; None without one, and for samples."""
     b: Label | None
     value: float
-    """What it adds to b - a."""
+    """Contribution to b - a."""
 
 
 class CausePart(Record):
-    """What one cause adds to the difference of a metric."""
+    """Contribution of one cause to the difference of a metric."""
 
     cause: Cause
     value: float
     claims: int | None
-    """Claims that count differently; None where whole samples are counted."""
+    """Claims that count differently; None if whole samples are counted."""
     samples: int
-    """Samples that these belong to."""
+    """Samples of these claims, or the samples that are counted."""
     largest: tuple[ChangedClaim, ...]
     """The largest changes of the part, at most 20."""
 
@@ -100,16 +101,16 @@ class CausePart(Record):
 
 
 class Decomposition(NamedTuple):
-    """The parts of a difference, and what they add up to."""
+    """The parts of a difference, and their sum."""
 
     parts: tuple[CausePart, ...] = ()
-    """In the order of `CAUSES`; none for causes without a change."""
+    """In the order of `CAUSES`; causes without a change are left out."""
     change: float | None = None
     """The mean of run b minus that of run a, each over all samples with a value; the sum of the parts."""
 
 
 class ClaimChange(NamedTuple):
-    """What one claim adds to the difference of the values of a sample, exactly."""
+    """Exact contribution of one claim to the difference of a sample's values."""
 
     cause: Cause
     value: Fraction
@@ -120,29 +121,29 @@ class ClaimChange(NamedTuple):
     b: Label | None = None
 
 
-class _JudgedClaims(NamedTuple):
+class _JudgedClaim(NamedTuple):
     """A claim in one run."""
 
     assessment: Assessment
     text: str
     counts: bool
-    """Whether it has a label and is among the claims that the score is over."""
+    """Whether it has a label and the score counts it."""
 
     @property
     def value(self) -> int:
-        """1 if it is supported."""
+        """1 if it is supported, else 0."""
         return int(self.assessment.support == "supported")
 
 
 class Causes:
-    """Says why values of samples differ between two runs."""
+    """Finds the causes for which values of samples differ between two runs."""
 
     def __init__(self, a: Manifest, b: Manifest) -> None:
         self._judged_alike = a.judges_alike(b)
         self._judged = bool(a.judges or b.judges)
 
     def of_sample(self, name: str, metric: Metric | None, a: Sample, b: Sample) -> Cause:
-        """Return the cause of a change of a metric that cannot be tied to claims.
+        """Return the cause of a change of a metric that cannot be attributed to claims.
 
         Args:
             name: The name of the metric.
@@ -160,7 +161,9 @@ class Causes:
         return changed[0] if len(changed) == 1 else "several"
 
     def changes(self, name: str, metric: Metric | None, a: SampleResult, b: SampleResult) -> list[ClaimChange]:
-        """Return what claims add to the difference of a sample's values; of no share of claims, the sample as a whole.
+        """Return the contributions of claims to the difference of a sample's values.
+
+        If the metric is not a share of claims, the sample as a whole is the only contribution.
 
         Args:
             name: The name of the metric.
@@ -188,35 +191,35 @@ class Causes:
         if both:
             level = Fraction(sum(side[key].value for side in sides for key in both), 2 * len(both))
         else:
-            means = (Fraction(sum(c.value for c in side.values() if c.counts)) for side in sides)
-            level = sum((total * weight for total, weight in zip(means, weights, strict=True)), Fraction()) / 2
+            hits = (Fraction(sum(c.value for c in side.values() if c.counts)) for side in sides)
+            level = sum((count * weight for count, weight in zip(hits, weights, strict=True)), Fraction()) / 2
         flip = sum(weights, Fraction()) / 2
-        labels = self._cause_of_flips(metric.against, a.sample, b.sample)
-        claims = self._cause_of_claims(metric.claims_of, a.sample, b.sample)
+        cause_of_flips = self._cause_of_flips(metric.against, a.sample, b.sample)
+        cause_of_claims = self._cause_of_claims(metric.claims_of, a.sample, b.sample)
         changed = []
         for key in dict.fromkeys([*sides[0], *sides[1]]):
-            one, other = sides[0].get(key), sides[1].get(key)
-            counts = bool(one and one.counts), bool(other and other.counts)
+            in_a, in_b = sides[0].get(key), sides[1].get(key)
+            counts = bool(in_a and in_a.counts), bool(in_b and in_b.counts)
             cause: Cause
             value: Fraction
-            if one and other and counts == (True, True):
-                value, cause = (other.value - one.value) * flip, labels
-            elif one and counts[0]:
-                value, cause = (level - one.value) * weights[0], _cause_of_one(other, claims)
-            elif other and counts[1]:
-                value, cause = (other.value - level) * weights[1], _cause_of_one(one, claims)
+            if in_a and in_b and counts == (True, True):
+                value, cause = (in_b.value - in_a.value) * flip, cause_of_flips
+            elif in_a and counts[0]:
+                value, cause = (level - in_a.value) * weights[0], _cause_in_one_run(in_b, cause_of_claims)
+            elif in_b and counts[1]:
+                value, cause = (in_b.value - level) * weights[1], _cause_in_one_run(in_a, cause_of_claims)
             else:
                 continue
             if value or counts != (True, True):
-                named = one or other
-                assert named is not None, "a key is of one of the runs"
-                label = one.assessment.support if one else None, other.assessment.support if other else None
-                run: Literal["a", "b"] = "a" if one else "b"
-                changed.append(ClaimChange(cause, value, named.assessment.subject, run, named.text, *label))
+                claim = in_a or in_b
+                assert claim is not None, "a key is of one of the runs"
+                labels = in_a.assessment.support if in_a else None, in_b.assessment.support if in_b else None
+                run: Literal["a", "b"] = "a" if in_a else "b"
+                changed.append(ClaimChange(cause, value, claim.assessment.subject, run, claim.text, *labels))
         return changed
 
     def _cause_of_flips(self, against: Part, a: Sample, b: Sample) -> Cause:
-        """Return why claims that both runs judged have other labels in a sample."""
+        """Return why the labels of claims that both runs judged differ."""
         if a.full_question == b.full_question and not _differs(a, b, against):
             return "disagreement" if self._judged_alike else "judge"
         if not self._judged_alike:
@@ -234,32 +237,34 @@ def _cause_of_part(part: Part) -> Cause:
     return "answer" if part == "answer" else "evidence"
 
 
-def _cause_of_one(other: _JudgedClaims | None, of_claims: Cause) -> Cause:
+def _cause_in_one_run(other: _JudgedClaim | None, cause_of_claims: Cause) -> Cause:
     """Return why a claim counts in one run only; `other` is the claim in the other run."""
     if other is None:
-        return of_claims
+        return cause_of_claims
     return "label" if other.assessment.label is None else "reference"
 
 
-def _judged(metric: Metric, result: SampleResult) -> dict[tuple[str, int], _JudgedClaims]:
-    """Return the claims of a metric by their text and their place among claims of that text."""
+def _judged(metric: Metric, result: SampleResult) -> dict[tuple[str, int], _JudgedClaim]:
+    """Return the claims of a metric by their text and their position among claims with the same text."""
     ids = counted(metric, result)
     texts = {claim.id: claim.text for claim in result.claims}
     return {
-        (text, place): _JudgedClaims(one, texts[one.subject], one.label is not None and one.subject in ids)
-        for (of, text, place, evidence), one in assessments_by_text(result).items()
+        (text, position): _JudgedClaim(
+            assessment, texts[assessment.subject], assessment.label is not None and assessment.subject in ids
+        )
+        for (of, text, position, evidence), assessment in assessments_by_text(result).items()
         if (of, evidence.part) == (metric.claims_of, metric.against)
     }
 
 
 def _texts(sample: Sample, part: Part) -> object:
-    """Return what judges are shown of a part."""
+    """Return the texts of a part that judges are shown."""
     documents = sample.documents(part)
     return documents and [(document.title, document.text) for document in documents]
 
 
 def _parts(name: str, metric: Metric | None, a: Sample, b: Sample) -> Sequence[Part]:
-    """Return the parts of a sample that a metric is read off; all, if that is not known."""
+    """Return the parts of a sample that a metric depends on; all parts if that is not known."""
     if metric:
         return ASKED, metric.claims_of, metric.against
     if is_derived(name):
@@ -268,35 +273,23 @@ def _parts(name: str, metric: Metric | None, a: Sample, b: Sample) -> Sequence[P
 
 
 def _differs(a: Sample, b: Sample, part: Part) -> bool:
-    """Return whether a part differs between two samples."""
     return _texts(a, part) != _texts(b, part) or a.alternatives(part) != b.alternatives(part)
 
 
 def exact(score: Score) -> Fraction:
-    """Return the value of a score that has one as a rational number: hits of judged where that is the value."""
+    """Return the value of a defined score as a rational number: hits / judged if the value is that ratio."""
     return Fraction(*_ratio(score))
 
 
 def _ratio(score: Score) -> tuple[int, int]:
-    assert score.value is not None, "only scores with a value are compared"
+    assert score.value is not None, "only defined scores are compared"
     if score.judged and score.hits is not None and score.hits / score.judged == score.value:
         return score.hits, score.judged
     return score.value.as_integer_ratio()
 
 
-class _Scored(Protocol):
-    """What has scores."""
-
-    @property
-    def scores(self) -> Mapping[str, Score]:
-        """The scores by metric."""
-
-
-R = TypeVar("R", bound=_Scored)
-
-
 class Totals:
-    """The number and the sum of the values of each metric in one run."""
+    """Number and sum of the values of each metric in one run."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -313,17 +306,18 @@ class Totals:
 
     def sum(self, name: str) -> Fraction:
         """Return the exact sum of a metric's values."""
-        return sum((Fraction(number, of) for of, number in self._numerators[name].items()), Fraction())
+        ratios = self._numerators[name].items()
+        return sum((Fraction(numerator, denominator) for denominator, numerator in ratios), Fraction())
 
-    def each(self, results: Iterable[R]) -> Iterator[R]:
-        """Yield results, and add their scores."""
-        for result in results:
-            self.add(result.scores)
-            yield result
+    def each(self, lines: Iterable[ResultLine]) -> Iterator[ResultLine]:
+        """Yield lines after adding their scores."""
+        for line in lines:
+            self.add(line.scores)
+            yield line
 
 
-class _ClaimCause:
-    """Adds up one cause of one metric."""
+class _PartTally:
+    """Adds up the changes of one metric with one cause."""
 
     def __init__(self) -> None:
         self.value = Fraction()
@@ -335,16 +329,16 @@ class _ClaimCause:
     def add(self, sample: str, changes: Sequence[ClaimChange], order: int) -> None:
         """Add the changes of a sample."""
         self.samples += 1
-        for place, change in enumerate(changes):
+        for position, change in enumerate(changes):
             self.value += change.value
             self.claims += change.subject is not None
             self.whole |= change.subject is None
-            entry = (abs(change.value), -(order << 20) - place, sample, change)
+            entry = (abs(change.value), -(order << 20) - position, sample, change)
             push = heapq.heappush if len(self._largest) < LARGEST else heapq.heappushpop
             push(self._largest, entry)
 
     def largest(self, weight: Fraction) -> Iterator[ChangedClaim]:
-        """Yield the largest changes, the largest first; each counts with a weight in the difference."""
+        """Yield the largest changes, largest first, multiplied by their weight in the difference."""
         for _, _, sample, change in sorted(self._largest, key=lambda entry: entry[:2], reverse=True):
             yield ChangedClaim(
                 sample_id=sample,
@@ -358,15 +352,15 @@ class _ClaimCause:
 
 
 class CauseTally:
-    """Takes the shared samples of two runs one by one, and splits the difference of each metric."""
+    """Splits the difference of each metric by cause, from the shared samples of two runs, one by one."""
 
     def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
-        """`metrics` has the names of all metrics; None for those that are not over claims."""
+        """`metrics` maps all names to metrics; None for those that are not over claims."""
         self._causes, self._metrics = causes, metrics
-        self._parts: defaultdict[str, defaultdict[Cause, _ClaimCause]] = defaultdict(lambda: defaultdict(_ClaimCause))
+        self._parts: defaultdict[str, defaultdict[Cause, _PartTally]] = defaultdict(lambda: defaultdict(_PartTally))
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
         self._once: dict[str, list[tuple[str, bool, Fraction]]] = {name: [] for name in metrics}
-        """Per metric the samples with a value in one run: id, whether it is run b, and the value."""
+        """By metric, the samples with a value in one run only: id, whether it is run b, and the value."""
         self._samples = 0
 
     def add(
@@ -376,7 +370,7 @@ class CauseTally:
         b: Mapping[str, Score],
         pair: tuple[SampleResult, SampleResult] | None,
     ) -> dict[str, dict[Cause, float]]:
-        """Add a sample; return what each cause adds to the difference of its values, by metric.
+        """Add a sample; return the contribution of each cause to the difference of its values, by metric.
 
         Args:
             sample: Its id.
@@ -408,7 +402,7 @@ class CauseTally:
         return parts_of
 
     def decomposition(self, name: str, a: Totals, b: Totals) -> Decomposition:
-        """Return the parts of the difference of a metric; `a` and `b` are over all samples of the runs."""
+        """Return the parts of the difference of a metric; `a` and `b` are totals over all samples of the runs."""
         n = self._paired[0].counts[name]
         counts = a.counts[name], b.counts[name]
         if 0 in counts:
@@ -429,13 +423,13 @@ class CauseTally:
         return Decomposition(tuple(parts), math.fsum(part.value for part in parts))
 
     def _unpaired(self, name: str, totals: tuple[Totals, Totals]) -> Iterator[CausePart]:
-        """Yield the parts of samples that have a value in one run only."""
+        """Yield the parts of samples with a value in one run only."""
         n = self._paired[0].counts[name]
         means = [side.sum(name) / n if n else Fraction() for side in self._paired]
         weights = [Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)]
         once = [(sample, is_b, (value - means[is_b]) * weights[is_b]) for sample, is_b, value in self._once[name]]
         if once:
-            largest = heapq.nlargest(LARGEST, once, key=lambda one: abs(one[2]))
+            largest = heapq.nlargest(LARGEST, once, key=lambda entry: abs(entry[2]))
             yield CausePart(
                 cause="score",
                 value=float(sum(value for *_, value in once)),
@@ -470,7 +464,7 @@ class CauseTally:
 
 
 def of_whole_samples(parts: Iterable[CausePart]) -> bool:
-    """Return whether a metric is no share of claims, so that samples are split as wholes."""
+    """Return whether the parts count whole samples, as for a metric that is not a share of claims."""
     paired = [part for part in parts if part.cause not in UNPAIRED]
     return bool(paired) and all(part.claims is None for part in paired)
 
@@ -478,16 +472,16 @@ def of_whole_samples(parts: Iterable[CausePart]) -> bool:
 def cells(
     parts: Iterable[CausePart], difference: float | None, change: float | None
 ) -> list[tuple[str, str, str, str]]:
-    """Return the rows of a table: cause, what it adds, claims, samples; the figures that are printed add up too.
+    """Return the rows of a table: cause, contribution, claims, samples; the rounded figures add up too.
 
     Args:
         parts: The parts of one metric.
-        difference: The paired difference, which the causes before `UNPAIRED` add up to.
-        change: The difference of the two means, which all add up to.
+        difference: The paired difference, the sum of all causes but `UNPAIRED`.
+        change: The difference of the two means, the sum of all causes.
     """
-    listed = list(parts)
-    paired = [part for part in listed if part.cause not in UNPAIRED]
-    others = [part for part in listed if part.cause in UNPAIRED]
+    parts = list(parts)
+    paired = [part for part in parts if part.cause not in UNPAIRED]
+    others = [part for part in parts if part.cause in UNPAIRED]
     rows = _rows(paired, difference or 0.0)
     samples = "samples with a score in both runs"
     if others:

@@ -1,4 +1,4 @@
-"""Runs over the same samples, aligned by sample id: pairs with their flipped claims, and series of two or more."""
+"""Comparison of two runs over the same samples, paired by sample id: differences, tests, flips and causes."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import SampleResult
 
 SHOWN = 20
-"""Flipped claims that are kept."""
+"""Flipped claims that a comparison lists."""
 MOVED = 5
-"""Samples that moved most, named for each metric."""
+"""Samples with the largest change that a metric lists."""
 CLAIMS = "claims"
 """The source of metrics of claims."""
 Pairs = list[tuple[float | None, float | None]]
@@ -52,11 +52,11 @@ Pairs = list[tuple[float | None, float | None]]
 
 
 class _Tested(Protocol):
-    """What has a p-value."""
+    """A record with a p-value."""
 
     @property
     def p(self) -> float | None:
-        """Return the p-value; None where nothing was tested."""
+        """The p-value; None if nothing was tested."""
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
         """Return a copy with other fields."""
@@ -85,46 +85,47 @@ class LinePair(NamedTuple):
     b: ResultLine
 
     def read(self, *, verdicts: bool = False) -> SamplePair:
-        """Return the results; `verdicts` says to read them with verdicts in any case."""
+        """Return the results; `verdicts` includes the verdicts even if the lines were read without them."""
         a, b = self
         return SamplePair(a.with_verdicts(), b.with_verdicts()) if verdicts else SamplePair(a.result, b.result)
 
 
 class PairChanges(NamedTuple):
-    """What differs between the two results of a sample."""
+    """Flips and causes of a sample whose results differ."""
 
     flips: list[ClaimPair]
     causes: dict[str, dict[Cause, float]]
-    """By metric, what each cause adds to the difference of the sample's values."""
+    """By metric, the contribution of each cause to the difference of the sample's values."""
 
 
 class OtherRun:
-    """A run whose results are looked up by sample id; of the results only their places in the file are held."""
+    """A run whose results are looked up by sample id. Only their positions in the file are kept in memory."""
 
     def __init__(self, folder: Path, each: Callable[[SampleResult], None] | None = None) -> None:
-        """`each` is called with every result, once all pairs were made; without it the lines have no verdicts."""
-        self.manifest = load_manifest(folder)
+        """`each` is called with every result by the time `pairs` ends; without it, lines are read without verdicts."""
         self._folder, self._each = folder, each
         self._results, self._full = RunResults.of(folder), each is not None
-        self._places: dict[str, int] = {}
-        """Of the results that were passed so far."""
+        self._positions: dict[str, int] = {}
+        """Positions of the results that were read so far, by sample id."""
         self.totals = Totals()
-        """Of all results, once all pairs were made."""
+        """Totals of all results, once `pairs` has ended."""
 
     def pairs(self, lines: Iterable[ResultLine]) -> Iterator[LinePair]:
-        """Yield the lines that this run has too, with their counterparts; runs in one order are read side by side."""
-        following = self._pass_by()
+        """Yield the lines whose sample this run has too, each with its counterpart.
+
+        If both runs have the same order, the files are read in parallel.
+        """
+        following = self._read_on()
         for line in lines:
-            if (place := self._places.get(line.id)) is not None:
-                yield LinePair(line, self._results.line(place, full=self._full))
+            if (position := self._positions.get(line.id)) is not None:
+                yield LinePair(line, self._results.line(position, full=self._full))
             elif counterpart := next((other for other in following if other.id == line.id), None):
                 yield LinePair(line, counterpart)
         deque(following, maxlen=0)
 
-    def _pass_by(self) -> Iterator[ResultLine]:
-        """Yield the lines in order, and count them."""
-        for place, line in enumerate(self._results.lines(full=self._full)):
-            if self._places.setdefault(line.id, place) != place:
+    def _read_on(self) -> Iterator[ResultLine]:
+        for position, line in enumerate(self._results.lines(full=self._full)):
+            if self._positions.setdefault(line.id, position) != position:
                 raise DataError(f"{self._folder}: duplicate sample id {line.id!r}")
             self.totals.add(line.scores)
             if self._each:
@@ -133,7 +134,7 @@ class OtherRun:
 
 
 class ComparedRuns(NamedTuple):
-    """Two runs and what they differ by."""
+    """Two runs and their comparison."""
 
     a: Overview
     b: Overview
@@ -148,7 +149,7 @@ def compare(
     cluster: str | None = None,
     sliced: bool = False,
 ) -> ComparedRuns:
-    """Compare two run directories as `differences` does; return what each run comes to as well.
+    """Compare two run directories as `differences` does, and return the overview of each run too.
 
     Args:
         a: The first run.
@@ -157,15 +158,14 @@ def compare(
         cluster: As for `differences`.
         sliced: Whether to split the differences by every field with 2 to 50 values.
     """
-    gathered = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
+    overviews = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
 
-    def add(pair: LinePair, changes: PairChanges) -> None:
-        """Hand on the results of a sample."""
+    def on_pair(pair: LinePair, changes: PairChanges) -> None:
         if each:
             each(pair.read(), changes)
 
-    paired = _paired(ComparisonBuilder(a, b, cluster, sliced=sliced), add, gathered)
-    return ComparedRuns(gathered[0].facts(a), gathered[1].facts(b), paired)
+    paired = _paired(ComparisonBuilder(a, b, cluster, sliced=sliced), on_pair, overviews)
+    return ComparedRuns(overviews[0].overview(a), overviews[1].overview(b), paired)
 
 
 def differences(
@@ -176,14 +176,14 @@ def differences(
     cluster: str | None = None,
     by: str | None = None,
 ) -> PairedRuns:
-    """Compare two run directories. Of samples that are the same in both nothing but the scores is read.
+    """Compare two run directories. If a sample is the same in both, only its scores are read.
 
     Args:
         a: The first run.
         b: The second run.
-        each: Called with every shared sample and what changed in it.
-        cluster: Field by which intervals and tests draw samples together. Default: the field of the first run.
-        by: Field whose values are compared each by itself too, as in `metadata.topic`.
+        each: Called with every shared sample and its changes.
+        cluster: Field whose equal values are one cluster in intervals and tests. Default: that of the first run.
+        by: Field by whose values the samples are also compared separately, as in `metadata.topic`.
 
     Returns:
         The comparison of every shared metric.
@@ -198,33 +198,32 @@ def differences(
 
 
 def _paired(
-    comparing: ComparisonBuilder,
+    builder: ComparisonBuilder,
     each: Callable[[LinePair, PairChanges], None] | None,
-    gathered: tuple[OverviewBuilder, OverviewBuilder] | None = None,
+    overviews: tuple[OverviewBuilder, OverviewBuilder] | None = None,
 ) -> PairedRuns:
-    """Read two runs side by side; with what gathers them, verdicts and calls are read too."""
-    a, b = comparing.folders
-    other, totals = OtherRun(b, gathered[1].add if gathered else None), Totals()
+    """Read two runs in parallel; with `overviews`, verdicts and calls are read too."""
+    a, b = builder.folders
+    other, totals = OtherRun(b, overviews[1].add if overviews else None), Totals()
 
     def lines() -> Iterator[ResultLine]:
-        """Yield the lines of the first run, and count them in."""
-        for line in totals.each(RunResults.of(a).lines(full=gathered is not None)):
-            if gathered:
-                gathered[0].add(line.result)
+        for line in totals.each(RunResults.of(a).lines(full=overviews is not None)):
+            if overviews:
+                overviews[0].add(line.result)
             yield line
 
     for pair in other.pairs(lines()):
-        changes = comparing.add(pair)
+        changes = builder.add(pair)
         if each:
             each(pair, changes)
-    return comparing.comparison((totals, other.totals))
+    return builder.comparison((totals, other.totals))
 
 
 class PairedValues:
-    """The values of metrics in two runs, sample by sample."""
+    """Values of metrics in two runs, sample by sample."""
 
     def __init__(self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes) -> None:
-        """`metrics` has the metrics by name; None for one that is not over claims."""
+        """`metrics` maps names to metrics; None for a metric that is not over claims."""
         self._source, self._cluster = source, cluster
         self._causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
@@ -233,8 +232,10 @@ class PairedValues:
         self._units: dict[str, str] = {}
 
     def add(self, pair: LinePair, changed: SamplePair | None) -> dict[str, dict[Cause, float]]:
-        """Add a sample, with its results if they differ; return what each cause adds to the difference of its values,
-        by metric."""
+        """Add a sample, with its results if they differ.
+
+        Returns the contribution of each cause to the difference of its values, by metric.
+        """
         a, b = pair
         self.ids.append(a.id)
         self.clusters.append(cluster_of(a.sample, self._cluster))
@@ -248,16 +249,15 @@ class PairedValues:
         """Return a comparison for each metric with its causes; `totals` are over all samples of both runs."""
         parts = {name: self._causes.decomposition(name, *totals) for name in self.values}
         return [
-            one.model_copy(update={"because": parts[one.metric].parts, "change": parts[one.metric].change})
-            for one in self.compared()
+            metric.model_copy(update={"because": parts[metric.metric].parts, "change": parts[metric.metric].change})
+            for metric in self.compared(range(len(self.ids)))
         ]
 
-    def compared(self, chosen: Sequence[int] | None = None) -> list[MetricComparison]:
-        """Return a comparison for each metric over all samples, or over those at some places."""
-        places = range(len(self.ids)) if chosen is None else chosen
-        ids, clusters = [self.ids[i] for i in places], [self.clusters[i] for i in places]
+    def compared(self, positions: Sequence[int]) -> list[MetricComparison]:
+        """Return a comparison for each metric over the samples at some positions."""
+        ids, clusters = [self.ids[i] for i in positions], [self.clusters[i] for i in positions]
         return [
-            compared_values(name, self._source, ids, [values[i] for i in places], clusters, self._units.get(name))
+            compared_values(name, self._source, ids, [values[i] for i in positions], clusters, self._units.get(name))
             for name, values in self.values.items()
         ]
 
@@ -265,20 +265,20 @@ class PairedValues:
 def compared_values(
     name: str, source: str, ids: Sequence[str], values: Pairs, clusters: Sequence[int], unit: str | None
 ) -> MetricComparison:
-    """Return the comparison of one metric, from the values of each sample in both runs.
+    """Return the comparison of one metric from the values of each sample in both runs.
 
     Args:
         name: The name of the metric.
         source: The job that computed it.
         ids: The ids of the samples.
-        values: The values of each sample in A and in B; None where there is none.
+        values: The values of each sample in a and in b; None if undefined.
         clusters: The cluster of each sample.
-        unit: That of the values.
+        unit: The unit of the values.
     """
     both = [(x, y, sample) for sample, (x, y) in zip(ids, values, strict=True) if x is not None and y is not None]
     before, after = [x for x, _ in values], [y for _, y in values]
     paired = paired_difference(after, before, clusters=clusters, shares=unit == "share")
-    moved = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
+    changed = heapq.nlargest(MOVED, ((abs(y - x), sample, x, y) for x, y, sample in both if x != y))
     return MetricComparison(
         metric=name,
         source=source,
@@ -291,20 +291,20 @@ def compared_values(
         increased=sum(y > x for x, y, _ in both),
         decreased=sum(y < x for x, y, _ in both),
         dropped=paired.dropped,
-        changed_samples=tuple(SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in moved),
+        changed_samples=tuple(SampleChange(sample=sample, before=x, after=y) for _, sample, x, y in changed),
     )
 
 
 class ComparisonBuilder:
-    """Takes the shared samples of two runs one by one."""
+    """Builds the comparison of two runs from their shared samples, one by one."""
 
     def __init__(
         self, a: Path, b: Path, cluster: str | None = None, by: str | None = None, *, sliced: bool = False
     ) -> None:
-        """`a` and `b` are run directories; the others are as for `compare` and `differences`."""
+        """`a` and `b` are run directories; the other parameters are as for `compare` and `differences`."""
         self.folders = a, b
         self._manifests = before, after = load_manifest(a), load_manifest(b)
-        self._given, self._cluster, self._by = cluster, cluster_field(a, cluster), by
+        self._requested_cluster, self._cluster, self._by = cluster, cluster_field(a, cluster), by
         self._slices: dict[str, list[int]] = {}
         self.metrics = shared_metrics(before, after)
         names: dict[str, Metric | None] = {metric.name: metric for metric in self.metrics}
@@ -319,7 +319,7 @@ class ComparisonBuilder:
         """The first claims that flipped."""
 
     def add(self, lines: LinePair) -> PairChanges:
-        """Count one sample in and return what changed in it."""
+        """Add a sample and return its changes."""
         a, b = lines
         if self._by:
             value = value_of(a.sample, self._by) or ""
@@ -329,7 +329,7 @@ class ComparisonBuilder:
         if a.same(b):
             self._tally.add_same(a.assessed())
             return PairChanges([], self._paired.add(lines, None))
-        pair = lines.read(verdicts=len(self._flips) < SHOWN)  # which have the explanations of flips
+        pair = lines.read(verdicts=len(self._flips) < SHOWN)  # verdicts have the explanations of flips
         changed = pair.changed
         causes = self._paired.add(lines, pair if changed else None)
         if pair.a.sample != pair.b.sample:
@@ -351,17 +351,13 @@ class ComparisonBuilder:
                     self._discordant[metric.name, before.support == "supported"] += 1
 
     def comparison(self, totals: tuple[Totals, Totals]) -> PairedRuns:
-        """Return what the pairs of samples come to, with the metrics of attached runs.
+        """Return the comparison over the samples so far, with the metrics of attached runs.
 
-        Args:
-            totals: Sums of each metric over all samples of the one and the other run.
-
-        Raises:
-            UsageError: The runs share no sample.
+        `totals` are over all samples of each run. Raises UsageError if the runs share no sample or no metric.
         """
         a, b = (folder.resolve().name for folder in self.folders)
         summaries = [load_summary(folder) for folder in self.folders]
-        inside = _attached(*self.folders, self._given)
+        inside = _attached(*self.folders, self._requested_cluster)
         shared = len(self._paired.ids)
         if not shared:
             raise UsageError(f"the runs {a} and {b} have no sample id in common")
@@ -400,7 +396,7 @@ class ComparisonBuilder:
 
     def _by_value(self) -> dict[str, tuple[MetricComparison, ...]]:
         slices = sorted(self._slices.items(), key=lambda item: -len(item[1]))
-        compared = {value: self._paired.compared(places) for value, places in slices}
+        compared = {value: self._paired.compared(positions) for value, positions in slices}
         counts = Counter[str]()
         for metrics in compared.values():
             counts.update({metric.metric: metric.n for metric in metrics})
@@ -420,25 +416,25 @@ class ComparisonBuilder:
         return DiscordantCounts(only_a=a, only_b=b, p=mcnemar_exact(a, b))
 
     def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:
-        for name, summary in (("A", a), ("B", b)):
-            shared = {metric: one for metric, one in summary.metrics.items() if metric in self._paired.values}
+        for run, summary in (("A", a), ("B", b)):
+            shared = {name: metric for name, metric in summary.metrics.items() if name in self._paired.values}
             if counts := open_to_doubt(shared):
-                yield f"{name}: {counts}. The difference says little."
+                yield f"{run}: {counts}. The difference says little."
 
 
 def source_of(manifest: Manifest) -> str:
-    """Return whose scores the metrics of a run are."""
+    """Return the source of the metrics of a run: `claims`, or its job."""
     return CLAIMS if manifest.of_claims else manifest.job
 
 
 def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
-    """Return the metrics over claims that two runs share, by name and by what they compare."""
-    theirs = {(other.name, other.claims_of, other.against) for other in b.rows}
-    return tuple(metric for metric in a.rows if (metric.name, metric.claims_of, metric.against) in theirs)
+    """Return the metrics over claims that two runs share: equal in name, claims and evidence."""
+    in_b = {(metric.name, metric.claims_of, metric.against) for metric in b.rows}
+    return tuple(metric for metric in a.rows if (metric.name, metric.claims_of, metric.against) in in_b)
 
 
 def shared_derived(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """Return the metrics read off verdicts that two runs share."""
+    """Return the derived metrics that two runs share."""
     return tuple(name for name in a.derived if name in b.derived)
 
 
@@ -449,8 +445,8 @@ def shared_others(a: Manifest, b: Manifest) -> tuple[str, ...]:
 
 def adjusted(compared: Sequence[M]) -> list[M]:
     """Return the comparisons with p after Holm's correction over all of them."""
-    by_holm = iter(holm([one.p for one in compared if one.p is not None]))
-    return [one if one.p is None else one.model_copy(update={"p_adjusted": next(by_holm)}) for one in compared]
+    by_holm = iter(holm([item.p for item in compared if item.p is not None]))
+    return [item if item.p is None else item.model_copy(update={"p_adjusted": next(by_holm)}) for item in compared]
 
 
 def _adjusted_by(compared: Mapping[str, Sequence[MetricComparison]]) -> dict[str, tuple[MetricComparison, ...]]:
@@ -460,38 +456,37 @@ def _adjusted_by(compared: Mapping[str, Sequence[MetricComparison]]) -> dict[str
 
 
 def limited(compared: PairedRuns, names: Collection[str]) -> PairedRuns:
-    """Return the comparison of some metrics, as if the runs had no others; `names` are with or without their source."""
+    """Return the comparison as if the runs had only these metrics; `names` are with or without their source."""
 
     def chosen(metrics: Iterable[MetricComparison]) -> list[MetricComparison]:
-        """Return the chosen ones of these metrics."""
-        return [one for one in metrics if {one.metric, one.metric.rpartition("/")[2]} & set(names)]
+        return [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(names)]
 
     by = {value: chosen(metrics) for value, metrics in compared.by.items()}
     return compared.model_copy(update={"metrics": tuple(adjusted(chosen(compared.metrics))), "by": _adjusted_by(by)})
 
 
 class Attached(NamedTuple):
-    """What the runs of other jobs inside two run directories differ by."""
+    """Comparison of the attached runs in two run directories."""
 
-    metrics: tuple[MetricComparison, ...] = ()
-    settings: tuple[str, ...] = ()
+    metrics: tuple[MetricComparison, ...]
+    settings: tuple[str, ...]
 
 
 def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
     """Compare the metrics that attached runs of the same name have in both run directories."""
     metrics: list[MetricComparison] = []
     settings: list[str] = []
-    theirs = attached(b)
-    for job, inside in attached(a).items():
-        if job not in theirs:
+    in_b = attached(b)
+    for job, folder in attached(a).items():
+        if job not in in_b:
             continue
-        before, after = load_manifest(inside), load_manifest(theirs[job])
-        # their data are the two runs, whose own difference is said already
+        before, after = load_manifest(folder), load_manifest(in_b[job])
+        # the data of attached runs are the two runs themselves
         settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
         names: dict[str, Metric | None] = dict.fromkeys(shared_others(before, after))
         paired = PairedValues(job, names, cluster or before.cluster, Causes(before, after))
-        totals, other = Totals(), OtherRun(theirs[job])
-        for lines in other.pairs(totals.each(RunResults.of(inside).lines(full=False))):
+        totals, other = Totals(), OtherRun(in_b[job])
+        for lines in other.pairs(totals.each(RunResults.of(folder).lines(full=False))):
             pair = None if lines.a.same(lines.b) else lines.read()
             paired.add(lines, pair if pair and pair.changed else None)
         metrics += paired.explained((totals, other.totals)) if paired.ids else ()
@@ -505,8 +500,8 @@ def _texts(result: SampleResult) -> tuple[object, ...]:
 
 
 def _labels(result: SampleResult) -> list[tuple[object, ...]]:
-    """Return what labels claims have, as far as it counts."""
-    return [(one.subject, one.evidence, one.label, one.positive, one.tied) for one in result.assessments]
+    """Return the labels of claims without the verdicts behind them."""
+    return [(a.subject, a.evidence, a.label, a.positive, a.tied) for a in result.assessments]
 
 
 def _claims(result: SampleResult) -> list[tuple[str, str]]:
@@ -514,7 +509,7 @@ def _claims(result: SampleResult) -> list[tuple[str, str]]:
 
 
 def _prompt_names(manifest: Manifest) -> dict[str, str]:
-    """Return the prompts of a run by step; who was asked with which, where that differs from judge to judge."""
+    """Return the prompts of a run by step, with the judges of each prompt if it did not go to all."""
     by_step: dict[str, list[str]] = {}
     for prompt in manifest.prompts:
         judges = [judge for judge, prompts in manifest.asked_with.items() if prompt.id in prompts]
@@ -524,10 +519,9 @@ def _prompt_names(manifest: Manifest) -> dict[str, str]:
 
 
 def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
-    """Yield what differs between two manifests."""
+    """Yield the settings that differ between two manifests, in words."""
 
-    def told(manifest: Manifest) -> dict[str, str]:
-        """Return what a reader must know of a run."""
+    def described(manifest: Manifest) -> dict[str, str]:
         return {
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),
@@ -538,7 +532,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             **{name: str(value) for name, value in manifest.settings.items()},
         }
 
-    before, after = told(a), told(b)
+    before, after = described(a), described(b)
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
             yield f"{name}: {before.get(name, 'none')} → {after.get(name, 'none')}"

@@ -1,10 +1,10 @@
-"""The run directory: what was asked (`manifest.json`), results by sample (`results.jsonl`), their sum (`summary.json`).
+"""Run directories: writing and reading `manifest.json`, `results.jsonl`, `replies.jsonl.gz` and `summary.json`.
 
-`results.jsonl` has one line a sample, in the order of the data, `replies.jsonl.gz` one with what its judges were asked
-and replied, and `summary.json` is computed from both; all are the same for every run of the same settings over the
-same replies, however often it was interrupted. While a run is under way the lines go to `.part` files, and they are
-compressed at its end. A run directory needs nothing else to be re-judged or reported.
-Runs of other jobs over the same samples (measured, rated, graded) are directories inside it.
+`manifest.json` has the settings. `results.jsonl` has one line per sample, in the order of the data, and
+`replies.jsonl.gz` one line per sample with its requests and replies; `summary.json` is computed from both. The same
+settings and replies give the same files, however often the run was interrupted. During a run, lines go to `.part`
+files; at the end, replies are compressed. A run directory needs no other file to be rejudged or reported. Runs of other
+jobs over the same samples (measured, rated, graded) are attached: they are directories inside it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from claimeval.types.records import Record, SampleResult
 
 MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
 PARTS = "parts"
-"""The folder of the parts that shards write, until they are merged."""
+"""Folder in which shards write their parts, until they are merged."""
 RESULTS_PART = f"{RESULTS}.part"
 RESULTS_COMPRESSED = f"{RESULTS}.gz"
 LABELS = "labels.jsonl"
-"""Labels of people that were imported with the run."""
+"""Human labels that were imported with the run."""
 REPLIES, REPLIES_PART = "replies.jsonl.gz", "replies.jsonl.part"
 OUTCOME = (SUMMARY, RESULTS, RESULTS_COMPRESSED, REPLIES)
-"""What is removed when a run is replaced by one of other settings."""
+"""Files that are removed when a run with other settings replaces the run."""
 
 
 R = TypeVar("R", bound=Record)
 
 
 class RunInMemory:
-    """Holds the results and the summary of a run."""
+    """Collects the results and the summary of a run in memory."""
 
     folder = None
 
@@ -74,11 +74,11 @@ class RunInMemory:
         return iter(self._added)
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
-        """Replace each sample added so far by what `change` makes of it."""
+        """Replace each sample added so far by the result of `change`."""
         self._added = list(map(change, self._added))
 
     def amend(self, manifest: Manifest) -> None:
-        """Replace the manifest by one that says more."""
+        """Replace the manifest."""
         self.manifest = manifest
 
     def finish(self, summary: Summary) -> None:
@@ -88,10 +88,10 @@ class RunInMemory:
 
 
 class RunWriter:
-    """Writes a run directory line by line; `finish` puts everything in place at once. The folder is locked until then,
-    or until the end of a `with` block.
+    """Writes a run directory line by line; `finish` renames the files to their final names.
 
-    UsageError where the folder holds something else, or a run of other settings.
+    The directory is locked until `finish` or the end of a `with` block. Raises UsageError if it holds other files or a
+    run with other settings.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class RunWriter:
         compressed: bool = False,
         packed: bool = False,
     ) -> None:
-        """Begin the run.
+        """Lock the directory and write the manifest.
 
         Args:
             folder: The run directory.
-            manifest: What is asked.
-            overwrite: Whether a run of other settings is replaced.
-            compressed: Whether the results are compressed at the end, as the replies always are.
-            packed: Whether replies are added compressed, by `add_replies`.
+            manifest: The settings of the run.
+            overwrite: Whether to replace a run with other settings.
+            compressed: Whether to compress the results at the end. Replies are always compressed.
+            packed: Whether replies are added already compressed, by `add_replies`.
         """
         self.folder = folder
         self._compressed = compressed
@@ -133,39 +133,37 @@ class RunWriter:
             raise UsageError(f"cannot write the run directory {folder}: {error.strerror or error}") from error
 
     def add(self, result: SampleResult) -> None:
-        """Appends one sample."""
+        """Append one sample."""
         self._write(lines.write(result))
 
     def add_all(self, results: Iterable[SampleResult]) -> None:
-        """Append samples about which nobody is asked: they can be made again, so they are written many at a time."""
+        """Append samples that can be recomputed without a call; they are written in groups."""
         written = map(lines.write, results)
         while several := tuple(islice(written, lines.MEMBER)):
             self._write(*several)
 
     def add_lines(self, results: Iterable[bytes]) -> None:
-        """Appends results that are written already, in pieces of any size; their replies come by `add_replies`."""
+        """Append serialized results, in pieces of any size. Their replies are added by `add_replies`."""
         with explained(self.folder):
-            for piece in results:
-                self._results.write(piece)
+            self._results.writelines(results)
 
     def add_replies(self, packed: Iterable[bytes]) -> None:
-        """Appends the compressed replies of the results."""
+        """Append the compressed replies of the results."""
         self._asked = True
         with explained(self.folder):
-            for piece in packed:
-                self._replies.write(piece)
+            self._replies.writelines(packed)
 
     def _write(self, *written: WrittenResult) -> None:
-        """Append samples. A run that is killed can be read as far as it went: no result without its replies."""
-        self._asked = self._asked or any(one.asked for one in written)
+        """Append samples, replies first, so that no result of a killed run lacks its replies."""
+        self._asked = self._asked or any(result.asked for result in written)
         with explained(self.folder):
-            self._replies.writelines(one.replies for one in written)
+            self._replies.writelines(result.replies for result in written)
             self._replies.flush()
-            self._results.writelines(one.line for one in written)
+            self._results.writelines(result.line for result in written)
             self._results.flush()
 
     def revise(self, change: Callable[[SampleResult], SampleResult]) -> None:
-        """Puts what `change` makes of each sample added so far in its place; what was asked stays as it is."""
+        """Replace each sample added so far by the result of `change`; replies stay as they are."""
         with explained(self.folder):
             path = self.folder / f"{RESULTS}.revised"
             revised = open_alone(path)
@@ -176,19 +174,22 @@ class RunWriter:
             self._results = revised
 
     def amend(self, manifest: Manifest) -> None:
-        """Puts a manifest that says more in the place of the one the run began with."""
+        """Replace the manifest."""
         self.manifest = manifest
         with explained(self.folder):
             write_text(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n")
 
     def added(self) -> Iterator[SampleResult]:
-        """What was added so far, read back."""
+        """Read back the samples added so far."""
         self._replies.flush()
         self._results.flush()
         return iter(RunResults(self.folder / RESULTS_PART, self.folder / self._replies_part))
 
     def finish(self, summary: Summary) -> None:
-        """Puts results, replies and summary in place. Until then the files stay open, and so locked."""
+        """Rename results and replies to their final names and write the summary.
+
+        Until then the files stay open, and so locked.
+        """
         with explained(self.folder), self._results, self._replies:
             for file in (self._replies, self._results):
                 file.flush()
@@ -199,7 +200,7 @@ class RunWriter:
             write_summary(self.folder, summary)
 
     def _place(self, part: str, name: str | None, *names: str) -> None:
-        """Put a part in its place, compressed if its name says so, and remove what another run left under the names."""
+        """Rename a part, compressed if the name ends in `.gz`, and remove other files with one of the names."""
         written = self.folder / part
         if name and name.endswith(".gz") and part != f"{name}.part":
             packed = self.folder / f"{name}.part"
@@ -214,19 +215,19 @@ class RunWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes the files; what was not finished can be resumed."""
+        """Close the files. An unfinished run can be resumed."""
         for file in (self._results, self._replies):
-            with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
+            with contextlib.suppress(OSError):  # a full disk is reported by the error that ended the block
                 file.close()
 
 
 ResultWriter = RunInMemory | RunWriter
-"""Takes the results of a run one by one, then its summary; until then they can be read back and revised."""
+"""Takes the results of a run one by one, then its summary. Before the summary, results can be read back and revised."""
 
 
 @contextlib.contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """The system's errors in words that say what is lost: nothing."""
+    """Turn errors of the system into StoppedEarly, with a message that no reply is lost."""
     try:
         yield
     except OSError as error:
@@ -238,11 +239,9 @@ def explained(folder: Path) -> Iterator[None]:
 
 
 def open_alone(file: Path, what: str | None = None) -> BinaryIO:
-    """The file, empty and open for this process alone; UsageError while another one writes it.
+    """Open a file, empty and locked by this process. Raises UsageError if another process has locked it.
 
-    Args:
-        file: The file.
-        what: What the file belongs to, in words; None for the run in its directory.
+    `what` names the owner of the file in that error. Default: the run in its directory.
     """
     while True:
         opened = open(file, "ab", buffering=1 << 20, opener=no_follow)  # noqa: SIM115  # the writer closes it
@@ -257,11 +256,11 @@ def open_alone(file: Path, what: str | None = None) -> BinaryIO:
             if os.path.samestat(os.fstat(opened.fileno()), file.stat()):
                 opened.truncate(0)
                 return opened
-        opened.close()  # meanwhile the process that wrote it has put it in its place
+        opened.close()  # the process that wrote it has renamed it in the meantime
 
 
 def _same(folder: Path, manifest: Manifest) -> bool:
-    """Whether the folder holds a run of the same settings."""
+    """Return whether the folder holds a run with the same settings."""
     try:
         return not manifest.differs(load_manifest(folder))
     except DataError:
@@ -269,18 +268,18 @@ def _same(folder: Path, manifest: Manifest) -> bool:
 
 
 def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
-    """Return the manifest of the run in the folder, if there is one; UsageError unless it can be written again."""
+    """Return the manifest of the run in the folder, if any. Raises UsageError if the run cannot be written there."""
     if not folder.exists():
         return None
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; --out names a directory")
     if not (folder / MANIFEST).exists():
-        begun = (entry.name == PARTS or entry.suffix == ".part" for entry in folder.iterdir())
-        if not all(begun):  # more than what a run has that was killed at its start
+        # a run that was killed at its start has parts but no manifest
+        if not all(entry.name == PARTS or entry.suffix == ".part" for entry in folder.iterdir()):
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return None
     before = load_manifest(folder)
-    if field := manifest.differs(_with_mended_judges(before, manifest) if _stopped(folder) else before):
+    if field := manifest.differs(_with_judges_of(manifest, before) if _stopped(folder) else before):
         words = {
             "data.path": "data",
             "data.digest": "contents of its data file",
@@ -301,15 +300,15 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
 
 
 def _stopped(folder: Path) -> bool:
-    """Whether the run in a directory stopped early, or went on without one of its judges."""
+    """Return whether the run in a directory stopped early, or continued without one of its judges."""
     if not (folder / SUMMARY).exists():
         return True
     summary = load_summary(folder)
     return not summary.complete or bool(summary.panel and summary.panel.stopped_judges)
 
 
-def _with_mended_judges(before: Manifest, manifest: Manifest) -> Manifest:
-    """Return a manifest with the settings that judges of the same names and models have now."""
+def _with_judges_of(manifest: Manifest, before: Manifest) -> Manifest:
+    """Return the earlier manifest with the current judge settings, if names and models of the judges are the same."""
 
     def named(record: Manifest) -> list[tuple[str, str]]:
         return [(judge.name, judge.model) for judge in record.asked]
@@ -325,12 +324,12 @@ def write_summary(folder: Path, summary: Summary) -> None:
 
 
 def draft(path: Path) -> Path:
-    """Return where this process writes a file that it then puts in its place; other processes write it elsewhere."""
+    """Return the temporary path, unique to this process, under which a file is written before it is renamed."""
     return path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.part")
 
 
 def write_text(path: Path, text: str) -> None:
-    """Put a file of a run in its place at once."""
+    """Write a file of a run atomically."""
     part = draft(path)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
         file.write(text)
@@ -339,12 +338,11 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
-    """Put a file of records in its place, a line for each that is handed over."""
+    """Write a JSON Lines file of records atomically; the context is a function that writes one record."""
     part = draft(path)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
 
         def write(record: Record) -> None:
-            """Write a line; lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
             file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
 
         yield write
@@ -352,7 +350,7 @@ def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
 
 
 def append_line(path: Path, fields: Mapping[str, object]) -> None:
-    """Append a line to a file that people's answers are kept in; it is on the disk when this returns."""
+    """Append a line to a file of human labels; it is on disk when this returns."""
     with open(path, "a", encoding="utf-8", opener=no_follow) as file:
         file.write(json.dumps(fields, ensure_ascii=True) + "\n")
         file.flush()
@@ -360,7 +358,7 @@ def append_line(path: Path, fields: Mapping[str, object]) -> None:
 
 
 def no_follow(path: str, flags: int) -> int:
-    """Open a file of a run to write it; UsageError for a link, which can lead to any other file."""
+    """Open a file of a run for writing. Raises UsageError for a link, which could point to any other file."""
     try:
         return os.open(path, flags | os.O_NOFOLLOW, 0o666)
     except OSError as error:
@@ -372,12 +370,12 @@ def no_follow(path: str, flags: int) -> int:
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """The manifest of a run directory."""
+    """Read the manifest of a run directory."""
     return _read(Manifest, folder, MANIFEST)
 
 
 def load_summary(folder: Path) -> Summary:
-    """The summary of a run directory; of a run that was killed, or is under way, that of its finished samples."""
+    """Read the summary of a run directory; if the run is unfinished, summarize its finished samples."""
     if (folder / SUMMARY).exists() or not has_results(folder):
         return _read(Summary, folder, SUMMARY)
     manifest = load_manifest(folder)
@@ -392,21 +390,21 @@ def load_summary(folder: Path) -> Summary:
 
 
 def incomplete(folder: Path) -> str | None:
-    """Return a line about a run that has not come to its end; None for one that has, and for other folders."""
+    """Return a sentence that a run is incomplete; None for a complete run and for other folders."""
     if not ((folder / MANIFEST).exists() and has_results(folder)):
         return None
     if (folder / SUMMARY).exists():
         summary = load_summary(folder)
-        samples = None if summary.complete else summary.samples
+        if summary.complete:
+            return None
+        samples = summary.samples
     else:
         samples = len(RunResults.of(folder))
-    if samples is None:
-        return None
     return f"{folder} is not complete: {samples} samples are finished; run the command that began it again to resume"
 
 
 def results_file(folder: Path) -> Path:
-    """Return the file with the results of a run: of one that was killed, or is under way, as far as they are there."""
+    """Return the file with the results of a run; for an unfinished run, the part with its finished samples."""
     for path in (folder / RESULTS, folder / RESULTS_COMPRESSED):
         if path.exists():
             return path
@@ -415,15 +413,14 @@ def results_file(folder: Path) -> Path:
 
 
 def has_results(folder: Path) -> bool:
-    """Whether a folder holds results of samples."""
+    """Return whether a folder holds results of samples."""
     return results_file(folder).exists()
 
 
 class RunResults(Sequence[SampleResult]):
-    """The results of a run, read from disk each time; only the places of the lines are held.
+    """Results of a run, read from disk on each access; only the positions of the lines are kept in memory.
 
-    DataError with the line for one that does not parse. Where a run was copied without its replies, no result has
-    calls.
+    A line that cannot be parsed raises DataError with its number. If the replies are missing, results have no calls.
     """
 
     def __init__(self, results: Path, replies: Path) -> None:
@@ -432,7 +429,7 @@ class RunResults(Sequence[SampleResult]):
 
     @classmethod
     def of(cls, folder: Path) -> RunResults:
-        """Return the results of a run directory; DataError where there are none."""
+        """Return the results of a run directory. Raises DataError if there are none."""
         results = results_file(folder)
         if not results.exists():
             raise _unfinished(folder, RESULTS)
@@ -447,39 +444,39 @@ class RunResults(Sequence[SampleResult]):
             raise DataError(f"{where}: not a result: {str(error).splitlines()[0]}") from error
 
     def places(self, ids: Container[str]) -> dict[str, int]:
-        """Return where the results of these samples are, by id; the others are not read."""
-        numbered = ((lines.sample_id(line), place) for place, line in enumerate(self._results))
-        return {sample_id: place for sample_id, place in numbered if sample_id in ids}
+        """Return the positions of the results of these samples, by id, without parsing any result."""
+        numbered = ((lines.sample_id(line), position) for position, line in enumerate(self._results))
+        return {sample_id: position for sample_id, position in numbered if sample_id in ids}
 
     def __len__(self) -> int:
         return len(self._results)
 
-    def part(self, places: range) -> Iterator[SampleResult]:
-        """Yield the results at these places, from 0; lines before them are not parsed."""
-        replies = islice(self._replies or (), places.start, places.stop)
-        for number, line in islice(enumerate(self._results, 1), places.start, places.stop):
+    def part(self, positions: range) -> Iterator[SampleResult]:
+        """Yield the results at these positions, from 0, without parsing the lines before them."""
+        replies = islice(self._replies or (), positions.start, positions.stop)
+        for number, line in islice(enumerate(self._results, 1), positions.start, positions.stop):
             yield self._result(number, line, next(replies, None))
 
     def __iter__(self) -> Iterator[SampleResult]:
         return self.part(range(sys.maxsize))
 
     def lines(self, *, full: bool = True) -> Iterator[ResultLine]:
-        """Yield the lines; `full` False says that their results have no calls, and verdicts only on demand."""
+        """Yield the lines. If `full` is False, their results have no calls, and verdicts only on demand."""
         replies = iter(self._replies or ()) if full else iter(())
         for number, line in enumerate(self._results, 1):
             yield self._line(number, line, next(replies, None), full=full)
 
-    def line(self, place: int, *, full: bool = True) -> ResultLine:
-        """Return the line at a place, from 0; `full` is as for `lines`."""
-        replies = self._replies[place] if full and self._replies else None
-        return self._line(place + 1, self._results[place], replies, full=full)
+    def line(self, position: int, *, full: bool = True) -> ResultLine:
+        """Return the line at a position, from 0; `full` is as for `lines`."""
+        replies = self._replies[position] if full and self._replies else None
+        return self._line(position + 1, self._results[position], replies, full=full)
 
     def _line(self, number: int, line: bytes, replies: bytes | None, *, full: bool) -> ResultLine:
         read = partial(self._result, number, line, replies, verdicts=full)
         try:
             return ResultLine(line, read)
         except (ValueError, LookupError, TypeError, AttributeError):
-            read()  # which says what is wrong with it
+            read()  # raises an error that says what is wrong
             raise
 
     @overload
@@ -521,20 +518,20 @@ def _unfinished(folder: Path, name: str) -> DataError:
 
 
 def read_results(folder: Path) -> Iterator[SampleResult]:
-    """The results of a run directory one by one; DataError with the line for one that does not parse."""
+    """Read the results of a run directory one by one, as `RunResults` does."""
     return iter(RunResults.of(folder))
 
 
 def attached(folder: Path) -> dict[str, Path]:
-    """Return the finished runs of other jobs inside a run directory, by name."""
+    """Return the finished attached runs in a run directory, by name."""
     folders = (entry.parent for entry in sorted(folder.glob(f"*/{MANIFEST}")))
     return {entry.name: entry for entry in folders if has_results(entry) and (entry / SUMMARY).exists()}
 
 
 def cluster_field(folder: Path, cluster: str | None) -> str | None:
-    """By which field the samples of a run belong together: the given one, or the run's own; None for the question.
+    """Return the cluster field: `cluster`, or that of the run; None for the question.
 
-    UsageError where no sample has the given one.
+    Raises UsageError if no sample has the field `cluster`.
     """
     if cluster is None:
         return load_manifest(folder).cluster
@@ -543,15 +540,15 @@ def cluster_field(folder: Path, cluster: str | None) -> str | None:
 
 
 class ScoresSummary(Record):
-    """All metrics of one kind over a run."""
+    """Metrics of one attached run."""
 
     kind: str
-    """`lexical`, `perplexity`, `reward`, `answers`, ..."""
+    """Name of the attached run: `measure`, `rate`, `grade`, ..."""
     settings: dict[str, str]
-    """What decided the numbers: normalization, model, ..."""
+    """Settings that determine the numbers: judges, prompts, normalization, model, ..."""
     metrics: dict[str, MetricSummary]
     cluster: str | None = None
-    """The field by which samples belong together in intervals; None for their question."""
+    """The field whose equal values are one cluster in intervals; None for the question."""
 
 
 def attach(
@@ -562,15 +559,15 @@ def attach(
     settings: Mapping[str, JsonValue] = MappingProxyType({}),
     cluster: str | None = None,
 ) -> None:
-    """Write scores without a judge as a run inside a run directory; replaces an earlier one of that kind.
+    """Write scores without a judge as an attached run, replacing an earlier one of the same name.
 
     Args:
         folder: The run directory.
-        kind: The name of the folder inside it.
+        kind: The name of the attached run.
         results: The scores of each sample.
-        units: The metrics by name, with their unit.
-        settings: What decided the numbers.
-        cluster: The field by which samples belong together in intervals; None for their question.
+        units: Metric name to unit.
+        settings: Settings that determine the numbers.
+        cluster: The field whose equal values are one cluster in intervals; None for the question.
     """
     record = Manifest(
         job="measure", metrics=tuple(units), settings=dict(settings), cluster=cluster, versions=versions()
@@ -582,26 +579,26 @@ def attach(
 
 
 def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:
-    """Return the summaries of the runs attached to a run, by name.
+    """Return the summaries of the attached runs.
 
-    No two metrics have one name: it is `JOB/NAME` where another job, or the run itself (`reserved`), has it.
+    Metric names are unique: a name that several jobs, or the run itself (`reserved`), have becomes `JOB/NAME`.
     """
     sides = []
-    for job, inside in attached(folder).items():
-        manifest, summary = load_manifest(inside), load_summary(inside)
+    for job, inner in attached(folder).items():
+        manifest, summary = load_manifest(inner), load_summary(inner)
         settings = {"judges": ", ".join(judge.name for judge in manifest.judges)} if manifest.judges else {}
         settings |= {f"{prompt.step} prompt": f"{prompt.name} {prompt.digest[:12]}" for prompt in manifest.prompts}
         settings |= {name: str(value) for name, value in manifest.settings.items()}
         sides.append(ScoresSummary(kind=job, settings=settings, metrics=summary.metrics, cluster=manifest.cluster))
     names = joint_names([(side.kind, name) for side in sides for name in side.metrics], reserved)
     return tuple(
-        side.model_copy(update={"metrics": {names[side.kind, name]: one for name, one in side.metrics.items()}})
+        side.model_copy(update={"metrics": {names[side.kind, name]: metric for name, metric in side.metrics.items()}})
         for side in sides
     )
 
 
 def joint_names(metrics: Iterable[tuple[str, str]], reserved: Iterable[str] = ()) -> dict[tuple[str, str], str]:
-    """What metrics, by job and name, are called together: `JOB/NAME` if several jobs, or `reserved`, have the name."""
+    """Return unique names for (job, metric) pairs: `JOB/NAME` if several jobs, or `reserved`, have the name."""
     keys = list(metrics)
     counts = Counter([*reserved, *(name for _, name in keys)])
     return {(job, name): f"{job}/{name}" if counts[name] > 1 else name for job, name in keys}

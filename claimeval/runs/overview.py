@@ -1,10 +1,7 @@
-"""What a report says of a run as a whole: the records behind the page's overview, the Markdown and the JSON.
+"""The overview of a run: the records behind the report page, the Markdown and the JSON, and their computation.
 
-What a reader must know before believing the numbers of a run.
-
-Adds up, in one pass over the results of a run, what the report says of it as a whole.
-
-The claims to look at first: the worst one of each of the samples with the most unsupported claims.
+`OverviewBuilder` computes them in one pass over the results. `cautions` lists what a reader must know before trusting
+the numbers, and `WorstClaims` the claims to look at first.
 """
 
 from __future__ import annotations
@@ -51,7 +48,7 @@ BINS = 12
 
 
 class LabelCounts(Record):
-    """How many claims got which label."""
+    """Number of claims by label."""
 
     supported: int = 0
     contradicted: int = 0
@@ -60,7 +57,7 @@ class LabelCounts(Record):
 
 
 class MetricOverview(Record):
-    """What is shown of one metric beside its summary."""
+    """What the report shows of a metric in addition to its summary."""
 
     metric: Metric
     labels: LabelCounts
@@ -69,7 +66,7 @@ class MetricOverview(Record):
 
 
 class JudgeOverview(Record):
-    """What one judge or extractor was asked and said."""
+    """Calls, verdicts and cost of one judge or extractor."""
 
     name: str
     short: str
@@ -77,44 +74,44 @@ class JudgeOverview(Record):
     model: str
     endpoint: str | None
     served_models: dict[str, int]
-    """Replies by the model name that came with them."""
+    """Replies by the model name that the provider reported."""
     prompts: tuple[str, ...]
-    """Names of the prompts that its verdicts come from; none where it was asked elsewhere."""
+    """Names of the prompts that its verdicts come from; none for imported verdicts."""
     extractions: int
-    """Calls that took claims from texts."""
+    """Calls that extracted claims."""
     assessments: int
-    """All other calls: for verdicts."""
+    """All other calls."""
     failed: dict[Reason, int]
     """Calls without a usable reply, by reason."""
     replies: int
     """Calls with a reply, usable or not."""
     cost: Cost
     assessment_cost: Cost
-    """The part of it that verdicts cost."""
+    """Cost of the calls for verdicts, which `cost` includes."""
     seconds: float | None
-    """Median of the seconds that a reply took; None if no call is timed."""
+    """Median seconds per reply; None if no call is timed."""
     examples: dict[Reason, FailedReply]
     """The first failed call of each reason."""
     uncounted: int
-    """Replies that came without a count of tokens."""
+    """Replies without token counts."""
     labels: LabelCounts
-    """Verdicts over all claims and metrics."""
+    """Labels of its verdicts over all claims and metrics."""
 
 
 class RankOverview(Record):
-    """What one rank of the retrieved contexts is good for."""
+    """How often the contexts at one rank are cited and relevant."""
 
     rank: int
     samples: int
     """Samples with a context at this rank."""
     cited: int
-    """Those whose context a judge named for a claim that the panel found supported."""
+    """Samples whose context at this rank a judge cites for a claim that the panel labels as supported."""
     relevant: int | None
-    """Those whose context is among the sample's reference contexts; None where no sample says which these are."""
+    """Samples whose context at this rank is a reference context; None if no sample has reference contexts."""
 
 
 class WorstClaim(Record):
-    """A claim that its evidence does not carry."""
+    """A claim that its evidence does not support."""
 
     sample_id: str
     question: str
@@ -123,39 +120,41 @@ class WorstClaim(Record):
     evidence: Evidence
     label: str
     explanation: str | None
-    """The words of the first judge who gave that label."""
+    """Explanation of the first judge with that label."""
     excerpt: str | None = None
-    """How the first document begins that a judge named, after its id in brackets; None when none was named."""
+    """Id in brackets and beginning of the first document that a judge cites; None if none is cited."""
     documents: int = 0
-    """How many documents the claim was assessed against."""
+    """Number of documents that the claim was assessed against."""
     metric: str | None = None
-    """The metric that counts the claim, with its score of the sample."""
+    """The metric that counts the claim."""
     score: float | None = None
+    """The metric's score of the sample."""
     supported: int = 0
+    """Claims of the answer that this evidence supports."""
     judged: int = 0
-    """Claims of the answer that this evidence supports, of those with a label."""
+    """Claims of the answer that have a label against this evidence."""
     votes: dict[str, int] = Field(default_factory=dict)
-    """Verdicts on the claim by label, `unassessed` for those without."""
+    """Verdicts on the claim by label; `unassessed` counts verdicts without a label."""
 
     @property
     def standing(self) -> str:
-        """Return how much of the answer holds and how the judges voted, in words."""
-        counted = f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims hold"
+        """The score of the answer and the votes of the judges, in words."""
+        score = f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims hold"
         if sum(self.votes.values()) < 2:
-            return counted
+            return score
         votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
-        return f"{counted}; verdicts: {votes}"
+        return f"{score}; verdicts: {votes}"
 
 
 class Caution(Record):
-    """Something that a reader must know before believing a number."""
+    """A limitation that a reader must know before trusting the numbers."""
 
     kind: str
     text: str
 
 
 class Overview(Record):
-    """What a run comes to."""
+    """Everything the report shows of a run as a whole."""
 
     name: str
     """The run directory's name."""
@@ -165,23 +164,23 @@ class Overview(Record):
     metrics: tuple[MetricOverview, ...]
     """In the order of the manifest."""
     derived: dict[str, str]
-    """What the metrics are, in words, that are read off the verdicts of these."""
+    """Descriptions of the derived metrics, by name."""
     distributions: dict[str, tuple[int, ...]]
-    """Samples by value, in `BINS` bars, of those of them that are shares."""
+    """Samples by value, in `BINS` bars, for each derived metric that is a share."""
     sides: tuple[ScoresSummary, ...]
-    """Scores without a judge."""
+    """Summaries of the attached runs."""
     judges: tuple[JudgeOverview, ...]
     ranks: tuple[RankOverview, ...]
     worst: tuple[WorstClaim, ...]
-    """The worst claim of each of the worst samples: those with the most claims that are not supported."""
+    """The worst claim of each of the samples with the most unsupported claims."""
     extraction: ExtractionSummary | None = None
-    """Quality of the claims, as far as words alone show it."""
+    """Quality of the claims, from their words alone."""
     diagnosis: DiagnosisCounts | None = None
     """Whether retrieval or generation is to blame; None unless samples have context recall and faithfulness."""
     slices: tuple[Slices, ...] = ()
-    """In reports, the metrics by every field with 2 to 50 values."""
+    """In reports: the metrics by every field with 2 to 50 values."""
     judge_numbers: tuple[JudgeNumbers, ...] = ()
-    """The judges beside each other."""
+    """Comparison of the judges."""
 
 
 class SampleChange(Record):
@@ -193,12 +192,12 @@ class SampleChange(Record):
 
 
 class DiscordantCounts(Record):
-    """Claims that both runs have and judged, counted as supported in one of them only, with McNemar's test."""
+    """Claims that both runs judged but only one counts as supported, with McNemar's test."""
 
     only_a: int
     only_b: int
     p: float
-    """Exact and two-sided; it takes claims as independent."""
+    """Exact and two-sided; assumes that claims are independent."""
 
 
 class MetricComparison(Record):
@@ -207,10 +206,10 @@ class MetricComparison(Record):
     metric: str
     """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
     source: str = "claims"
-    """`claims` for what judges said of claims, else the job whose scores they are: `rate`, `lexical`, ..."""
+    """`claims` for metrics over claims, else the job of the scores: `rate`, `lexical`, ..."""
     n: int
     clusters: int
-    """Questions (or what `--cluster` names) that these samples are about; the test flips whole ones."""
+    """Number of questions (or values of `--cluster`) of these samples; the test flips whole clusters."""
     a: float | None
     """Mean of these samples in run a."""
     b: float | None
@@ -218,27 +217,27 @@ class MetricComparison(Record):
     p: float | None
     """Two-sided sign-flip permutation test."""
     p_adjusted: float | None = None
-    """The same after Holm's correction over all that were tested together."""
+    """`p` after Holm's correction over all comparisons that were tested together."""
     increased: int
     """Samples whose value is higher in b."""
     decreased: int
     dropped: int
     """Shared samples without a value in one of the runs."""
     changed_samples: tuple[SampleChange, ...] = ()
-    """The samples that moved most, the greatest change first."""
+    """The samples that changed most, largest change first."""
     contribution: float | None = None
-    """Of a slice: what its samples add to the difference over all samples."""
+    """For a slice: what its samples add to the difference over all samples."""
     discordant: DiscordantCounts | None = None
-    """Of a metric over claims."""
+    """For a metric over claims."""
     because: tuple[CausePart, ...] = ()
-    """What the change consists of, by cause; the parts add up to `change`."""
+    """The change by cause; the parts add up to `change`."""
     change: float | None = None
     """The mean of run b minus that of run a, each over all its samples with a value. It equals the difference if all
-    of these have a value in both runs; if not, the parts `score` and `samples` lead from one to the other."""
+    of these samples have a value in both runs; otherwise the parts `score` and `samples` make up the rest."""
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """As tables have it: both means, difference, interval, p after Holm, samples higher and lower in b, n."""
+        """Cells of a table row: both means, difference, interval, p after Holm, samples higher and lower in b, n."""
         return (
             decimal(self.a),
             decimal(self.b),
@@ -257,26 +256,26 @@ class PairedRuns(Record):
     b: str
     shared: int
     clusters: int
-    """Questions that the shared samples are about, or what `--cluster` names."""
+    """Number of questions (or values of `--cluster`) of the shared samples."""
     cluster: str | None
-    """The field by which samples belong together in intervals and tests; None for their question."""
+    """The field whose equal values are one cluster in intervals and tests; None for the question."""
     only_a: int
     only_b: int
     changed_texts: int
     """Shared samples whose question, answer, contexts or references differ: two systems, or edited data."""
     changed_claims: int
-    """Shared samples whose claims differ; labels are compared claim by claim only where they are the same."""
+    """Shared samples whose claims differ; labels are compared only for claims that both runs have."""
     settings: tuple[str, ...]
-    """What the runs were asked differently, in words."""
+    """Settings that differ between the runs, in words."""
     abstained: tuple[str, ...]
-    """Of which run and metric many claims are open, so that means and difference are over what judges were sure of."""
+    """For each run, the metrics on which judges abstained so often that the means cover only the other claims."""
     metrics: tuple[MetricComparison, ...]
     by: dict[str, tuple[MetricComparison, ...]] = Field(default_factory=dict)
-    """The metrics over the samples with each value of the field that was asked for; samples without it are under ""."""
+    """The metrics for each value of the requested field; samples without the field are under ""."""
     slices: tuple[ChangeSlices, ...] = ()
-    """In reports, the differences by every field with 2 to 50 values."""
+    """In reports: the differences by every field with 2 to 50 values."""
     compared: int
-    """Claims that both runs have and assessed against the same evidence; the four counts are those of `flips.py`."""
+    """Claims that both runs have and assessed against the same evidence. The four counts are those of `FlipCounts`."""
     flipped: int
     relabeled: int
     labeled_once: int
@@ -285,7 +284,7 @@ class PairedRuns(Record):
 
     @property
     def cause_cells(self) -> list[tuple[str, ...]]:
-        """What the differences consist of: metric (in its first row), cause, b - a, claims, samples."""
+        """Rows of the table of causes: metric (in its first row), cause, b - a, claims, samples."""
         return [
             (metric.metric if i == 0 else "", *row)
             for metric in self.metrics
@@ -294,17 +293,17 @@ class PairedRuns(Record):
 
     @property
     def other_changes(self) -> str:
-        """The changes of claims that are no flips, in words; empty if there are none."""
+        """The changes of claims that are not flips, in words; empty if there are none."""
         return FlipCounts(self.compared, self.flipped, self.relabeled, self.labeled_once).others()
 
 
 LOST = 0.01
-"""Shares of lost samples and of ungrounded claims above this are said; `--max-missing` has the same default."""
+"""Shares of lost samples and of ungrounded claims above this are mentioned; `--max-missing` has the same default."""
 ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
 
 
 def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...]:
-    """Return all that applies, gravest first; `shorter` has the names of judges as they are shown."""
+    """Return the cautions that apply to a run, most serious first; `shorter` maps judges to their short names."""
     return tuple(Caution(kind=kind, text=text) for kind, text in _cautions(summary, shorter))
 
 
@@ -328,11 +327,11 @@ def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[st
     if summary.unclear:
         what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
         yield "unclear", f"No claim was extracted from {what}: neither text nor question says what is meant."
-    for one in summary.same_family:
-        who = f"The {ROLES[one.role]} {shorter.get(one.name, one.name)} is of the family ({one.family})"
+    for tally in summary.same_family:
+        who = f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family ({tally.family})"
         yield (
             "same_family",
-            f"{who} that wrote {one.samples} of {samples} answers. Models tend to favor their own family.",
+            f"{who} that wrote {tally.samples} of {samples} answers. Models tend to favor their own family.",
         )
     for preference in panel.self_preference if panel else ():
         if preference.low is not None and preference.low > 0:
@@ -355,7 +354,7 @@ def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[st
 
 
 def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
-    """The metrics whose mean is over the claims that judges were sure of while many others are open; empty for none."""
+    """Return a sentence naming the metrics on which judges abstained often; empty if there are none."""
     doubtful = [
         f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
         for name, m in metrics.items()
@@ -367,24 +366,25 @@ def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
 
 
 RANKS = 20
-"""Ranks that are looked at."""
+"""Ranks of contexts that are counted."""
 
 
 def gather(folder: Path, each: Callable[[SampleResult], None] | None = None, *, sliced: bool = False) -> Overview:
-    """Return the facts of a run directory, whose results also go to `each`; DataError where it holds no finished run.
+    """Return the overview of a run directory, and call `each` with every result.
 
-    `sliced` says to split the metrics by every field with 2 to 50 values.
+    `sliced` also splits the metrics by every field with 2 to 50 values. Raises DataError if the directory holds no
+    finished run.
     """
-    gathered = OverviewBuilder(load_manifest(folder), sliced=sliced)
+    builder = OverviewBuilder(load_manifest(folder), sliced=sliced)
     for result in read_results(folder):
-        gathered.add(result)
+        builder.add(result)
         if each:
             each(result)
-    return gathered.facts(folder)
+    return builder.overview(folder)
 
 
 class OverviewBuilder:
-    """Takes the results of a run one by one."""
+    """Builds the overview of a run from its results, one by one."""
 
     def __init__(self, manifest: Manifest, *, sliced: bool = False) -> None:
         shorter = manifest.short_names
@@ -404,7 +404,7 @@ class OverviewBuilder:
         self._claims = ExaminedClaims(manifest.data.samples or 0, manifest.cluster) if manifest.of_claims else None
 
     def add(self, result: SampleResult) -> None:
-        """Counts one sample in."""
+        """Add the result of a sample."""
         claims = {claim.id: claim for claim in result.claims}
         if self._claims:
             self._claims.add(result)
@@ -427,15 +427,15 @@ class OverviewBuilder:
             self._sliced.add(result.sample, result.scores)
 
     def each(self, results: Iterable[SampleResult]) -> Iterator[SampleResult]:
-        """Yield results, and count them in."""
+        """Yield results after adding them."""
         for result in results:
             self.add(result)
             yield result
 
-    def facts(self, folder: Path) -> Overview:
-        """Return what the samples so far come to, with what the run directory itself adds up to."""
+    def overview(self, folder: Path) -> Overview:
+        """Return the overview of the results so far, with the summary in the run directory."""
         summary, source = load_summary(folder), self._manifest.source
-        judges = tuple(tally.facts(summary) for tally in self._judges.values())
+        judges = tuple(tally.overview(summary) for tally in self._judges.values())
         hidden = source and source.model_copy(update={"path": source.path and _last_part(source.path)})
         return Overview(
             name=folder.resolve().name,
@@ -465,7 +465,7 @@ class OverviewBuilder:
             sides=directory.beside(folder, summary.metrics),
             judges=judges,
             judge_numbers=judge_numbers(judges, summary.panel),
-            ranks=self._ranks.facts(),
+            ranks=self._ranks.ranks(),
             worst=self._worst.worst(),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._diagnosis.counts(),
@@ -474,7 +474,7 @@ class OverviewBuilder:
 
 
 def data_name(manifest: Manifest) -> str | None:
-    """Return the name of the data file; its folder is nobody's business who is sent a report."""
+    """Return the name of the data file without its folder, which a shared report should not reveal."""
     return manifest.data.path and _last_part(manifest.data.path)
 
 
@@ -483,15 +483,13 @@ def _last_part(path: str) -> str:
 
 
 def bar(value: float) -> int:
-    """Return the bar of a distribution that a value from 0 to 1 stands in: 0, then (0, 0.1] to (0.9, 1), then 1."""
+    """Return the bar of a distribution for a value from 0 to 1: 0, then (0, 0.1] to (0.9, 1), then 1."""
     if value in (0, 1):
         return 0 if value == 0 else BINS - 1
     return next(i for i in range(1, BINS) if value <= i / 10)
 
 
 class _JudgeTally:
-    """What one judge was asked and said."""
-
     def __init__(self, judge: Judge, short: str, prompts: Iterable[str]) -> None:
         self._judge = judge
         self._prompts = tuple(prompts)
@@ -524,9 +522,9 @@ class _JudgeTally:
         self._replies += call.reply is not None
         self._uncounted += call.reply is not None and not counted(call)
 
-    def facts(self, summary: Summary) -> JudgeOverview:
-        """Return the overview of the judge, with its cost as in the summary."""
-        steps = summary.cost.by if summary.cost else ()
+    def overview(self, summary: Summary) -> JudgeOverview:
+        """Return the overview of the judge, with its cost from the summary."""
+        costs = [step for step in summary.cost.by if step.judge == self._judge.name] if summary.cost else []
         return JudgeOverview(
             name=self._judge.name,
             short=self.short,
@@ -538,8 +536,8 @@ class _JudgeTally:
             assessments=self._steps.total() - self._steps["extract"],
             failed=dict(self._failed.most_common()),
             replies=self._replies,
-            cost=total(one.cost for one in steps if one.judge == self._judge.name),
-            assessment_cost=total(one.cost for one in steps if one.judge == self._judge.name and one.step != "extract"),
+            cost=total(step.cost for step in costs),
+            assessment_cost=total(step.cost for step in costs if step.step != "extract"),
             seconds=median(self._seconds) if self._seconds else None,
             examples=dict(self._examples),
             uncounted=self._uncounted,
@@ -548,29 +546,27 @@ class _JudgeTally:
 
 
 class _RankTally:
-    """What the ranks of the retrieved contexts are good for."""
-
     def __init__(self) -> None:
         self._samples: Counter[int] = Counter()
         self._cited: Counter[int] = Counter()
         self._relevant: Counter[int] = Counter()
-        self._any_named = False
+        self._any_cited = False
         self._any_relevant = False
 
     def add(self, result: SampleResult, claims: dict[str, Claim]) -> None:
         """Add the sample's documents by rank."""
-        named = {document for a in result.assessments if a.evidence.part == "contexts" for document in cited(a)}
+        cites = {document for a in result.assessments if a.evidence.part == "contexts" for document in cited(a)}
         relevant = set(result.sample.reference_context_ids)
-        self._any_named |= bool(named)
+        self._any_cited |= bool(cites)
         self._any_relevant |= bool(relevant)
         for rank, document in enumerate((result.sample.contexts or ())[:RANKS], 1):
             self._samples[rank] += 1
-            self._cited[rank] += document.id in named
+            self._cited[rank] += document.id in cites
             self._relevant[rank] += document.id in relevant
 
-    def facts(self) -> tuple[RankOverview, ...]:
-        """Empty where no judge named a document and no sample says which contexts are relevant."""
-        if not (self._any_named or self._any_relevant):
+    def ranks(self) -> tuple[RankOverview, ...]:
+        """Return the ranks; empty if no judge cited a document and no sample has reference contexts."""
+        if not (self._any_cited or self._any_relevant):
             return ()
         return tuple(
             RankOverview(
@@ -584,7 +580,7 @@ class _RankTally:
 
 
 def cited(assessment: Assessment) -> set[str]:
-    """Return the documents that judges named for a supported claim; those of judges who were outvoted do not count."""
+    """Return the documents that judges cite for a supported claim; cites of outvoted judges do not count."""
     if assessment.support != "supported":
         return set()
     return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
@@ -592,28 +588,28 @@ def cited(assessment: Assessment) -> set[str]:
 
 SHOWN = 10
 EXCERPT = 200
-"""Characters of a document that a trouble carries."""
+"""Characters of a document that a worst claim quotes."""
 
 
 class WorstClaims:
-    """Keeps the worst claim of each of the worst samples of a run while its samples pass by."""
+    """Collects the worst claim of each of the worst samples of a run."""
 
     def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
-        """Look at the claims that some metrics count; the first of them count more among claims that are as bad."""
+        """Collect claims that these metrics count; among equally bad claims, earlier metrics come first."""
         self._metrics = [metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt]
         self._shown = shown
         self._samples = 0
-        self._found: list[tuple[tuple[float, ...], WorstClaim]] = []
+        self._worst: list[tuple[tuple[float, ...], WorstClaim]] = []
 
     def add(self, result: SampleResult) -> None:
-        """Look at one sample; of its answer's claims at most one is kept.
+        """Add a sample; at most one claim of its answer is kept.
 
-        Samples rank by how many claims are not supported, then by their score; claims of a sample by their label, then
-        by how many judges agree on it.
+        Samples rank by the number of claims that are not supported, then by score; claims of a sample by label, then
+        by the number of judges that agree on it.
         """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
-        for place, metric in enumerate(self._metrics):
+        for position, metric in enumerate(self._metrics):
             claims = [
                 a
                 for a in result.assessments
@@ -624,8 +620,8 @@ class WorstClaims:
             if bad:
                 worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
                 value = None if score is None else score.value
-                rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), place, self._samples)
-                if len(self._found) == self._shown and rank > self._found[-1][0]:
+                rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
+                if len(self._worst) == self._shown and rank > self._worst[-1][0]:
                     break
                 entry = _worst_claim(result, worst).model_copy(
                     update={
@@ -636,16 +632,16 @@ class WorstClaims:
                         "votes": dict(Counter(verdict.support or "unassessed" for verdict in worst.verdicts)),
                     }
                 )
-                self._found = sorted([*self._found, (rank, entry)], key=lambda ranked: ranked[0])[: self._shown]
+                self._worst = sorted([*self._worst, (rank, entry)], key=lambda ranked: ranked[0])[: self._shown]
                 break
 
     def worst(self) -> tuple[WorstClaim, ...]:
-        """Return the worst claims, worst first; in the order of the data among equals."""
-        return tuple(trouble for _, trouble in self._found)
+        """Return the worst claims, worst first; equally bad claims are in the order of the data."""
+        return tuple(claim for _, claim in self._worst)
 
 
 def _gravity(assessment: Assessment) -> tuple[int, float, float]:
-    """Contradicted first, then what most verdicts agree on, then the least mean probability of "supported"."""
+    """Return a sort key: contradicted first, then by agreement of verdicts, then lowest mean probability of support."""
     verdicts = assessment.verdicts
     probabilities = [v.probability for v in verdicts if v.probability is not None]
     agree = sum(v.support == assessment.support for v in verdicts) / len(verdicts) if verdicts else 1.0
@@ -659,7 +655,7 @@ def _gravity(assessment: Assessment) -> tuple[int, float, float]:
 def _worst_claim(result: SampleResult, assessment: Assessment) -> WorstClaim:
     assert assessment.support is not None, "only claims with a label are listed"
     documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
-    named = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
+    cited_id = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
     return WorstClaim(
         sample_id=result.sample.id,
         question=result.sample.question,
@@ -670,6 +666,6 @@ def _worst_claim(result: SampleResult, assessment: Assessment) -> WorstClaim:
         explanation=next(
             (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
         ),
-        excerpt=None if named is None else f"[{named}] {documents[named].text[:EXCERPT]}",
+        excerpt=None if cited_id is None else f"[{cited_id}] {documents[cited_id].text[:EXCERPT]}",
         documents=len(documents),
     )

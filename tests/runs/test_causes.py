@@ -67,7 +67,8 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
     tally = CauseTally(Causes(Manifest(), Manifest()), {name: METRICS.get(name) for name in NAMES})
     totals = Totals(), Totals()
     for total, run in zip(totals, runs, strict=True):
-        list(total.each(run.values()))
+        for result in run.values():
+            total.add(result.scores)
     for n in runs[0].keys() & runs[1].keys():
         pair = runs[0][n], runs[1][n]
         tally.add(pair[0].sample.id, pair[0].scores, pair[1].scores, pair)
