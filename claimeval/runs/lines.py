@@ -1,11 +1,11 @@
-"""The lines of a run: how a result is written, and the files of lines, plain or compressed.
+"""The format of a run's results, and the files of lines that hold them, plain or compressed.
 
-A sample has a line in `results.jsonl`, and one in `replies.jsonl.gz` with what was asked for it. Nothing stands in a
-line twice. Assessments of one question against one evidence that the same judges gave stand together, in columns: the
-n-th entry of each list is about the n-th subject.
+Each sample has one line in `results.jsonl` and one in `replies.jsonl.gz` with its requests and replies. Derivable
+values are left out. Assessments by the same judges of one question against one evidence are written in columns: the
+n-th entry of each list belongs to the n-th subject.
 
-A compressed file (`.gz`) is a row of members, as `cat a.gz b.gz` makes one, each with whole lines; so one line can be
-read without all before it, and every program that reads gzip reads it.
+A compressed file is a sequence of gzip members, each with whole lines, so that a line can be read without decompressing
+all lines before it. Any program that reads gzip can read it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from claimeval.types.records import (
 
 
 class WrittenResult(NamedTuple):
-    """A result as bytes, each part a line with its end."""
+    """The two lines of a result, each with its line end."""
 
     line: bytes
     replies: bytes
@@ -54,16 +54,16 @@ class WrittenResult(NamedTuple):
 
 
 class _WrittenVerdicts(TypedDict, total=False):
-    """What one judge said about the subjects of a column."""
+    """Verdicts of one judge on the subjects of a column."""
 
     judge: Required[str]
     replicate: int
     prompt: str | None
-    """Left out where it is that of the call."""
+    """Left out if it is the prompt of the call."""
     call: int | str | tuple[int | str | None, ...]
-    """The place of the call among those of the sample, from 0; one for each subject where they differ."""
+    """Position of the call among those of the sample, from 0; a list by subject if there are several calls."""
     labels: tuple[str | None, ...]
-    """Left out, with the other two, where they are those of the panel."""
+    """Left out, with `positive` and `unassessed`, if they equal those of the panel."""
     positive: tuple[bool | None, ...]
     unassessed: tuple[Reason | None, ...]
     probability: tuple[float | None, ...]
@@ -71,11 +71,11 @@ class _WrittenVerdicts(TypedDict, total=False):
     cites: tuple[tuple[int | str, ...], ...]
     """Documents by their rank in the evidence, from 1, or by their id if they are not in it."""
     windows: tuple[int | None, ...]
-    """In how many windows the evidence was read; None if it was read whole."""
+    """Number of windows in which the evidence was read; None if it was read whole."""
 
 
 class _WrittenAssessments(TypedDict, total=False):
-    """Assessments of subjects that were asked about in one way."""
+    """Assessments of several subjects by the same judges, of one question against one evidence."""
 
     question: str
     """Left out for `support`."""
@@ -89,13 +89,13 @@ class _WrittenAssessments(TypedDict, total=False):
     tied: tuple[bool, ...]
     agreement: tuple[float | None, ...]
     probability: tuple[float | None, ...]
-    """Left out where it is that of the only judge for every claim with a label."""
+    """Left out if it is that of the only judge for every claim with a label."""
     entropy: tuple[float | None, ...]
     verdicts: tuple[_WrittenVerdicts, ...]
 
 
 class _WrittenClaim(TypedDict, total=False):
-    """A claim; `of` and `grounding` are left out where the id and the span say them."""
+    """A claim; `of`, `grounding` and `text` are left out if they follow from the id and the span."""
 
     id: Required[str]
     text: str
@@ -110,7 +110,7 @@ class _WrittenClaim(TypedDict, total=False):
 
 
 class _WrittenScore(TypedDict, total=False):
-    """A score; `judged` is left out where it is `total`, and bounds that follow from the counts."""
+    """A score; `judged` is left out if it equals `total`, and bounds if they follow from the counts."""
 
     value: Required[float | None]
     unit: str
@@ -136,14 +136,14 @@ class _WrittenLine(Record):
 
 
 class _WrittenCalls(Record):
-    """A line of `replies.jsonl.gz`: what judges were asked about a sample, with what they replied."""
+    """A line of `replies.jsonl.gz`: the requests and replies of a sample."""
 
     sample: str
     calls: tuple[Call, ...] = ()
 
 
 def write(result: SampleResult) -> WrittenResult:
-    """Return a result as lines."""
+    """Return the lines of a result."""
     fields: dict[str, object] = {}
     if result.claims:
         texts = Keyed[Part, tuple[str, ...]](lambda part: result.sample.texts(part) or ())
@@ -168,11 +168,11 @@ def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) ->
 
     Args:
         line: The line of `results.jsonl`.
-        replies: That of `replies.jsonl.gz`; without it the calls are left out.
-        verdicts: Whether the verdicts of the judges are read; without them this takes half the time.
+        replies: The line of `replies.jsonl.gz`; None leaves the calls out.
+        verdicts: Whether to read the verdicts of the judges; without them, reading takes half the time.
 
     Raises:
-        ValueError: A line is none of a result, or the two are of different samples.
+        ValueError: A line is not that of a result, or the lines are of different samples.
     """
     written = _WrittenLine.model_validate_json(line)
     sample = written.sample
@@ -199,12 +199,12 @@ def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) ->
 
 
 class ResultLine:
-    """A line of `results.jsonl` as plain data, of which records are made when they are asked for."""
+    """A line of `results.jsonl` as plain data, from which records are built on demand."""
 
     def __init__(self, line: bytes, read: Callable[..., SampleResult]) -> None:
         """`read` returns the result, and with `verdicts=True` its verdicts in any case.
 
-        ValueError, LookupError, TypeError or AttributeError if the line is of none.
+        Raises ValueError, LookupError, TypeError or AttributeError if the line is not that of a result.
         """
         try:
             self._fields: dict[str, Any] = from_json(line)
@@ -245,7 +245,7 @@ class ResultLine:
         ]
 
     def assessed(self) -> Iterator[tuple[Part, Part, int]]:
-        """Yield how many claims of a part were assessed against another."""
+        """Yield claimed part, evidence part and the number of claims that were assessed between the two."""
         of = {claim["id"]: claim.get("of") or _of(claim["id"]) for claim in self._fields.get("claims", ())}
         for column in self._fields.get("assessments", ()):
             evidence, subjects = column["evidence"], column["subjects"]
@@ -260,7 +260,7 @@ _ID = b'{"sample":{"id":'
 
 
 def sample_id(line: bytes) -> str:
-    """Return the id of the sample of a line, of which nothing else is read."""
+    """Return the sample id of a line without parsing the rest."""
     end = len(_ID) + 1
     while line[end] != ord('"'):
         end += 2 if line[end] == ord("\\") else 1
@@ -269,7 +269,7 @@ def sample_id(line: bytes) -> str:
 
 
 def _json(value: object) -> bytes:
-    """Return compact JSON; of texts with lone surrogates, which UTF-8 cannot hold, as escapes."""
+    """Return compact JSON; lone surrogates, which UTF-8 cannot encode, become escapes."""
     try:
         return to_json(value)
     except PydanticSerializationError:
@@ -301,34 +301,34 @@ def _claim(written: _WrittenClaim, texts: Mapping[Part, tuple[str, ...]]) -> Cla
 
 
 def _of(claim_id: str) -> Part:
-    """Return the part whose claims have such ids."""
+    """Return the part that a claim id begins with."""
     return claim_id.rpartition("-")[0]
 
 
 def _grounding(span: tuple[int, int] | None) -> Grounding:
-    """Return how most claims are tied to their text."""
+    """Return the usual grounding of a claim with or without a span."""
     return "ungrounded" if span is None else "exact"
 
 
 def _quoted(texts: Sequence[str], span: tuple[int, int], alternative: int | None) -> str | None:
-    """Return the words of the text that stand where a claim was taken from."""
+    """Return the text in the span of a claim."""
     number = (alternative or 1) - 1
     return texts[number][slice(*span)] if number < len(texts) else None
 
 
 def _question_key(assessment: Assessment) -> tuple[object, ...]:
-    """Return what assessments in one column have in common."""
+    """Return the values that assessments in one column share."""
     evidence = assessment.evidence
     verdict_keys = tuple([(verdict.judge, verdict.replicate, verdict.prompt) for verdict in assessment.verdicts])
     return assessment.question, evidence.part, evidence.document, evidence.order, verdict_keys
 
 
 _EMPTY: Mapping[str, object] = {"tied": False, "cites": ()}
-"""What a field has that says nothing, where that is not None."""
+"""Default of fields whose default is not None."""
 
 
 def _listed(rows: Sequence[Mapping[str, Any]], *fields: str) -> dict[str, list[Any]]:
-    """Return the columns of fields in which a row says something."""
+    """Return the columns of fields in which a row differs from the default."""
     columns: dict[str, list[Any]] = {}
     for field in fields:
         values = [row[field] for row in rows]
@@ -342,7 +342,7 @@ def _labeled(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 class _ColumnWriter:
-    """Puts the assessments of a sample in columns."""
+    """Writes the assessments of a sample in columns."""
 
     def __init__(self, result: SampleResult) -> None:
         self._sample, self._calls = result.sample, result.calls
@@ -355,7 +355,7 @@ class _ColumnWriter:
             self._claims[tuple([claim.id for claim in result.claims if claim.of == part])] = part
 
     def written(self, alike: list[Assessment]) -> dict[str, object]:
-        """Return assessments that were asked about in one way as one record of columns."""
+        """Return assessments with the same `_question_key` as one record of columns."""
         first, rows = alike[0], [a.__dict__ for a in alike]
         labeled, subjects = _labeled(rows), tuple([a.subject for a in alike])
         part = first.evidence.part
@@ -380,7 +380,7 @@ class _ColumnWriter:
     def _written_verdicts(
         self, verdicts: list[dict[str, Any]], of_panel: dict[str, list[Any]], part: Part
     ) -> dict[str, Any]:
-        """Return what one judge said, given the fields of its verdicts."""
+        """Return the verdicts of one judge as columns, from the fields of each verdict."""
         calls = [self._places.get(verdict["call"], verdict["call"]) for verdict in verdicts]
         first, different = verdicts[0], set(calls)
         written: dict[str, Any] = {"judge": first["judge"]}
@@ -408,10 +408,10 @@ class _ColumnWriter:
 
 
 class _ColumnReader:
-    """Takes the assessments of a sample out of columns."""
+    """Reads the assessments of a sample from columns."""
 
     def __init__(self, sample: Sample, claims: Sequence[Claim], calls: Sequence[Call] | None) -> None:
-        """`calls` None leaves the verdicts out."""
+        """If `calls` is None, the verdicts are left out."""
         self._sample, self._claims, self._calls = sample, claims, calls
         self._ids = Keyed[Part, dict[int | str, str]](
             lambda part: {rank: name for name, rank in sample.ranks_by_id(part).items()}
@@ -469,11 +469,11 @@ _OF_ASSESSMENTS: tuple[Literal["positive", "unassessed", "tied", "agreement", "p
     *_OF_BOTH,
     *("tied", "agreement", "probability", "entropy"),
 )
-"""Columns that are fields of the records as they stand."""
+"""Columns that are fields of the records unchanged."""
 
 
 def _call(place: int | str | None, calls: Sequence[Call]) -> Call | str | None:
-    """Return a call by its place, or its key where it is none of the sample's; None without the calls."""
+    """Return a call by its position, or its key if it is not a call of the sample; None if the calls are missing."""
     if isinstance(place, int):
         return calls[place] if 0 <= place < len(calls) else None
     return place
@@ -482,7 +482,7 @@ def _call(place: int | str | None, calls: Sequence[Call]) -> Call | str | None:
 def _usual_probability(
     labels: Sequence[str | None], probabilities: Sequence[Sequence[float | None] | None]
 ) -> Sequence[float | None]:
-    """Return the probabilities of claims where they are left out: those that the only judge gave for its labels."""
+    """Return the probabilities that may be left out: those of the only judge, for claims with a label."""
     if len(probabilities) != 1 or not probabilities[0]:
         return [None] * len(labels)
     pairs = zip(labels, probabilities[0], strict=True)
@@ -511,7 +511,7 @@ def _score(written: _WrittenScore) -> Score:
 
 
 def _bounds(hits: int | None, judged: int | None, total: int | None) -> tuple[float, float] | None:
-    """Return what the value can be at least and at most, by its counts."""
+    """Return the least and greatest possible value, from the counts."""
     if not total or hits is None or judged is None:
         return None
     return hits / total, (hits + total - judged) / total
@@ -525,19 +525,16 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class Packed(NamedTuple):
-    """Where the members of a compressed file that may have been cut are."""
+    """Offsets of the first and last member of a compressed file, which may be incomplete."""
 
     first_end: int
     last_start: int
 
 
 def compress(plain: Path, into: Path, *, first: int = 0) -> Packed:
-    """Write the lines of a file into a compressed one: the same bytes for the same lines and the same zlib.
+    """Compress a file of lines; the same lines and the same zlib give the same bytes.
 
-    Args:
-        plain: The file of lines.
-        into: The compressed file.
-        first: The number of its first line in the file that it is a part of. Members end at the same lines there.
+    `first` is the position of its first line in the whole file, in which members end at multiples of `MEMBER`.
     """
     starts = [0]
     with plain.open("rb") as lines, into.open("wb") as file:
@@ -553,17 +550,17 @@ def _member(lines: bytes) -> bytes:
 
 
 class Compressed(NamedTuple):
-    """A compressed file that is a part of another one."""
+    """A compressed part of a file."""
 
     path: Path
     packed: Packed
     first: int
-    """The number of its first line."""
+    """Position of its first line in the whole file."""
     lines: int
 
 
 def join(parts: Iterable[Compressed]) -> Iterator[bytes]:
-    """Yield the bytes of one compressed file with the lines of all parts; only members that were cut are unpacked."""
+    """Yield the bytes of one compressed file with the lines of all parts; only incomplete members are decompressed."""
     cut = b""
     for path, (first_end, last_start), first, lines in parts:
         end = first + lines
@@ -587,20 +584,19 @@ def join(parts: Iterable[Compressed]) -> Iterator[bytes]:
 
 class _Place(NamedTuple):
     start: int
-    """Where the line, or the member that it is in, begins in the file."""
+    """Offset of the line in the file, or of its member if the file is compressed."""
     within: int
-    """Where the line begins in its member."""
+    """Offset of the line in its member."""
 
 
 class Lines(Sequence[bytes]):
-    """The lines of a file; of those that are not being read only the places are held.
+    """The lines of a file, read on demand; only their positions are kept in memory.
 
-    Raises DataError where the file is damaged.
+    A damaged file raises DataError.
     """
 
     def __init__(self, path: Path, *, begun: bool = False) -> None:
-        """`begun` says that the file is being written, or was until its process was killed: a line without an end is
-        left out."""
+        """`begun` marks a file that is unfinished: a last line without a line end is ignored."""
         self.path = path
         self._begun = begun
         self._compressed = ".gz" in path.suffixes
@@ -655,7 +651,7 @@ class Lines(Sequence[bytes]):
             return file.readline()
 
     def _members(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Yield the members from one on, each with where it begins."""
+        """Yield offset and content of the members from an offset on."""
         with self.path.open("rb") as file:
             file.seek(start)
             ahead = b""

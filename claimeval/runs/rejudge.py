@@ -1,4 +1,4 @@
-"""Judging a source again (a run, another tool's results, a file of samples): what is asked, and what is reused."""
+"""Preparation of a rejudge: checks a source (run, results of another tool, samples) and selects reusable verdicts."""
 
 from __future__ import annotations
 
@@ -61,27 +61,27 @@ T = TypeVar("T")
 
 
 class RejudgeSource(NamedTuple):
-    """What is judged again: a run, another tool's results, or plain samples."""
+    """A run, results of another tool, or plain samples to rejudge."""
 
     name: str
     results: Callable[[], Iterator[SampleResult]]
-    """Goes over the samples anew each time it is called."""
+    """Reads the samples from the start on each call."""
     manifest: Manifest | None
     """None for plain samples."""
     note: Callable[[], str | None] = lambda: None
-    """What must stand beside the numbers of a run that is judged again before it was complete, or of which rows were
-    left out; known when the source was read."""
+    """Note for the new run if the source is an incomplete run or rows were skipped; complete once the source is
+    read."""
     file: Path | None = None
     """The file of the results; None for a run in memory and for plain samples."""
     stored: RunResults | None = None
-    """The results where they are lines that can be found without parsing those before them."""
+    """The results of a run directory, of which a range can be read without parsing the lines before it."""
 
     def recorded(self, record: Manifest, limit: int | None, fields: Mapping[str, str] = NO_FIELDS) -> Manifest:
-        """Return the manifest of a run made from this source, with its data, its digest and who was asked with what.
+        """Return the manifest of a run made from this source, completed by its data, digest and prompts.
 
         Args:
-            record: What is asked now.
-            limit: The number of samples that are taken, from the first; None for all.
+            record: The manifest of the new run.
+            limit: The number of samples, from the first; None for all.
             fields: Sample field to column name, for a file of samples.
         """
         before = self.manifest
@@ -93,7 +93,7 @@ class RejudgeSource(NamedTuple):
 
 
 def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
-    """Return a run directory, a result file of another tool, or a file of samples."""
+    """Open a run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
         note: str | None = None
         if line := incomplete(path):
@@ -108,72 +108,74 @@ def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malfo
     if not path.is_dir() and (kind := recognize(path)):
         panel = specs.valid_settings(kind.panel_settings, kind.scale)
         record = recorded_manifest(kind, str(path), panel)
-        return RejudgeSource(str(path), lambda: (one.result for one in kind.samples()), record, file=path)
+        return RejudgeSource(str(path), lambda: (recorded.result for recorded in kind.samples()), record, file=path)
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
 
     def unjudged() -> Iterator[SampleResult]:
-        """Read the samples, which have no verdicts."""
         return (SampleResult(sample=sample) for sample in read_samples(path, fields=fields, problems=problems))
 
     return RejudgeSource(str(path), unjudged, None, problems.note)
 
 
 class Results(Reiterable[T]):
-    """The samples with what is taken over, made anew each time they are gone over."""
+    """The samples of a source with their reusable verdicts; each pass reads the source again."""
 
     def __init__(self, source: RejudgeSource, reused: Callable[[SampleResult, ReuseCounts], T]) -> None:
-        """`reused` returns what is taken over of a sample, and counts the calls that this saves."""
+        """`reused` returns the reusable part of a sample, and counts the calls that it saves."""
         super().__init__(lambda: self._of(source.results()))
         self._source, self._reused = source, reused
         self.saved = ReuseCounts()
-        """Calls that the samples of the latest round make unnecessary."""
+        """Calls saved in the latest pass."""
 
     def _of(self, results: Iterable[SampleResult]) -> Iterator[T]:
         self.saved = ReuseCounts()
         return (self._reused(result, self.saved) for result in results)
 
     def count(self) -> int:
-        """Return how many samples there are."""
+        """Return the number of samples."""
         stored = self._source.stored
         return super().count() if stored is None else len(stored)
 
-    def part(self, places: range) -> Reiterable[T]:
-        """Return the samples at these places; lines of a run before them are not parsed."""
+    def part(self, positions: range) -> Reiterable[T]:
+        """Return the samples at these positions; in a run directory, lines before them are not parsed."""
         stored = self._source.stored
-        return super().part(places) if stored is None else Reiterable(lambda: self._of(stored.part(places)))
+        return super().part(positions) if stored is None else Reiterable(lambda: self._of(stored.part(positions)))
 
 
 class PreparedRejudge(NamedTuple):
-    """A source ready to be judged: what is asked, and each sample with what need not be."""
+    """A source that is ready to be judged: the job, and the samples with their reusable verdicts."""
 
     plan: ClaimsJob | RateJob | GradeJob
     manifest: Manifest
     samples: int | None
-    """How many there are; None where nobody is asked and so nobody counted."""
+    """The number of samples; None if it was not counted because no judge is asked."""
     results: Results[SampleResult]
-    """Each sample with the claims and verdicts that are taken over."""
+    """Each sample with its reusable claims and verdicts."""
 
     def recounted(self) -> Iterator[SampleResult]:
-        """Each sample with the votes on its verdicts counted anew, if nobody is asked anything."""
+        """Yield each sample with a new vote on its verdicts, for a rejudge that asks no judge."""
         return map(Revote(self.manifest), self.results)
 
     @property
     def asks(self) -> bool:
-        """Whether anybody may be asked anything; otherwise the votes are counted anew and nothing else happens."""
+        """Whether a judge may be asked; if not, only the votes are counted again."""
         return bool(self.plan.asked)
 
 
 def prepare(
     source: RejudgeSource, requested: ClaimsOptions, *, keep_verdicts: bool = False, options: RunOptions = RunOptions()
 ) -> PreparedRejudge:
-    """Settle what is asked and check it against the source in one pass; UsageError before any call can be made.
+    """Choose judges, prompts and metrics and check them against the source in one pass; no judge is asked.
 
     Args:
-        source: What is judged again.
-        requested: What shall be other than in the source.
-        keep_verdicts: Keep the verdicts of the run's judges beside those of the new ones.
-        options: With `offline` the judges of the run are not asked, and their verdicts are all there is; with
-            `ask_again` they are asked, even if nothing else has changed.
+        source: The source to rejudge.
+        requested: Settings that differ from those of the source.
+        keep_verdicts: Keep the verdicts of the run's judges next to those of the new judges.
+        options: With `offline`, judges of the run are not asked and keep their verdicts; with `ask_again`, they are
+            asked even if nothing else has changed.
+
+    Raises:
+        UsageError: The settings do not fit each other or the source.
     """
     check_cluster(requested.cluster, (result.sample for result in source.results()))
     if source.manifest and not source.manifest.of_claims:
@@ -189,24 +191,24 @@ def _prepare_claims(
 ) -> PreparedRejudge:
     metrics = _metrics(source, requested)
     earlier = ReusableVerdicts(source.manifest, requested, (EXTRACT_PROMPT, usual_assess_prompt(metrics)))
-    line_up, recorded_judges = _line_up(earlier, metrics, keep_verdicts, options)
-    lacking: dict[Part, int] = {}
+    panel, recorded_judges = _panel(earlier, metrics, keep_verdicts, options)
+    missing: dict[Part, int] = {}
     surveyed: Survey | None = None
     if (
         metrics is None
         or not earlier.has(metrics.rows)
         or earlier.names_claims
-        or len(recorded_judges) < len(line_up.judges)
+        or len(recorded_judges) < len(panel.judges)
     ):
-        surveyed, lacking = _look_over(source, metrics.rows if metrics else SUPPORT, earlier)
+        surveyed, missing = _survey(source, metrics.rows if metrics else SUPPORT, earlier)
         metrics = choose_metrics(metrics, surveyed)
-    extractor = _extractor(earlier, line_up, lacking)
-    settings = _settings(earlier, line_up, recorded_judges)
+    extractor = _extractor(earlier, panel, missing)
+    settings = _settings(earlier, panel, recorded_judges)
     plan = ClaimsJob(
         metrics=metrics.rows,
         derived=_derived(metrics, requested, settings),
-        metric_prompts=metric_prompts(metrics.rows, line_up.judges, settings),
-        judges=line_up.judges,
+        metric_prompts=metric_prompts(metrics.rows, panel.judges, settings),
+        judges=panel.judges,
         extractor=extractor or earlier.recorded_extractor,
         extract_prompt=earlier.extract_prompt,
         assess_prompt=earlier.assess_prompt,
@@ -229,7 +231,7 @@ def _prepare_claims(
 def _prepare_ratings(
     source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
-    """Return the same for a run of ratings or grades, which has no claims."""
+    """Prepare a run of ratings or grades, which has no claims."""
     job = job_of(before)
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "claims_per_call",
                  "extract_per_judge"):  # fmt: skip
@@ -242,20 +244,23 @@ def _prepare_ratings(
         raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
     step = job.prompts[0].step if len(steps) == 1 else "assess"
     earlier = ReusableVerdicts(before, requested, (EXTRACT_PROMPT, ASSESS_PROMPT), step)
-    line_up, recorded_judges = _line_up(earlier, None, keep_verdicts, options)
-    asks = len(recorded_judges) < len(line_up.judges)
-    names = {judge.name for judge in line_up.judges}
+    panel, recorded_judges = _panel(earlier, None, keep_verdicts, options)
+    asks = len(recorded_judges) < len(panel.judges)
+    names = {judge.name for judge in panel.judges}
 
-    def counted(panel: Panel, usual: str) -> Panel:
+    def counted(earlier_panel: Panel, default_vote: str) -> Panel:
         """Return how verdicts on a question are counted now."""
-        base: dict[str, Any] = {"vote": usual} | ({"replicates": panel.replicates} if names & recorded_judges else {})
-        base = base if requested.judges else panel.model_dump(exclude={"scale"})
-        settings = specs.valid_settings({**base, **line_up.settings, **requested.panel_settings}, panel.scale)
-        panels.check(settings, [judge.name for judge in line_up.judges], with_labels=requested.panel.labels is not None)
+        base: dict[str, Any] = {"vote": default_vote}
+        if not requested.judges:
+            base = earlier_panel.model_dump(exclude={"scale"})
+        elif names & recorded_judges:
+            base["replicates"] = earlier_panel.replicates
+        settings = specs.valid_settings({**base, **panel.settings, **requested.panel_settings}, earlier_panel.scale)
+        panels.check(settings, [judge.name for judge in panel.judges], with_labels=requested.panel.labels is not None)
         return settings
 
     prompt = earlier.assess_prompt if requested.assess_prompt else None
-    job = job.again(OtherJudging(line_up.judges, recorded_judges, prompt, counted, requested.cluster or before.cluster))
+    job = job.again(OtherJudging(panel.judges, recorded_judges, prompt, counted, requested.cluster or before.cluster))
     job.check_families(result.sample.generator for result in source.results())
     record = _with_prompts(job.manifest, before, recorded_judges, [prompt.id for prompt in job.prompts])
     before_ids = {judge.name: judge.id for judge in before.judges}
@@ -276,7 +281,7 @@ def _metrics(source: RejudgeSource, requested: ClaimsOptions) -> MetricSelection
 
 
 def _derived(metrics: MetricSelection, requested: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
-    """Return the derived rows: of those of the run, the ones that can be read off what judges are asked now."""
+    """Return the derived metrics: those of the run that can be computed from the new verdicts."""
     provided = {"per_document": settings.per_document, "three_way": "contradicted" in settings.scale.words}
     if metrics.derived is None or requested.metrics:
         return resolve_derived(metrics, **provided)
@@ -284,62 +289,62 @@ def _derived(metrics: MetricSelection, requested: ClaimsOptions, settings: Panel
     return names or resolve_derived(metrics._replace(derived=None), **provided)
 
 
-def _look_over(
+def _survey(
     source: RejudgeSource, metrics: Sequence[Metric], earlier: ReusableVerdicts
 ) -> tuple[Survey, dict[Part, int]]:
-    """What the samples can feed, and in how many of them a part has a text but no claims that can be taken over."""
-    lacking: dict[Part, int] = {}
+    """Survey the samples; also count, by part, those with a text but without reusable claims."""
+    missing: dict[Part, int] = {}
 
     def samples() -> Iterator[Sample]:
         for result in source.results():
             parts = {m.claims_of for m in metrics if m.missing_part(result.sample) is None} - earlier.parts(result)
             for part in parts:
-                lacking[part] = lacking.get(part, 0) + 1
+                missing[part] = missing.get(part, 0) + 1
             yield result.sample
 
-    return survey(samples(), metrics), lacking
+    return survey(samples(), metrics), missing
 
 
-def _line_up(
+def _panel(
     earlier: ReusableVerdicts, metrics: MetricSelection | None, keep_verdicts: bool, options: RunOptions
 ) -> tuple[PanelSpec, frozenset[str]]:
-    """Who judges, and who of them is not asked because the verdicts on record are all there is."""
-    requested, named = earlier.wanted, earlier.named
+    """Return the panel, and the names of its judges that are not asked but keep their recorded verdicts."""
+    requested, named = earlier.requested, earlier.named
     others = [spec for spec in requested.judges if spec not in named]
-    fresh = specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
-    settings = {**fresh.settings, **requested.panel_settings}
-    names = named if requested.judges else list(earlier.own)
-    unchanged = not earlier.names_claims and all(map(earlier.same_prompt, earlier.own))
+    new = specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
+    settings = {**new.settings, **requested.panel_settings}
+    names = named if requested.judges else list(earlier.run_judges)
+    unchanged = not earlier.names_claims and all(map(earlier.same_prompt, earlier.run_judges))
     has_all = earlier.has(metrics.rows if metrics else ())
     only_counted = not requested.judges and unchanged and has_all and earlier.same_settings(requested.panel_settings)
     only_counted = only_counted and not options.ask_again and requested.claims_per_call is None
-    recorded, recorded_judges = [], set()
+    of_run, recorded_judges = [], set()
     for name in names:
-        judge = earlier.own[name]
+        judge = earlier.run_judges[name]
         if only_counted or options.offline or judge.provider == RECORDED:
             if not earlier.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
-            if not earlier.shown_as(settings):
+            if not earlier.same_documents(settings):
                 raise UsageError(
                     f"judge {name!r} cannot be asked again, and its verdicts were made with different document settings"
                 )
             recorded_judges.add(name)
-            recorded.append(judge)
+            of_run.append(judge)
         else:
-            recorded.append(specs.parse_judge(judge, specs.asking(requested.claims_per_call)))
+            of_run.append(specs.parse_judge(judge, specs.asking(requested.claims_per_call)))
     if keep_verdicts:
-        kept_judges = [judge for name, judge in earlier.own.items() if name not in names]
-        if kept_judges and not earlier.shown_as(settings):
+        kept_judges = [judge for name, judge in earlier.run_judges.items() if name not in names]
+        if kept_judges and not earlier.same_documents(settings):
             raise UsageError(
                 f"Cannot keep the verdicts of judge {kept_judges[0].name!r}: they were made with different document "
                 "settings. Rejudge the run with the new settings first, then add judges with --keep-verdicts."
             )
-        recorded = [*kept_judges, *recorded]
+        of_run = [*kept_judges, *of_run]
         recorded_judges |= {judge.name for judge in kept_judges}
-    judges = (*recorded, *fresh.judges)
+    judges = (*of_run, *new.judges)
     if not judges:
-        specs.parse_panel(())  # says which judges there are to name
-    twice = {judge.name for judge in recorded} & {judge.name for judge in fresh.judges}
+        specs.parse_panel(())  # raises an error that lists the judges
+    twice = {judge.name for judge in of_run} & {judge.name for judge in new.judges}
     if twice:
         raise UsageError(f"the run has a judge {min(twice)!r} already; give the new one another `name` in a YAML file")
     if earlier.undecided and len(recorded_judges) < len(judges):
@@ -347,18 +352,18 @@ def _line_up(
             f"verdicts of the run come from several prompts ({', '.join(earlier.undecided)}); say with --assess-prompt "
             "which of them to ask with"
         )
-    return fresh._replace(judges=judges), frozenset(recorded_judges)
+    return new._replace(judges=judges), frozenset(recorded_judges)
 
 
-def _extractor(earlier: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[Part, int]) -> Judge | None:
-    """Who takes claims where there are none; None where every part has its claims already."""
-    if earlier.claims_hold and not lacking:
+def _extractor(earlier: ReusableVerdicts, panel: PanelSpec, missing: Mapping[Part, int]) -> Judge | None:
+    """Return the extractor of missing claims; None if no claims are missing."""
+    if earlier.claims_hold and not missing:
         return None
-    spec = earlier.extractor or line_up.extractor
+    spec = earlier.extractor or panel.extractor
     if spec:
         return specs.parse_judge(spec)
     if earlier.record is None:
-        return line_up.judges[0]
+        return panel.judges[0]
     before = earlier.record.extractor
     assert before is not None, "a run of claims has an extractor"
     try:
@@ -367,14 +372,14 @@ def _extractor(earlier: ReusableVerdicts, line_up: PanelSpec, lacking: Mapping[P
         why = "its claims are on record only"
     except UsageError as error:
         why = str(error)
-    texts = ", ".join(f"{n} texts of {part}" for part, n in lacking.items()) or "the texts"
+    texts = ", ".join(f"{n} texts of {part}" for part, n in missing.items()) or "the texts"
     raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
 
 
-def _settings(earlier: ReusableVerdicts, line_up: PanelSpec, recorded_judges: frozenset[str]) -> Panel:
-    """The panel's settings: what is wanted, before a panel file's, before the run's own where its judges stay."""
-    requested, before = earlier.wanted, earlier.record.panel if earlier.record else Panel()
-    names = {judge.name for judge in line_up.judges}
+def _settings(earlier: ReusableVerdicts, panel: PanelSpec, recorded_judges: frozenset[str]) -> Panel:
+    """Return the panel settings: requested ones, else those of a panel file, else those of the run if judges stay."""
+    requested, before = earlier.requested, earlier.record.panel if earlier.record else Panel()
+    names = {judge.name for judge in panel.judges}
     scale = earlier.assess_prompt.scale
     assert scale is not None, "an assess prompt has a scale; loading checks it"
     base: dict[str, Any] = {"replicates": before.replicates} if names & recorded_judges else {}
@@ -384,18 +389,18 @@ def _settings(earlier: ReusableVerdicts, line_up: PanelSpec, recorded_judges: fr
         base = before.model_dump(exclude={"scale"}, exclude_defaults=True)
     if names & recorded_judges and not (names - recorded_judges and _has_words_of(scale, before.scale)):
         scale = before.scale
-    settings = specs.valid_settings({**base, **line_up.settings, **requested.panel_settings}, scale)
-    panels.check(settings, [judge.name for judge in line_up.judges], with_labels=requested.panel.labels is not None)
+    settings = specs.valid_settings({**base, **panel.settings, **requested.panel_settings}, scale)
+    panels.check(settings, [judge.name for judge in panel.judges], with_labels=requested.panel.labels is not None)
     return settings
 
 
 def _has_words_of(scale: Scale, before: Scale) -> bool:
-    """Return whether verdicts on another scale can be voted on together with verdicts on this one."""
+    """Return whether earlier verdicts can be voted on together with verdicts on the new scale."""
     return scale.ordered or before.ordered or set(before.words) <= set(scale.words)
 
 
 def _record(earlier: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
-    """Return the manifest of what comes out: prompts, notes and extractor of what was taken over stand in it too."""
+    """Return the manifest of the new run, including prompts, notes and extractor of reused claims and verdicts."""
     before = earlier.record
     extractor = before.extractor if before and before.extractor and earlier.claims_hold else plan.extractor
     notes = (*notes_of(plan, extractor), *_extractor_notes(plan, extractor))
@@ -410,7 +415,7 @@ def _record(earlier: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
         record, before, plan.recorded_judges, extract, lambda p: p.step == "assess" or p.name in metric_prompts
     )
     used = {prompt.id for prompt in record.prompts}
-    questions = (one if one.prompt in used else one.model_copy(update={"prompt": None}) for one in record.questions)
+    questions = (q if q.prompt in used else q.model_copy(update={"prompt": None}) for q in record.questions)
     return record.model_copy(update={"questions": tuple(questions)})
 
 
@@ -421,9 +426,9 @@ def _with_prompts(
     others: Iterable[str],
     includes: Callable[[PromptRecord], bool] = lambda prompt: True,
 ) -> Manifest:
-    """Return the manifest with the prompts that verdicts come from, `others`, and a note if judges had different ones.
+    """Return the manifest with the prompts of its verdicts, `others`, and a note if judges had different prompts.
 
-    Judges on record keep those prompts of the run that are wanted.
+    Recorded judges keep the prompts of the run that `includes` accepts.
     """
     records = {prompt.id: prompt for prompt in (*before.prompts, *record.prompts)}
     asked_with = {
@@ -442,14 +447,14 @@ def _with_prompts(
 
 
 def _extractor_notes(plan: ClaimsJob, extractor: Judge) -> tuple[str, ...]:
-    """Return what must stand beside the numbers where claims that the run lacks are taken by somebody else."""
+    """Return a note if missing claims are extracted by another extractor."""
     if not plan.extracts or plan.extractor.id == extractor.id:
         return ()
     return (f"missing claims were extracted by {plan.extractor.name}, all others by {extractor.name}",)
 
 
 def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[str, PromptRecord]) -> tuple[str, ...]:
-    """Return what must stand beside the numbers where the judges were not all asked with the same prompt."""
+    """Return a note if the judges were not all asked with the same prompt."""
     support = {
         name: ", ".join(records[i].name for i in ids if i in records and records[i].step != "weigh")
         for name, ids in asked_with.items()
@@ -463,7 +468,7 @@ def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[st
 
 
 class ReuseCounts:
-    """Calls that are not made because their results are taken over, counted as the samples pass."""
+    """Number of calls that are saved by reusing their results."""
 
     def __init__(self) -> None:
         self.extractions = 0
@@ -471,38 +476,38 @@ class ReuseCounts:
 
     @property
     def calls(self) -> int:
-        """Return the number of calls that are not made."""
+        """All calls that are saved."""
         return self.extractions + self.assessments
 
 
 class ReusableVerdicts:
-    """Which claims and verdicts of a run hold under another extractor, other prompts and other judges."""
+    """Claims and verdicts of a run that remain valid with the requested extractor, prompts and judges."""
 
     def __init__(
         self, record: Manifest | None, requested: ClaimsOptions, defaults: tuple[str, str], step: str = "assess"
     ) -> None:
-        """`defaults` are prompts for runs without, `step` is that of the prompt by which the judges are asked.
+        """Options that are not requested are as in the run.
 
-        What is not wanted otherwise shall be as in the run.
+        `defaults` are the extract and assess prompt for runs without, and `step` is the step of the judges' prompt.
         """
-        self.record, self.wanted = record, requested
+        self.record, self.requested = record, requested
         self._step = step
         self.extractor = specs.parse_judge(requested.extractor) if requested.extractor else None
-        self.own = {judge.name: judge for judge in record.judges} if record else {}
-        self.named = [spec for spec in requested.judges if isinstance(spec, str) and spec in self.own]
-        """The judges of the run that are named."""
+        self.run_judges = {judge.name: judge for judge in record.judges} if record else {}
+        self.named = [spec for spec in requested.judges if isinstance(spec, str) and spec in self.run_judges]
+        """Names of judges of the run that are requested."""
         self._ids = {judge.name: judge.id for judge in record.asked} if record else {}
         self._prompts = {p.id: p for p in record.prompts} if record else {}
         recorded = [p for p in self._prompts.values() if p.step == "extract"]
         self.extract_prompt = _prompt("extract", requested.extract_prompt, recorded, defaults[0])
-        prompts = self.support_prompts(*(self.named or self.own))
+        prompts = self.support_prompts(*(self.named or self.run_judges))
         self.assess_prompt = _prompt(step, requested.assess_prompt, prompts, defaults[1])
         self.undecided = () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
-        """The prompts among which nothing decides, if a judge must be asked."""
+        """Names of the run's prompts if there are several and none is requested; then no judge can be asked."""
         self._settings = self.extractor.id if self.extractor else None
         self._extract_prompt = self.extract_prompt.id if requested.extract_prompt else None
         self.names_claims = bool(self._settings or self._extract_prompt)
-        """Whether it is said who takes the claims, or how."""
+        """Whether an extractor or its prompt is requested."""
         self.claims_hold = (
             record is not None
             and record.extractor is not None
@@ -512,49 +517,49 @@ class ReusableVerdicts:
 
     @property
     def recorded_extractor(self) -> Judge:
-        """Who took the claims that are taken over."""
+        """The extractor of the reused claims."""
         assert self.record is not None, "claims are taken over from a run"
         assert self.record.extractor is not None, "claims have an extractor"
         return self.record.extractor
 
     def support_prompts(self, *judges: str) -> list[PromptRecord]:
-        """Return the prompts by which these judges of the run said whether a text supports a claim."""
+        """Return the prompts with which these judges of the run gave their verdicts."""
         asked_with = self.record.asked_with if self.record else {}
         ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
         return [p for p in self._prompts.values() if p.id in ids and p.step == self._step]
 
     def same_prompt(self, judge: str) -> bool:
-        """Return whether a judge of the run was asked with no other prompt than the one that is wanted."""
-        if self.wanted.assess_prompt is None:
+        """Return whether a judge of the run was asked only with the requested prompt."""
+        if self.requested.assess_prompt is None:
             return self.record is not None
         return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
 
     def has(self, metrics: Sequence[Metric]) -> bool:
-        """Return whether the run assessed all that these metrics need."""
+        """Return whether the run has the assessments that these metrics need."""
         before = {(m.claims_of, m.against) for m in self.record.rows} if self.record else set()
         return all((metric.claims_of, metric.against) in before for metric in metrics)
 
     def same_settings(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether judges asked so would be asked nothing new."""
+        """Return whether judges with these panel settings would be asked nothing new."""
         if self.record is None:
             return False
-        return self.shown_as(settings) and settings.get("replicates", 1) <= self.record.panel.replicates
+        return self.same_documents(settings) and settings.get("replicates", 1) <= self.record.panel.replicates
 
-    def shown_as(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether the run showed its judges the documents in all the ways in which they are to be shown."""
+    def same_documents(self, settings: Mapping[str, Any]) -> bool:
+        """Return whether the run's verdicts include all document orders and splits that the settings require."""
         before = self.record.panel if self.record else Panel()
         per_document: bool = settings.get("per_document", before.per_document)
         shuffle_contexts: int = settings.get("shuffle_contexts", 0)
         return per_document == before.per_document and shuffle_contexts <= before.shuffle_contexts
 
     def parts(self, result: SampleResult) -> set[Part]:
-        """Return the parts of a sample whose claims hold."""
+        """Return the parts of a sample whose claims are reusable."""
         extracted = {claim.of for claim in result.claims}
         extracted |= {part for part, because in result.unextracted.items() if because == "no_claims"}
         return {part for part in extracted if self._holds(part, result)}
 
     def _holds(self, part: Part, result: SampleResult) -> bool:
-        """Return whether the claims of a text are those that would be taken now."""
+        """Return whether the claims of a part were extracted as requested."""
         if not self.names_claims or (part in result.unextracted and not has_words(result.sample.text(part) or "")):
             return True
         extractions = [
@@ -566,7 +571,7 @@ class ReusableVerdicts:
         )
 
     def reuse(self, plan: ClaimsJob) -> Callable[[SampleResult, ReuseCounts], SampleResult]:
-        """Return a function that makes of a sample what holds of it: claims, verdicts, and the calls they came from."""
+        """Return a function that reduces a result to its reusable claims, verdicts and calls."""
         parts = {metric.claims_of for metric in plan.metrics}
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
         prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
@@ -574,13 +579,12 @@ class ReusableVerdicts:
         sizes = {judge.name: claims_per_call(judge) for judge in plan.judges}
 
         def reuse(result: SampleResult, saved: ReuseCounts) -> SampleResult:
-            """Return what holds of a sample, and count the calls that this saves."""
             reused = self.parts(result) & parts
             claims = tuple([claim for claim in result.claims if claim.of in reused])
             part = {claim.id: claim.of for claim in claims}
 
             def reusable(earlier: Iterable[Assessment]) -> Iterator[Assessment]:
-                """Yield the assessments of these claims with the verdicts that hold, if there are any."""
+                """Yield the assessments of these claims that have reusable verdicts, with these verdicts alone."""
                 for a in earlier:
                     if of := part.get(a.subject):
                         pair = of, a.evidence.part
@@ -615,7 +619,7 @@ class ReusableVerdicts:
         return reuse
 
     def _shown_the_same(self, against: Part, plan: ClaimsJob) -> bool:
-        """Return whether the run showed its judges the documents of a part in the way in which they are to be shown."""
+        """Return whether the run showed its judges the documents of a part one by one, or together, as `plan` does."""
         if self.record is None:
             return False
         return against in ONE_TEXT or plan.panel.per_document == self.record.panel.per_document
@@ -624,13 +628,13 @@ class ReusableVerdicts:
 def reused(
     result: SampleResult, job: RateJob | GradeJob, before: Mapping[str, str], saved: ReuseCounts
 ) -> SampleResult:
-    """Return the sample with the verdicts on its answer or documents that hold, and the calls that they came from.
+    """Return the sample with the reusable verdicts on its answer or documents, and their calls.
 
     Args:
-        result: The sample.
-        job: What is asked of it now.
+        result: The result of the sample.
+        job: The new job.
         before: The ids of the judges that gave the verdicts, by name.
-        saved: Counts what is taken over.
+        saved: Counts the calls that are saved.
     """
     prompts = {record.name: record.prompt for record in job.records}
     same = _same_settings(job, before, prompts, prompts)
@@ -639,9 +643,9 @@ def reused(
         for a in result.assessments
         if a.question in prompts
     )
-    brought = {(v.judge, v.prompt, a.evidence) for a in assessments for v in a.verdicts}
+    sources = {(v.judge, v.prompt, a.evidence) for a in assessments for v in a.verdicts}
     calls = tuple(
-        call.replaced(reused=True) for call in result.calls if (call.judge, call.prompt, call.evidence) in brought
+        call.replaced(reused=True) for call in result.calls if (call.judge, call.prompt, call.evidence) in sources
     )
     saved.assessments += sum(not call.failed for call in calls)
     return SampleResult(sample=result.sample, assessments=assessments, calls=calls)
@@ -656,28 +660,29 @@ def _same_settings(
     allowed: Container[K],
     prompts: Mapping[K, str | None],
 ) -> Callable[[Verdict | Call, K], bool]:
-    """Return whether a verdict or call answers a question that is wanted as its judge, known by its id before, would be
-    asked it now; whoever the job does not ask need not have been asked the same."""
+    """Return a function that tells whether a verdict or call comes from the settings and prompt that the job uses now.
+
+    `before` has the ids of the earlier judges by name. For recorded judges it is enough that the question is `allowed`.
+    """
     judges = {judge.name: judge.id for judge in job.judges}
 
-    def same(one: Verdict | Call, question: K) -> bool:
-        """Return whether the question is asked again as it was."""
-        if one.judge in job.recorded_judges:
+    def same(source: Verdict | Call, question: K) -> bool:
+        if source.judge in job.recorded_judges:
             return question in allowed
-        settings = before.get(one.judge), one.prompt
-        return question in prompts and settings == (judges.get(one.judge), prompts[question])
+        settings = before.get(source.judge), source.prompt
+        return question in prompts and settings == (judges.get(source.judge), prompts[question])
 
     return same
 
 
 def _is_usable(verdict: Verdict, plan: ClaimsJob | RateJob | GradeJob) -> bool:
-    """Whether a verdict is taken over: a failed call is made again, and repeats that are too many are left out."""
+    """Return whether a verdict is reused: failed calls are made again, and surplus replicates are left out."""
     answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
     return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.recorded_judges)
 
 
 def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part], sizes: Mapping[str, int]) -> int:
-    """Return the calls that it would take to ask for these verdicts."""
+    """Return the number of calls needed to ask for these verdicts."""
     claims: Counter[tuple[str, int, Part, str]] = Counter()
     alike = Counter(
         (part[a.subject], str(a.evidence), tuple([(v.judge, v.replicate) for v in a.verdicts])) for a in assessments
@@ -689,9 +694,7 @@ def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part], size
 
 
 def _prompt(step: str, named: str | None, recorded: Sequence[PromptRecord], default: str) -> Prompt:
-    """Return the prompt that is named, else the run's own as it was then, else the default."""
-    if named:
-        return prompting.load(step, named)
-    for p in recorded:
-        return Prompt.of(p)
-    return prompting.load(step, default)
+    """Return the requested prompt, else the recorded one, else the default."""
+    if named or not recorded:
+        return prompting.load(step, named or default)
+    return Prompt.of(recorded[0])
