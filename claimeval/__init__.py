@@ -1,12 +1,12 @@
-"""claimeval: how far the answers of a question-answering system can be trusted, claim by claim.
+"""claimeval evaluates the answers of question-answering systems claim by claim, with LLM judges.
 
 >>> import claimeval as ce
 >>> run = ce.score("answers.jsonl", judges="openai:gpt-5-mini")  # doctest: +SKIP
 >>> run["faithfulness"].mean  # doctest: +SKIP
 0.91
 
-Importing does nothing but this; every name is loaded when it is first used. The records of results are in
-`claimeval.types`; `claimeval.ir`, `claimeval.lexical` and `claimeval.statistics` are libraries that can be used alone.
+Every name is loaded on first use. The records of results are in `claimeval.types`. The libraries `claimeval.ir`,
+`claimeval.lexical` and `claimeval.statistics` can be used alone.
 """
 
 from __future__ import annotations
@@ -35,57 +35,21 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "api.check": ("acheck", "check"),
-    "api.claims": (
-        "arejudge",
-        "ascore",
-        "rejudge",
-        "score",
-    ),
-    "api.comparison": (
-        "Comparison",
-        "compare",
-        "experiment",
-    ),
-    "api.data": (
-        "doctor",
-        "draw",
-        "import_replies",
-        "read_samples",
-    ),
+    "api.claims": ("arejudge", "ascore", "rejudge", "score"),
+    "api.comparison": ("Comparison", "compare", "experiment"),
+    "api.data": ("doctor", "draw", "import_replies", "read_samples"),
     "api.forecast": ("plan", "probe"),
     "api.measures": ("extraction", "measure"),
-    "api.people": (
-        "agreement",
-        "annotate",
-        "correct",
-    ),
-    "api.ratings": (
-        "agrade",
-        "arate",
-        "grade",
-        "rate",
-    ),
+    "api.people": ("agreement", "annotate", "correct"),
+    "api.ratings": ("agrade", "arate", "grade", "rate"),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
     "api.tune": ("tune",),
     "metrics.rows": ("Metric",),
-    "types.errors": (
-        "ClaimevalError",
-        "DataError",
-        "StoppedEarly",
-        "StoreError",
-        "UsageError",
-    ),
+    "types.errors": ("ClaimevalError", "DataError", "StoppedEarly", "StoreError", "UsageError"),
     "types.estimates": ("Estimate",),
-    "types.options": (
-        "LocalOptions",
-        "PanelOptions",
-        "RunOptions",
-    ),
-    "types.records": (
-        "Document",
-        "Sample",
-    ),
+    "types.options": ("LocalOptions", "PanelOptions", "RunOptions"),
+    "types.records": ("Document", "Sample"),
     "types.requests": ("Judge",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

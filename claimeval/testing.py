@@ -1,4 +1,4 @@
-"""Tools for testing code that uses claimeval: a judge with fixed labels, a local provider, samples. No key, no network.
+"""Tools for tests of code that uses claimeval, without keys or network: a scripted judge, a local server, samples.
 
 >>> import claimeval as ce
 >>> from claimeval.testing import ScriptedJudge
@@ -38,7 +38,7 @@ class _Script(NamedTuple):
 
 
 _SCRIPTS: dict[str, _Script] = {}
-"""By the name of the model that follows them."""
+"""The scripts of this process, by model name."""
 
 
 class ScriptedJudge(Judge):
@@ -56,17 +56,17 @@ class ScriptedJudge(Judge):
         reply: Callable[[str], str | None] | None = None,
         name: str = "scripted",
     ) -> None:
-        """Make a judge that can stand wherever a judge is named.
+        """Make a judge.
 
         Args:
             labels: The label of each claim, by its text: supported, contradicted, not_found or unsure.
             default: The label of all other claims.
-            reply: Says, for the text of a prompt, what the judge writes, word for word; None leaves it to the labels.
-                Questions that are not about claims (ratings, grades, queries) need it.
-            name: How tables call the judge.
+            reply: Returns the judge's reply to the text of a prompt, or None to use the labels. Questions that are not
+                about claims (ratings, grades, queries) need it.
+            name: Name of the judge in tables.
 
         Raises:
-            UsageError: A label is none of the four.
+            UsageError: If a label is none of the four.
         """
         script = _Script(dict(labels or {}), default, reply)
         for label in (*script.labels.values(), default):
@@ -141,22 +141,22 @@ def verdicts_reply(labels: Iterable[str], **fields: object) -> str:
 
 
 class LoopbackProvider:
-    """A server on this machine that speaks OpenAI's chat completions."""
+    """A local server with OpenAI's chat completions API."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        """The base URL, as `openai:MODEL@URL` takes it."""
+        """The base URL, for `openai:MODEL@URL`."""
         self.judge = Judge(name="loopback", model="openai:loopback", endpoint=url)
-        """A judge at this server."""
+        """A judge that uses this server."""
         self.requests: list[dict[str, Any]] = []
         """The bodies of all requests so far, in order of arrival."""
 
 
 @contextmanager
 def provider(reply: str | Callable[[str], str]) -> Iterator[LoopbackProvider]:
-    """Serve a local provider inside the `with` block, to test the requests that are sent.
+    """Run a local provider inside the `with` block, to test the requests that are sent.
 
-    `reply` is the model's reply, or a function that returns it for the text of a prompt.
+    `reply` is the model's reply, or a function from the text of a prompt to the reply.
     """
     write = (lambda _: reply) if isinstance(reply, str) else reply
 
@@ -179,9 +179,8 @@ def serve(
 ) -> Iterator[str]:
     """Serve JSON on this machine inside the `with` block, and yield the base URL.
 
-    Args:
-        respond: Returns status and body of the answer to a path, headers (names in lower case) and a body, which is
-            empty in a GET; further headers may follow.
+    `respond` gets the path, the headers (with names in lower case) and the body of a request, which is empty for a GET.
+    It returns the status, the body and optionally headers of the response.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -189,7 +188,7 @@ def serve(
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
-            """Answer a request."""
+            """Respond to a request."""
             content = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             status, body, *more = respond(self.path, headers, content)
@@ -207,7 +206,7 @@ def serve(
         do_GET = do_POST
 
         def log_message(self, format: str, *args: object) -> None:
-            """Tests print nothing."""
+            """Print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -222,7 +221,7 @@ def serve(
 
 
 def samples() -> list[Sample]:
-    """Return the bundled demo: 24 samples over 14 subjects with planted faults."""
+    """Return the bundled demo: 24 samples on 14 subjects, with planted faults."""
     from claimeval.data.reading import read_samples
     from claimeval.data.test_collections import bundled
 

@@ -1,7 +1,7 @@
-"""The nouns: records, requests, scales, families, options and errors. No I/O, and no other room.
+"""Records, requests, scales, model families, options and errors, without I/O.
 
-The records that users receive can be imported from here, `from claimeval.types import Verdict`, wherever they are
-defined; each is loaded when it is first used. `__init__.pyi` tells type checkers and editors the same.
+All records that users receive can be imported from here, as in `from claimeval.types import Verdict`. Each is loaded on
+first use from the module that defines it. `__init__.pyi` declares them for type checkers and editors.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The chat completions format: the body of a request, and the body of a reply as a `Completion`, and the reverse.
+"""The chat completions format: writes the bodies of requests, and reads and writes the bodies of replies.
 
-OpenAI, Mistral and all compatible servers use it, and local engines write it. So live replies, stored replies and batch
+OpenAI, Mistral and all compatible servers use it, and local engines write it. Live replies, cached replies and batch
 files are all read by the same function.
 """
 
@@ -37,7 +37,7 @@ _SENT = {
     "response_format",
     *TOKEN_LIMITS,
 }
-"""Fields that a setting of a judge or a request sets, apart from `model` and `messages`."""
+"""Fields of a request that come from settings: all but `model` and `messages`."""
 _LIMITS = (
     *TOKEN_LIMITS,
     "max_output_tokens",
@@ -49,7 +49,7 @@ _LIMITS = (
     "maxTokens",
     "maxOutputTokens",
 )
-"""What servers call the limit of a reply or of its reasoning, which `extra` may have at no depth."""
+"""Servers' names for the token limit of a reply or of its reasoning. `extra` must not have them at any depth."""
 RESERVED = {
     **{name: f"is set by claimeval; use {name}:" for name in ("temperature", "top_p", "reasoning_effort")},
     **dict.fromkeys(("seed", "random_seed"), "is set by claimeval; use seed:"),
@@ -69,22 +69,21 @@ RESERVED = {
         ("prediction", "web_search_options", "modalities", "audio"), "has a price that the caps do not count"
     ),
 }
-"""Fields that `extra` may not have: those that the body has already, and what would undo the caps. With the reason."""
-
+"""Fields that `extra` must not have, each with the reason: claimeval sets them, or they would bypass the limits."""
 
 MOST_TOKENS = 2**53
-"""Counts above this are no counts of tokens; they would overflow where rates and costs are computed."""
+"""Maximum number of tokens that is believed. Larger numbers would overflow rates and costs."""
 
 
 def refused_in_extra(extra: Mapping[str, object]) -> str | None:
-    """Return why `extra` cannot be sent, None if it can."""
+    """Return why `extra` cannot be sent; None if it can."""
     for name, value in extra.items():
         if reason := RESERVED.get(name):
             return f"{name!r} {reason}"
         if name == "service_tier" and value not in ("default", "flex"):
             return f"'service_tier' {value!r} has prices that the caps do not count; default and flex can be set"
-        if inner := next((inner for inner in _names_within(value) if inner in _LIMITS), None):
-            return f"{inner!r} in {name!r} {RESERVED[inner]}"
+        if nested := next((nested for nested in _names_within(value) if nested in _LIMITS), None):
+            return f"{nested!r} in {name!r} {RESERVED[nested]}"
     return None
 
 
@@ -133,7 +132,7 @@ _SCHEMA = re.compile(
     r"json[_ ]?schema|structured[_ ]outputs?|output_format|response format|json mode|tool[_ ]choice|input_schema",
     re.IGNORECASE,
 )
-"""Words for the JSON schema, Anthropic's for the tool that carries it included."""
+"""Words for the JSON schema, including Anthropic's for the tool that carries it."""
 _REFUSES = re.compile(
     r"(?:not|n't|un)[ -]?(?:support|accept|permit|allow|recogni|available)|extra_forbidden|unknown|unexpected|"
     r"deprecated|invalid schema|schema is invalid|cannot (?:both )?be|may not be|must be omitted|"
@@ -143,11 +142,9 @@ _REFUSES = re.compile(
 
 
 def refused_parameters(words: str, parameter: str = "") -> tuple[str, ...]:
-    """Return the parameters that a server's refusal names, as the request names them; empty for another refusal.
+    """Return the parameters that a server refuses, by their names in the request; empty for any other error.
 
-    Args:
-        words: What the server says.
-        parameter: What its error record names as the parameter.
+    `words` is the server's message, `parameter` the parameter that its error record names.
     """
     named = parameter.rpartition(".")[2] if parameter.rpartition(".")[2] in _NAMED else ""
     if not named and not _REFUSES.search(words):
@@ -163,7 +160,7 @@ def read_chat(
 ) -> Completion:
     """Return the completion in the body of a response with status 200. Reasoning is ignored.
 
-    Lone surrogates, which cannot be written to files, are replaced by U+FFFD, but kept in `body`.
+    Lone surrogates, which cannot be written to files, become U+FFFD in the texts and stay in `body`.
 
     Args:
         body: The body of the response.
@@ -188,7 +185,7 @@ def read_chat(
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _error(f"the reply has no choices: {_preview(body)}")
     finish = _str(choices[0].get("finish_reason"))
-    if finish and finish.startswith("content_filter"):  # Gemini adds the category, and leaves the message out
+    if finish and finish.startswith("content_filter"):  # Gemini adds the category and omits the message
         finish, choices[0] = "content_filter", {"message": {}, **choices[0]}
     message = choices[0].get("message")
     if not isinstance(message, dict):
@@ -223,7 +220,7 @@ class TokenLogprobs(NamedTuple):
 
     content: bytes
     alternatives: tuple[tuple[str, float], ...]
-    """The most likely tokens in its position, including itself, with their log probabilities."""
+    """The most likely tokens at its position, including itself, with their log probabilities."""
 
 
 def read_tokens(body: bytes) -> tuple[TokenLogprobs, ...] | None:

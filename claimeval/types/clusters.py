@@ -19,8 +19,8 @@ FIELDS = ("question", CONVERSATION, "answer", "generator", "reference_author")
 def cluster_of(sample: Sample, field: str | None = None) -> int:
     """Return the number of a sample's cluster: samples with the same value of `field`.
 
-    By default turns of one conversation are a cluster, and so are samples with the same question. White space is
-    ignored. A sample without a value is a cluster of its own.
+    By default, the turns of one conversation are a cluster, and so are samples with the same question. White space is
+    ignored. A sample without a value is a cluster by itself.
     """
     value = _value(sample, field or CONVERSATION)
     return single_cluster(sample.id) if value is None else _number("together", value)
@@ -50,7 +50,7 @@ def sample_count(samples: int, clusters: int, field: str | None) -> str:
 
 
 def cluster_noun(field: str | None, count: int = 2) -> str:
-    """Return the noun for so many clusters."""
+    """Return the noun for `count` clusters."""
     end = "" if count == 1 else "s"
     if field == CONVERSATION:
         return f"conversation{end}"
@@ -70,11 +70,10 @@ def _value(sample: Sample, field: str) -> str | None:
 
 
 def first_words(sample: Sample) -> str:
-    """Return what a user said first in the conversation of a sample, which its later turns share."""
+    """Return the first message of the user in a sample's conversation, which all its turns share."""
     return next((turn.content for turn in sample.history if turn.role == "user"), sample.question)
 
 
 def _number(kind: str, text: str) -> int:
-    """Return eight bytes of a hash, to save memory."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind.encode()).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -1,4 +1,4 @@
-"""The error tree, the errors of unknown names and unreadable YAML files, and excerpts of texts in messages.
+"""The error tree, and functions for error messages.
 
 ::
 
@@ -28,7 +28,7 @@ class ClaimevalError(Exception):
 
 
 class UsageError(ClaimevalError):
-    """Invalid input or options. The message names the problem, the given value, the allowed values and the fix."""
+    """Invalid input or options. The message has the problem, the given value, the allowed values and the fix."""
 
 
 class DataError(UsageError):
@@ -37,7 +37,7 @@ class DataError(UsageError):
     def __init__(self, message: str, *, kind: str = "") -> None:
         super().__init__(message)
         self.kind = kind or message
-        """The problem without line and value, which other rows can share."""
+        """The problem without line and value, the same for all rows that have it."""
 
 
 class PromptError(UsageError):
@@ -49,7 +49,7 @@ class StoreError(ClaimevalError):
 
 
 class AskerError(ClaimevalError):
-    """No answer from `claimeval serve`, or a refusal. `status` is that of HTTP; None without an answer."""
+    """No response from `claimeval serve`, or an error. `status` is the HTTP status; None without a response."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ class StoppedEarly(ClaimevalError):
         self.reason = reason
         """The reason and the fix."""
         self.run = run
-        """The incomplete `Run`, None if it has no results."""
+        """The incomplete `Run`; None if it has no results."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -77,13 +77,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 LISTED = 12
-"""Metrics that a message names one by one."""
+"""Maximum number of metrics that a message lists."""
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[UsageError] = UsageError) -> UsageError:
     """Return the error for an unknown name, with the closest match and all allowed names.
 
-    Of more than `LISTED` metrics and measures `claimeval metrics` shows all.
+    Instead of more than `LISTED` metrics or measures, the message names `claimeval metrics`.
 
     Args:
         kind: Noun for the message, such as `metric`.
@@ -94,7 +94,7 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     from difflib import get_close_matches
 
     names = sorted(allowed)
-    containing = sorted((name_listed for name_listed in names if len(name) > 3 and name in name_listed), key=len)
+    containing = sorted((known for known in names if len(name) > 3 and name in known), key=len)
     close = containing or get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     if len(names) > LISTED and ("metric" in kind or "measure" in kind):
@@ -103,20 +103,20 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
 
 
 def first_problem(error: ValidationError) -> tuple[str, str, str]:
-    """Return the first field of a record that is invalid, as `judges.0.name`, why, and the start of its value."""
+    """Return the first invalid field of a record, such as `judges.0.name`, the problem, and the start of the value."""
     first = error.errors(include_url=False)[0]
     return ".".join(map(str, first["loc"])), first["msg"], repr(str(first["input"])[:60])
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the content of YAML. Raises yaml.YAMLError if it is none."""
+    """Return the content of a YAML text. Raises yaml.YAMLError if it is invalid."""
     import yaml
 
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def read_yaml(path: Path, kind: str) -> Any:
-    """Return the content of a YAML file. Raises UsageError, with the kind of file, if it cannot be read."""
+    """Return the content of a YAML file. Raises UsageError, which names the `kind` of file, if it cannot be read."""
     import yaml
 
     try:
@@ -131,7 +131,7 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""Lone surrogates, and control and format characters that no script needs. Joiners are kept, for Persian."""
+"""Lone surrogates, and control and format characters that no script needs. Joiners, which Persian needs, are kept."""
 
 
 def visible(text: str, width: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""A value with its interval, and the cost of calls: the records that files, tables and pages use."""
+"""Records for files, tables and pages: a value with its interval, texts read in windows, and the cost of calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from claimeval.types.records import Record
 
 
 class _WithInterval(Protocol):
-    """What the statistics library returns: a value, its interval, and what both rest on."""
+    """An estimate of the statistics library."""
 
     @property
     def value(self) -> float | None:
@@ -36,48 +36,43 @@ class _WithInterval(Protocol):
 
 
 class Estimate(Record):
-    """A value with its 95 % interval."""
+    """A value with its 95% interval."""
 
     value: float | None = None
-    """None where it is undefined."""
+    """None if it is undefined."""
     low: float | None = None
     high: float | None = None
-    """Ends of the interval; None where there is none."""
+    """Ends of the interval; None if there is none."""
     n: int = 0
-    """Observations that the value rests on."""
+    """Number of observations."""
     clusters: int = 0
-    """Groups that these form (questions, or what `--cluster` names); the interval resamples whole groups."""
+    """Number of clusters (questions, or as `--cluster` says). The interval resamples whole clusters."""
     because: str | None = None
     """Why there is no value, or no interval."""
 
     @classmethod
     def of(cls, estimate: _WithInterval) -> Estimate:
-        """Return the record of an estimate that the statistics library made."""
+        """Return the record of an estimate of the statistics library."""
         return Estimate(**{name: getattr(estimate, name) for name in Estimate.model_fields})
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends; None where there is no interval."""
+        """Both ends; None if there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 class LongEvidence(Record):
-    """Samples with a text that is longer than a judge's context window, so that it is read in several."""
+    """Samples with a text that is longer than a judge's context window, and is read in several windows."""
 
     judge: str
     context_tokens: int | None
-    """The window; None if it was not stated."""
+    """Size of the context window; None if unknown."""
     samples: int
     windows: int
-    """The most windows that one text is read in."""
+    """Maximum number of windows for one text."""
 
     def in_words(self, samples: int, name: str) -> str:
-        """Return what stands beside numbers.
-
-        Args:
-            samples: All samples.
-            name: What the judge is called.
-        """
+        """Return the note below a table, for the number of all samples and the judge's displayed name."""
         window = f" of {self.context_tokens:,} tokens" if self.context_tokens else ""
         return (
             f"{self.samples} of {samples} samples do not fit into the window{window} of {name}, which reads them in up "
@@ -86,18 +81,18 @@ class LongEvidence(Record):
 
 
 class Cost(Record):
-    """Cost of calls. A number that is not known is None, never 0."""
+    """Cost of calls. Unknown numbers are None, never 0."""
 
     calls: int
-    """Questions put to judges, whether the reply cache answered or a call was made."""
+    """Number of requests to judges, including those answered from the reply cache."""
     reused: int = 0
-    """Replies reused from an earlier run; they are not in `calls`, and their tokens are counted."""
+    """Number of replies reused from an earlier run. They are not in `calls`, but their tokens are counted."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Prompt tokens that the provider had cached and charges less for."""
+    """Prompt tokens that the provider read from its cache, which cost less."""
     dollars: float | None = None
-    """US dollars for these tokens at the stated price, whenever they were paid and without discounts; None if no price
-    is stated or tokens were not counted, 0 for local judges."""
+    """US dollars for all these tokens at the stated price, without discounts, also if they were paid for earlier. None
+    if the price or a number of tokens is unknown, 0 for local judges."""
     seconds: float | None = None
-    """Seconds that the replies took when they were asked for, added up; None if no call is timed, as in batches."""
+    """Total seconds of the original calls; None if no call is timed, as in batches."""

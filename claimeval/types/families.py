@@ -1,6 +1,6 @@
-"""Families of models. Judges may favor answers of models of their own family (self-preference bias).
+"""Model families. Judges may favor answers of models of their own family (self-preference bias).
 
-The built-in table is `families.yaml`. Rows of the user take precedence.
+The built-in table is `families.yaml`. Custom rows take precedence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""HTML that objects show in a notebook: every text escaped; no script, no link, no id.
+"""HTML of objects in notebooks: all text is escaped, and there are no scripts, links or ids.
 
-Notebooks have themes of their own, which need not follow the system's. So colors are mixed from that of the text around
-(`currentColor`), and those of the labels can be read on white and on black. A notebook that is not trusted is shown
-without styles: headings, tables and lists remain. The classes keep MathJax from reading dollars as formulas.
+Notebooks have their own themes, which may differ from the system's. Colors are therefore mixed from the color of the
+surrounding text (`currentColor`), and the colors of labels can be read on white and on black. Untrusted notebooks
+remove the styles and keep headings, tables and lists. The classes keep MathJax from rendering dollar signs as formulas.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ border-left:.3rem solid color-mix(in srgb,currentColor 35%,transparent)}
 
 
 class Html(str):
-    """Text that is HTML already; any other text is escaped."""
+    """HTML, which is not escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, *content: str | None, **attributes: object) -> Html:
-    """Return an element; None is no content.
+    """Return an element. Content that is None is left out.
 
-    In the name of an attribute, an underscore at the end is left out, and any other is a dash.
+    In names of attributes, a trailing underscore is removed and other underscores become dashes.
     """
-    given = "".join(
+    settings = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_escape(str(value))}"' for key, value in attributes.items()
     )
     inner = "".join(part if isinstance(part, Html) else _escape(part) for part in content if part is not None)
-    return Html(f"<{name}{given}>{inner}</{name}>")
+    return Html(f"<{name}{settings}>{inner}</{name}>")
 
 
 def joined(parts: Iterable[Html]) -> Html:
-    """Return elements one after the other."""
+    """Return the elements as one text."""
     return Html("".join(parts))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
-    """Return a table with a heading for each column, and for each row its first cell."""
+    """Return a table with column headings. The first cell of each row is its heading."""
     body = joined(
         element("tr", *(element("td" if column else "th", cell) for column, cell in enumerate(row))) for row in rows
     )
@@ -74,18 +74,18 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
 
 
 def listed(heading: str, items: Iterable[str], kind: str = "ul") -> Html:
-    """Return a heading and a list; nothing for no items."""
+    """Return a heading and a list; empty without items."""
     entries = [element("li", item) for item in items]
     return joined((element("h4", heading), element(kind, *entries))) if entries else Html()
 
 
 def labeled(word: str, support: str | None, text: str) -> Html:
-    """Return a text under its label; `support` says in which color, None in none."""
+    """Return a label followed by a text, with the color of `support`; None for no color."""
     return element("div", element("b", word.replace("_", " ")), Html(" "), text, class_=support or "unassessed")
 
 
 def shown(*parts: Html) -> str:
-    """Return the fragment that a notebook shows."""
+    """Return the fragment for a notebook, with its styles."""
     inner = joined((Html(f"<style>{STYLE}</style>"), *parts))
     return element("div", inner, class_="claimeval mathjax_ignore tex2jax_ignore")
 

@@ -1,8 +1,7 @@
-"""How a run is asked and paid, and how verdicts are counted: one record each, taken by every door.
+"""Options of a run, of a panel and of local models, for the command line and for Python.
 
-The first line under a field is its help on the command line; what follows is for Python.
-
-A value out of range, or options that contradict each other, raise UsageError when the record is made.
+The first line of a field's docstring is its help on the command line. Values out of range and options that contradict
+each other raise UsageError when the record is made.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ if TYPE_CHECKING:
     from claimeval.types.progress import Progress
 
 OnSameFamily = Literal["warn", "skip", "no-vote", "error"]
-"""What becomes of judges of the family that wrote the answer: asked and counted with a warning, not asked about it,
-asked without a vote, or refused before the run begins."""
+"""Treatment of judges of the model family that wrote the answer: counted with a warning, not asked, asked but not
+counted, or an error before the run starts."""
 
 USELESS = ("unparsable", "incomplete", "truncated", "refused", "filtered")
-"""Reasons that a stored reply can be, and for which it can be asked for again."""
+"""Reasons for which a cached reply can be requested again."""
 BatchRetries = Literal["batch", "online"]
 LongTexts = Literal["truncate", "window"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shard:
-    """A part of a run that a process of its own makes."""
+    """A part of a run, made by a separate process."""
 
     number: int
     """From 1."""
     count: int
-    """How many shards the run is cut into."""
+    """Number of shards of the run."""
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
@@ -44,44 +43,45 @@ class Shard:
         """Return the shard in a text such as `3/16`, the third of 16; UsageError for anything else."""
         number, _, count = text.partition("/")
         if not (number.strip().isdecimal() and count.strip().isdecimal() and 1 <= int(number) <= int(count) <= 99_999):
-            raise UsageError(f"shard: {text!r}; give its number and how many there are, from 1/16 to 16/16")
+            raise UsageError(f"shard: {text!r}; give the shard's number and the number of shards, such as 3/16")
         return cls(int(number), int(count))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a run asks its judges, and what it may spend."""
+    """Options for calls to judges, and limits on their cost."""
 
     max_cost: float | None = None
-    """US dollars that calls may cost; then exit 3.
+    """Limit on cost in US dollars; then exit 3.
 
-    Earlier parts of the same run count; a call is sent only if its worst case fits.
+    Earlier parts of the same run count. A call is sent only if its maximum cost is within the limit.
     """
     max_calls: int | None = None
-    """Calls that may be made; then exit 3.
+    """Limit on calls; then exit 3.
 
     Retries and earlier parts of the same run count.
     """
     prices: str | Path | None = None
     """YAML file of prices per million tokens.
 
-    A line a model, `model: {input: 0.25, output: 2.00}`; before $CLAIMEVAL_PRICES and the shipped table.
+    Lines of the form `model: {input: 0.25, output: 2.00}`, which take precedence over $CLAIMEVAL_PRICES and the
+    built-in table.
     """
     cache: str | Path | None = None
     """Folder of the reply cache.
 
-    None for $CLAIMEVAL_CACHE, else ~/.cache/claimeval.
+    Default: $CLAIMEVAL_CACHE, else ~/.cache/claimeval.
     """
     offline: bool = False
     """Use cached replies only.
 
-    Questions without one are `not_in_cache`.
+    Questions without a cached reply are `not_in_cache`.
     """
     ask_again: str | tuple[str, ...] = ""
     """Re-ask cached replies of these reasons: REASON,...
 
-    unparsable, incomplete, truncated, refused or filtered: what such a reply leaves open is asked anew, with the next
-    number of attempt in the key. Nothing is deleted, and later runs use the new reply.
+    The reasons are unparsable, incomplete, truncated, refused and filtered. The question is asked again with the next
+    attempt number in its key. Nothing is deleted, and later runs use the new reply.
     """
     concurrency: int | None = None
     """Calls in flight per model; adapts.
@@ -91,28 +91,28 @@ class RunOptions:
     rpm: int | None = None
     """Requests a minute per model.
 
-    None follows the limits that the provider reports.
+    Default: the limits that the provider reports.
     """
     tpm: int | None = None
     """Tokens a minute per model.
 
-    None follows the limits that the provider reports.
+    Default: the limits that the provider reports.
     """
     timeout: float = 300.0
     """Seconds per attempt.
 
-    From sending the request to the last byte of the reply; models on this machine take what they need.
+    From sending the request to the last byte of the reply. Local models have no timeout.
     """
     max_reply_bytes: int = 16_000_000
-    """Bytes of the longest reply that is read, also after unpacking. Python only."""
+    """Maximum size of a reply in bytes, also after decompression. Python only."""
     attempts: int = 6
-    """How often a call is tried when the provider fails; being told to slow down does not count. Python only."""
+    """Maximum number of attempts per call. Rate-limited attempts do not count. Python only."""
     backoff: float = 1.0
     """Seconds before the second attempt, doubled before each further one. Python only."""
     batch: bool = False
     """Ask through the providers' batch files.
 
-    Half the price, an answer within 24 hours.
+    Half the price, with replies within 24 hours.
     """
     batch_retries: BatchRetries = "batch"
     """Re-ask by batch or online."""
@@ -122,35 +122,35 @@ class RunOptions:
     In Python: raise StoppedEarly. The same call resumes.
     """
     online: tuple[str, ...] = ()
-    """Ask this judge online all the same. Repeatable."""
+    """Ask this judge online anyway. Repeatable."""
     shard: str | None = None
     """This process's part, as in 3/16; then `merge`.
 
-    Shards are counted from 1. Each judges consecutive samples and writes them to `parts/` in the run directory, which
-    all shards share; `Run.merge` and `claimeval merge` join them.
+    Shards are counted from 1. Each shard has consecutive samples and writes its results to `parts/` in the run
+    directory, which all shards share. `Run.merge` and `claimeval merge` join them.
     """
     via: str | None = None
     """Ask through `claimeval serve` at HOST:PORT.
 
-    It has the reply cache, the keys, the pace and the caps, for all that ask through it; judges on this machine are
-    asked from here. Behind a proxy with TLS: https://HOST. The token is in $CLAIMEVAL_TOKEN.
+    The server has the reply cache, keys, rates and limits for all its clients; local models run here. Behind a proxy
+    with TLS, use https://HOST. The token is in $CLAIMEVAL_TOKEN.
     """
     compress: bool = False
     """Write `results.jsonl.gz`, not `results.jsonl`.
 
-    A quarter of the bytes or less; everything reads both.
+    It is at most a quarter as large. All commands read both.
     """
     engine: str | None = None
     """ray, or ray://HOST:PORT.
 
-    `ray` uses the cluster in $RAY_ADDRESS, else this machine. Shards are tasks, one actor asks, and models on the
-    machines load once a worker. Needs the extra `ray`.
+    `ray` uses the cluster in $RAY_ADDRESS, else this machine. Each shard is a task, one actor sends all requests, and
+    each worker loads local models once. Needs the extra `ray`.
     """
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]
 
-    The field of a sample by which intervals and tests draw samples together; None for the question, or for the field
-    of the run that is judged again.
+    The field of a sample that defines the clusters for intervals and tests. None: the question, or the field of the run
+    that is rejudged.
     """
     progress: Callable[[Progress], None] | None = field(default=None, compare=False)
     """Called after every change. Python only.
@@ -168,11 +168,11 @@ class RunOptions:
             if reason not in USELESS:
                 raise unknown_name("ask_again", reason, USELESS)
         if not self.batch and (self.batch_retries != "batch" or self.detach or self.online):
-            raise UsageError("--batch-retries, --detach and --online say how --batch asks; add --batch")
+            raise UsageError("--batch-retries, --detach and --online set how --batch asks; add --batch")
         if self.shard is not None:
             Shard.parse(self.shard)
             if self.compress:
-                raise UsageError("no shard is compressed; give --compress to `claimeval merge`, which writes the run")
+                raise UsageError("--compress cannot be used with --shard; give it to `claimeval merge` instead")
         if self.engine is not None:
             if self.engine != "ray" and not self.engine.startswith("ray://"):
                 raise UsageError(f"engine: {self.engine!r}; it is ray, or ray://HOST:PORT")
@@ -192,28 +192,27 @@ class RunOptions:
 
     @property
     def reasons_to_ask_again(self) -> tuple[str, ...]:
-        """The reasons of `ask_again`, one by one."""
+        """The reasons of `ask_again` as a tuple."""
         reasons = self.ask_again.split(",") if isinstance(self.ask_again, str) else self.ask_again
         return tuple(reason.strip() for reason in reasons if reason.strip())
 
     @property
     def capped(self) -> bool:
-        """Whether the run's spending is held against a cap."""
+        """Whether the run has a limit on calls or cost."""
         return self.max_calls is not None or self.max_cost is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelOptions:
-    """How the verdicts of several judges are counted.
+    """Options for counting the verdicts of several judges.
 
-    None leaves a setting to the panel file, else to the run that is judged again, else to the default, which fits a
-    single judge too.
+    None means the value of the panel file, else of the run that is rejudged, else the default.
     """
 
     vote: str | None = None
     """majority by default; `claimeval metrics` lists all.
 
-    `median` where answers are grades. An unknown name is refused when the panel is made, before any call.
+    The default for grades is `median`.
     """
     tie: str | None = None
     """abstain, conservative, or a judge.  [default: abstain]"""
@@ -222,7 +221,7 @@ class PanelOptions:
     replicates: int | None = None
     """Ask each judge N times; one vote.  [default: 1]"""
     escalate: int | None = None
-    """All judges only where the first N disagree."""
+    """Ask all judges only if the first N disagree."""
     weights: Mapping[str, float] | None = None
     """Per judge, for `weighted`."""
     labels: str | Path | None = None
@@ -230,12 +229,12 @@ class PanelOptions:
     on_same_family: OnSameFamily | None = None
     """warn, skip, no-vote or error.  [default: warn]
 
-    What to do with judges of the model family that wrote the answer.
+    Treatment of judges of the model family that wrote the answer.
     """
     families: Mapping[str, str] | str | Path | None = None
     """YAML file of model families.
 
-    Pattern to family, as in {"house-*": "llama"}; in Python also this mapping.
+    Maps patterns to families, as in {"house-*": "llama"}. In Python, also the mapping itself.
     """
 
     def __post_init__(self) -> None:
@@ -257,24 +256,24 @@ class PanelOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalOptions:
-    """Which local model `measure` asks, and how it reads; one model a run."""
+    """Options for the local model of `measure`."""
 
     model: str | None = None
-    """A folder, or a name on the Hugging Face hub; None for the model of the metric."""
+    """Folder or name on the Hugging Face hub. Default: the model of the metric."""
     revision: str | None = None
     """Branch, tag or commit on the hub."""
     context_tokens: int | None = None
-    """Tokens that the model reads at once; None for its limit."""
+    """Context window in tokens. Default: the model's limit."""
     long_texts: LongTexts = "truncate"
-    """A text over that limit: cut its end off, or read it in windows and take the best."""
+    """Texts beyond the context window: truncate the end, or read in windows and use the best."""
     prompt: str | Path | None = None
-    """A .j2 file in the place of the shipped prompt of `query_likelihood`."""
+    """A .j2 file that replaces the shipped prompt of `query_likelihood`."""
     device: str = "auto"
-    """`cpu`, `cuda`, `cuda:1`, `mps`; `auto` is $CLAIMEVAL_DEVICE, else the fastest there is."""
+    """`cpu`, `cuda`, `cuda:1`, `mps` or `auto`: $CLAIMEVAL_DEVICE, else the fastest available."""
     dtype: str = "float32"
     """`bfloat16` is faster on many devices and changes the scores."""
     batch_size: int | Literal["auto"] = "auto"
-    """Tokens in one batch, padding included; it does not change scores."""
+    """Tokens per batch, with padding. Does not change scores."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 16, "context_tokens")
@@ -283,12 +282,12 @@ class LocalOptions:
             require_at_least(self, 1, "batch_size")
 
 
-def require_at_least(options: object, least: float, *names: str) -> None:
-    """Raise UsageError for a field that is neither None nor a number from `least` on."""
+def require_at_least(options: object, minimum: float, *names: str) -> None:
+    """Raise UsageError for a field that is neither None nor a number of at least `minimum`."""
     for name in names:
         value = getattr(options, name)
-        if value is not None and not (isinstance(value, int | float) and value >= least):
-            raise UsageError(f"{name}: {value!r}; it needs {least:g} or more")
+        if value is not None and not (isinstance(value, int | float) and value >= minimum):
+            raise UsageError(f"{name}: {value!r}; it needs {minimum:g} or more")
 
 
 def require_one_of(options: object, name: str, allowed: tuple[str, ...]) -> None:

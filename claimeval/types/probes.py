@@ -1,4 +1,4 @@
-"""What a judge does when it is tried."""
+"""The result of `claimeval probe`: how a judge replied to test questions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from claimeval.types.records import Record
 
 
 class ProbeStep(Record):
-    """One question of a kind, and what came of it."""
+    """The result of one test question."""
 
     step: Literal["extract", "assess"]
     right: bool
-    """Whether the reply could be read and says what is true."""
+    """Whether the reply could be read and is correct."""
     problem: str | None = None
     """Why there is no reply, or why it could not be read."""
     reply: str | None = None
@@ -25,51 +25,51 @@ class ProbeStep(Record):
 
 
 class Probe(Record):
-    """What a judge does when it is tried with one real question of each kind.
+    """The replies of a judge to one real question of each kind.
 
-    Attributes that a silent server leaves open are None.
+    Attributes that could not be determined are None.
     """
 
     judge: str
-    """Its name."""
+    """Name of the judge."""
     model: str
     endpoint: str | None
     reachable: bool
-    """Whether a server answered, a refusal included."""
+    """Whether a server responded, even with an error."""
     key_accepted: bool | None = None
     problem: str | None = None
     """Why the judge cannot be used."""
     served_model: str | None = None
-    """The model that answered, as its server names it."""
+    """The model that replied, as the server names it."""
     schema_honoured: bool | None = None
-    """Whether replies kept to the JSON schema. None: none was sent."""
+    """Whether replies followed the JSON schema. None: no schema was sent."""
     thinks_aloud: bool | None = None
-    """Whether replies begin with reasoning, which is set aside and paid for."""
+    """Whether replies begin with reasoning, which is ignored but costs tokens."""
     log_probabilities: bool | None = None
-    """Whether verdicts can come with a probability (`top_logprobs`)."""
+    """Whether verdicts can have a probability (`top_logprobs`)."""
     refused: tuple[str, ...] = ()
-    """Parameters that its server refuses, which claimeval leaves out by itself."""
+    """Parameters that the server refuses, which claimeval leaves out automatically."""
     context_tokens: int | None = None
-    """The window: set, stated by the server, or known of the model at its provider's address."""
+    """Context window: from the settings, the server, or the built-in table of models."""
     steps: tuple[ProbeStep, ...] = ()
     price: dict[str, float] | None = None
     """US dollars per million tokens, `input` and `output`. None: unknown."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
-    """What to put into a judge file."""
+    """Recommended settings for a judge file."""
 
     @property
     def ok(self) -> bool:
-        """Whether the judge can be used as it is."""
+        """Whether the judge can be used with its current settings."""
         return bool(self.steps) and all(step.right for step in self.steps)
 
     @property
     def seconds(self) -> float | None:
-        """Return the seconds of the slowest reply."""
+        """Seconds of the slowest reply; None if no reply is timed."""
         return max((step.seconds for step in self.steps if step.seconds is not None), default=None)
 
     @property
     def lines(self) -> dict[str, str]:
-        """Return the findings in words, by what they are about."""
+        """The results as text, by topic."""
         if self.problem and not self.steps:
             return {"reachable": "yes" if self.reachable else "no", "problem": self.problem}
         lines = {"reachable": f"yes, {self.served_model or self.model} answers" if self.reachable else "no"}
@@ -82,18 +82,13 @@ class Probe(Record):
             cost = f"{tokens}, {step.seconds:.1f} s" if step.seconds is not None else "no reply"
             reply = f' It wrote: "{step.reply}"' if step.reply and not step.right else ""
             lines[step.step] = f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
-        for name, answer in (
-            (
-                "JSON schema",
-                _words(self.schema_honoured, "honored", "ignored; replies are checked here alone", "not sent"),
-            ),
-            ("thinks aloud", _words(self.thinks_aloud, "yes; this is set aside, and paid for", "no", "unknown")),
-            (
-                "log-probabilities",
-                _words(self.log_probabilities, "yes; set top_logprobs: 5 to use them", "no", "unknown"),
-            ),
-        ):
-            lines[name] = answer
+        lines["JSON schema"] = _words(
+            self.schema_honoured, "honored", "ignored; only claimeval checks replies", "not sent"
+        )
+        lines["thinks aloud"] = _words(self.thinks_aloud, "yes; ignored, but costs tokens", "no", "unknown")
+        lines["log-probabilities"] = _words(
+            self.log_probabilities, "yes; set top_logprobs: 5 to use them", "no", "unknown"
+        )
         lines["refused"] = ", ".join(self.refused) + " (left out without a setting)" if self.refused else "nothing"
         if self.context_tokens:
             lines["window"] = f"{self.context_tokens} tokens"

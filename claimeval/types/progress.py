@@ -1,4 +1,4 @@
-"""Progress of a run, in numbers for a progress line."""
+"""Progress of a run: counts, rates and the progress line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RATE_SECONDS = 60.0
 
 
 def time_of_day(seconds: float) -> str:
-    """Return the local time after so many seconds, such as `16:40:03`."""
+    """Return the local time in `seconds` from now, such as `16:40:03`."""
     return time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
 
 
@@ -77,7 +77,7 @@ class Progress:
         self.notify()
 
     def computed(self) -> None:
-        """Count an answer that was computed at once."""
+        """Count a call whose result was computed on this machine."""
         self.calls += 1
 
     def batched(self, requests: int) -> None:
@@ -130,7 +130,7 @@ class Progress:
         return (time.monotonic() - self.started) / self.done * (self.total - self.done)
 
     def in_words(self) -> str:
-        """Return what was done, how fast, at what cost, and what is being waited for.
+        """Return the progress line: samples, calls, rates, cost, failures, remaining time and waits.
 
         `120/240 samples  480 calls (96/min, 41k tokens/min)  12 from cache  $0.0420  3 failed (timeout 3)  16 in flight
         1:05 left  waiting for openai:gpt-5-mini: rate limit until 16:40:03`
@@ -151,7 +151,7 @@ class Progress:
             parts.append(f"{self.in_flight} in flight")
         if left := self.seconds_remaining():
             parts.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-        parts += [f"waiting for {who}: {what}" for who, what in self.waiting.items()]
+        parts += [f"waiting for {source}: {reason}" for source, reason in self.waiting.items()]
         return "  ".join(parts)
 
     def _record_rate(self) -> None:
@@ -168,7 +168,7 @@ class Progress:
 
 
 def _short(number: float) -> str:
-    """`96`, `41k`, `1.2M`."""
+    """Return a short number such as `96`, `41k` or `1.2M`."""
     if number < 1000:
         return f"{number:.0f}"
     return f"{number / 1000:.0f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"

@@ -1,6 +1,6 @@
-"""The nouns of evaluation: what goes in, what is said about it, and what comes out.
+"""The records of an evaluation: samples, claims, verdicts, assessments, scores and calls.
 
-All are frozen; data that crosses a module border is one of these. Texts are kept exactly as given.
+All are frozen. Texts are kept exactly as given.
 """
 
 from __future__ import annotations
@@ -30,31 +30,30 @@ from claimeval.types.errors import UsageError, unknown_name, visible
 
 Part = str
 """A text or evidence set: `answer`, `reference`, `contexts`, `reference_contexts`, `history` (the earlier turns),
-`contexts+history`, `asked` (the question), or a name in `Sample.evidence`. Nothing is read out of a name; `Evidence`
-says which documents of a set are meant."""
+`contexts+history`, `asked` (the question), or a name in `Sample.evidence`."""
 
 ASKED: Part = "asked"
-"""What claims are weighed by, rather than searched for."""
+"""The question. Claims are rated by their relevance to it; it is no evidence."""
 
 HISTORY: Part = "history"
 CONTEXTS_AND_HISTORY: Part = "contexts+history"
 
 
 def claims_question(of: Part, against: Part) -> str:
-    """Return the name of the question about claims of a part, held against another or weighed by the question."""
+    """Return the name of the judge question about claims of one part, assessed against another."""
     if against != ASKED:
         return "support"
     return "on_topic" if of == "answer" else "vital"
 
 
 References = Literal["any", "together"]
-"""Whether one of several gold answers is enough."""
+"""Whether any one of several gold answers is enough, or only all of them together."""
 
 BETWEEN = "\n\n"
-"""What stands between the documents of a part where they are joined to one text."""
+"""Separator of the documents of a part that are joined to one text."""
 
 Label = Literal["supported", "contradicted", "not_found"]
-"""What a judge says about one claim. Under a two-way prompt `not_found` means "not supported"."""
+"""A judge's label for one claim. Under a two-way prompt `not_found` means "not supported"."""
 
 LABELS: tuple[Label, ...] = get_args(Label)
 
@@ -83,7 +82,7 @@ Reason = Literal[
     "worker_died",
     "not_asked",
 ]
-"""Why there is no label or no score: the closed list, used in results, summaries, tables and reports."""
+"""Why there is no label or no score: a closed list, used in results, summaries, tables and reports."""
 
 REASONS: dict[Reason, str] = {
     "no_claims": "the text makes no factual claim",
@@ -110,20 +109,20 @@ REASONS: dict[Reason, str] = {
 """Each reason in words."""
 
 NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence", "not_asked"})
-"""Reasons that lie in the sample: the metric says nothing about it, and that is no failure."""
+"""Reasons that lie in the sample: the metric does not apply to it. They are no failures."""
 
 ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "same_family"})
-"""Reasons that are a judge's or panel's honest answer or rule. All others are failures and count against
-`--max-missing`."""
+"""Reasons that follow from a judge's abstention or a panel's rule. Reasons in neither set are failures and count
+against `--max-missing`."""
 
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
 def has_words(text: str) -> bool:
-    """Return whether a text can make a claim or bear one out at all: it has a letter, a digit or an ideograph.
+    """Return whether a text has a letter, a digit or an ideograph, so that it can make or support a claim.
 
-    Texts such as an empty string, `...` or a row of emoji are known to mislead judges and are never sent.
+    Texts without one, such as an empty string, `...` or emoji, mislead judges and are never sent.
     """
     return _ALPHANUMERIC.search(text) is not None
 
@@ -135,21 +134,21 @@ _set_values, _set_given, _set_extra, _set_private = (
 
 
 class Record(BaseModel):
-    """A frozen record: fields are declared, unknown ones are an error, values are never changed."""
+    """A frozen record that rejects undeclared fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     unset: ClassVar[dict[str, Any]]
-    """All fields in their order, each with its default."""
+    """The default of each field, in order, except those with a default factory."""
     _names: ClassVar[set[str]]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         fields = cls.model_fields
-        cls.unset = {name: one.default for name, one in fields.items() if one.default_factory is None}
+        cls.unset = {name: field.default for name, field in fields.items() if field.default_factory is None}
         cls._names = set(fields)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
-        """As pydantic does; texts with lone surrogates, which UTF-8 cannot hold, are written as JSON escapes."""
+        """Return the JSON that pydantic writes. Lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
         try:
             return super().model_dump_json(indent=indent, **options)
         except PydanticSerializationError:
@@ -158,15 +157,15 @@ class Record(BaseModel):
 
     @classmethod
     def trusted(cls, **fields: Any) -> Self:
-        """Return a record of values that are known to be valid; a quarter of the time it takes to check them.
+        """Return a record of values that are known to be valid, in a quarter of the time that validation takes.
 
-        Fields that are left out have their defaults; those whose default is made anew for each record must be given.
+        Fields with a default factory must be given.
         """
         return cls.holding(cls.unset | fields)
 
     @classmethod
     def holding(cls, fields: dict[str, Any]) -> Self:
-        """Return the record whose fields are in this dict from now on: all of them, with values known to be valid."""
+        """Return a record that keeps its fields in this dict, which must have all fields, with valid values."""
         record = cls.__new__(cls)
         _set_values(record, fields)
         _set_given(record, cls._names)
@@ -176,25 +175,21 @@ class Record(BaseModel):
 
     @classmethod
     def table(cls, common: dict[str, Any], columns: Mapping[str, Sequence[Any]]) -> list[Self]:
-        """Return the records of a table of values that are known to be valid.
+        """Return one record for each row of a table of values that are known to be valid.
 
-        Args:
-            common: The fields that are the same in all of them.
-            columns: The other fields, of each a value for every record.
-
-        Raises:
-            ValueError: The columns are not of one length.
+        `common` has the fields that all records share, `columns` the values of each other field. Raises ValueError if
+        the columns differ in length.
         """
         shared, names, records = cls.unset | common, tuple(columns), []
         for row in zip(*columns.values(), strict=True):
-            fields = shared.copy()  # in a fraction of the time that it takes to put as many values into a new dict
+            fields = shared.copy()  # much faster than a new dict with as many values
             for name, value in zip(names, row):  # noqa: B905  # rows are as long as their names
                 fields[name] = value
             records.append(cls.holding(fields))
         return records
 
     def replaced(self, **fields: Any) -> Self:
-        """Return a copy with other values that are known to be valid; a quarter of the time that `model_copy` takes."""
+        """Return a copy with other values, known to be valid, in a quarter of the time that `model_copy` takes."""
         return self.holding(self.__dict__ | fields)
 
     def __eq__(self, other: object) -> bool:
@@ -204,7 +199,7 @@ class Record(BaseModel):
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
-        """As pydantic does; escapes of lone surrogates are read too."""
+        """Return the record that pydantic reads. Escapes of lone surrogates are read too."""
         try:
             return super().model_validate_json(json_data, **options)
         except ValidationError:
@@ -218,36 +213,36 @@ class Record(BaseModel):
 
 
 class Evidence(Record):
-    """The address of what a claim is held against: a whole part, one of its documents, or all in another order.
+    """What a claim is assessed against: a whole part, one of its documents, or its documents in another order.
 
-    In JSON, `document` and `order` are left out when they are None.
+    In JSON, `document` and `order` are left out if they are None.
     """
 
     part: Part
     document: int | None = Field(default=None, ge=1)
-    """The rank of the one document that is meant, from 1; None for all of them."""
+    """Rank of a single document, from 1; None for all documents."""
     order: int | None = Field(default=None, ge=1)
-    """The number of the order the documents are shown in, from 1 (see `other_order`); None for their own order."""
+    """Number of the order of the documents, from 1 (see `other_order`); None for the original order."""
 
     @staticmethod
     @lru_cache(maxsize=256)
     def of(part: Part) -> Evidence:
-        """Return the address of a whole part in its own order."""
+        """Return the evidence that is a whole part in its original order."""
         return Evidence(part=part)
 
     def model_post_init(self, _: Any) -> None:
-        """Refuse a document with an order."""
+        """Raise ValueError if both document and order are set."""
         if self.document is not None and self.order is not None:
             raise ValueError("evidence is one document, or all of them in another order, not both")
 
     @property
     def whole(self) -> Evidence:
-        """The part with all its documents in their own order."""
+        """The whole part in its original order."""
         return Evidence.of(self.part)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the whole part in its own order."""
+        """Whether this is a whole part in its original order."""
         return self.document is None and self.order is None
 
     @model_serializer
@@ -278,7 +273,7 @@ class Turn(Record):
     """One message of a conversation."""
 
     role: str
-    """Who wrote it: `user`, `assistant`, `system` or `tool`."""
+    """Author of the message: `user`, `assistant`, `system` or `tool`."""
     content: str
 
     def __str__(self) -> str:
@@ -293,25 +288,25 @@ class Sample(Record):
     history: tuple[Turn, ...] = ()
     """The turns of the conversation before the question, in order."""
     answer: str | None = None
-    """The generated answer; None when there is none, empty when the system said nothing."""
+    """The generated answer; None if there is none, empty if the system returned an empty text."""
     contexts: tuple[Document, ...] | None = None
-    """What was retrieved, empty where nothing was; None when that is not known. `contexts[i]` is rank i+1.
+    """The retrieved documents; `contexts[i]` is rank i+1. Empty if nothing was retrieved, None if this is unknown.
 
-    A document without words keeps its rank, and is no evidence.
+    A document without words keeps its rank but is no evidence.
     """
     reference_answers: tuple[str, ...] = ()
-    """Gold answers; blank texts are left out, and those that differ from an earlier one by case, space or a final stop
-    alone."""
+    """Gold answers, without blank ones and those that differ from an earlier one only in case, white space or a final
+    full stop."""
     references: References | None = None
-    """`any`: each gold answer is right by itself, and the one that suits best counts; `together`: they are right only
-    together; None: nobody said, which counts as `any`."""
+    """`any`: each gold answer is correct by itself, and the closest one counts. `together`: they are correct only
+    together. None: not stated, which counts as `any`."""
     reference_contexts: tuple[str, ...] = ()
     reference_context_ids: tuple[str, ...] = ()
     is_answerable: bool | None = None
     generator: str | None = None
-    """Who wrote the answer, as `provider:model`."""
+    """The model that wrote the answer, as `provider:model`."""
     reference_author: str | None = None
-    """The model that wrote the gold answers, as `provider:model`; None when people did or it is not known."""
+    """The model that wrote the gold answers, as `provider:model`; None if people did or it is unknown."""
     evidence: dict[str, tuple[Document, ...]] = Field(default_factory=dict)
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
@@ -329,7 +324,7 @@ class Sample(Record):
 
     @property
     def full_question(self) -> str:
-        """The question as judges read it: after the earlier turns of its conversation, without instructions."""
+        """The question as judges read it: after the earlier turns of its conversation, without system messages."""
         turns = [turn for turn in self.history if turn.role not in ("system", "developer")] if self.history else []
         if not turns:
             return self.question
@@ -337,7 +332,7 @@ class Sample(Record):
         return "\n".join(map(str, turns))
 
     def has(self, part: Part) -> bool:
-        """Return whether `documents` of a whole part are not None: they are there, or known to be none."""
+        """Return whether the sample has a part, even an empty one: whether `documents` of the part is not None."""
         if part == "answer":
             return self.answer is not None
         if part == "contexts":
@@ -351,41 +346,40 @@ class Sample(Record):
         return part == ASKED or part in self.evidence
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
-        """Return a part as evidence, or the documents at an address, in the order in which they are shown.
+        """Return the documents of a part, or of evidence, in the order in which judges read them.
 
-        None when the sample does not have them, empty when it has the part but there is nothing in it. A document
-        whose text and title say nothing is none.
+        Documents without words are left out. None if the sample does not have the part, empty if the part is empty.
         """
         if isinstance(of, str):
             whole = self._set(of)
-            return None if whole is None else tuple([one for one in whole if one.has_words])
+            return None if whole is None else tuple([document for document in whole if document.has_words])
         ranked = self._ranked(of)
         return None if ranked is None else tuple(document for _, document in ranked)
 
     def ranks(self, of: Part | Evidence) -> tuple[int, ...]:
-        """Return the places, from 1, that these documents have in their whole set in its own order."""
+        """Return the original ranks, from 1, of the documents that `documents` returns."""
         return tuple(rank for rank, _ in self._ranked(of) or ())
 
     def ranks_by_id(self, part: Part) -> dict[str, int]:
-        """Return the places, from 1, of the documents of a whole set by their ids; none if two have the same id."""
+        """Return the rank, from 1, of each document of a part by its id; empty if two have the same id."""
         documents = self._set(part) or ()
         ranks = {document.id: rank for rank, document in enumerate(documents, 1)}
         return ranks if len(ranks) == len(documents) else {}
 
     def _ranked(self, of: Part | Evidence) -> list[tuple[int, Document]] | None:
-        """Return the documents that say something, each with its place in the whole set as it was given."""
-        part, place, order = (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)
+        """Return the documents that have words, each with its original rank."""
+        part, single, order = (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)
         if (whole := self._set(part)) is None:
             return None
         ranked = [(rank, document) for rank, document in enumerate(whole, 1) if document.has_words]
         if order is not None:
             return [ranked[i] for i in other_order(self.id, order, len(ranked))]
-        if place is not None:
-            return [(rank, document) for rank, document in ranked if rank == place] or None
+        if single is not None:
+            return [(rank, document) for rank, document in ranked if rank == single] or None
         return ranked
 
     def _set(self, part: Part) -> tuple[Document, ...] | None:
-        """All documents of a whole set as they were given; None where there is no such set."""
+        """Return all documents of a part, also those without words; None if the sample does not have the part."""
         if part == "contexts":
             return self.contexts
         if part == "reference":
@@ -409,12 +403,12 @@ class Sample(Record):
         return self.evidence.get(part)
 
     def alternatives(self, part: Part) -> bool:
-        """Whether a part is several texts each of which is enough: gold answers, unless they are so only together."""
+        """Return whether a part has several texts each of which is enough, as gold answers have by default."""
         several = part == "reference" and self.references != "together" and len(self.reference_answers) > 1
         return several and sum(map(has_words, self.reference_answers)) > 1
 
     def texts(self, part: Part) -> tuple[str, ...] | None:
-        """The texts to take claims from, one after the other: alternatives each by itself, any other part as one."""
+        """Return the texts to extract claims from: each alternative by itself, any other part as one text."""
         if self.alternatives(part):
             return tuple(filter(has_words, self.reference_answers))
         text = self.text(part)
@@ -429,18 +423,18 @@ class Sample(Record):
 
 
 def other_order(sample_id: str, number: int, size: int) -> tuple[int, ...]:
-    """The places of `size` documents in the order of that number, from 1: the same for a sample whenever it is asked.
+    """Return the positions, from 0, of `size` documents in the shuffled order of this number, from 1.
 
-    No order is the original one, and none comes twice before all others had their turn. Of fewer than two documents
-    there is no other order.
+    The order depends only on the arguments. It is never the original one, and none is repeated before all have been
+    used. Fewer than two documents have no other order.
     """
     if size < 2:
         return tuple(range(size))
     others = math.factorial(min(size, 12)) - 1
-    turn, place = divmod(number - 1, others)
+    cycle, position = divmod(number - 1, others)
     seen = {tuple(range(size))}
-    draw = random.Random(f"{sample_id}/{turn}")  # seeded by a text, which Python hashes the same everywhere
-    while len(seen) < place + 2:
+    draw = random.Random(f"{sample_id}/{cycle}")  # seeded by a text, which Python hashes the same everywhere
+    while len(seen) < position + 2:
         order = tuple(draw.sample(range(size), size))
         seen.add(order)
     return order
@@ -453,19 +447,20 @@ class Claim(Record):
     """Unique in its sample: `answer-1`, `reference-3`."""
     text: str
     of: Part
+    """The part that the claim was extracted from."""
     sentence_ids: tuple[int, ...] = ()
-    """The sentences of the source text it comes from, counted from 1."""
+    """Sentences of the source text that make the claim, from 1."""
     span: tuple[int, int] | None = None
-    """Where it stands in the source text, as character offsets."""
+    """Character offsets of the claim in the source text."""
     grounding: Grounding = "ungrounded"
     extractor: str | None = None
-    """The judge who took it and alone assesses it, where every judge takes its own claims."""
+    """The judge that extracted the claim and alone assesses it. Only set with `extract_per_judge`."""
     alternative: int | None = None
-    """Of several gold answers that are alternatives, the one it was taken from, from 1."""
+    """Number, from 1, of the gold answer that it was extracted from, if several are alternatives."""
     repeats: int = 0
-    """How many later claims of the text repeated it and were left out."""
+    """Number of later claims of the text that repeated it and were left out."""
     missing_numbers: tuple[str, ...] = ()
-    """Numbers of the claim that stand nowhere in the source text or the question; such a claim is ungrounded."""
+    """Numbers of the claim that are neither in the source text nor in the question. Such a claim is ungrounded."""
 
 
 class _Labeled(Record):
@@ -474,12 +469,12 @@ class _Labeled(Record):
     label: str | None = None
     """A word of the question's scale."""
     positive: bool | None = None
-    """Whether the label counts as a yes; None without a label, and for the words of `Label`, which say so."""
+    """Whether the label counts as a yes. None without a label, and for the words of `Label`, which imply it."""
     unassessed: Reason | None = None
-    """Why there is no label; set exactly if there is none."""
+    """Why there is no label; None if there is one."""
 
     def model_post_init(self, _: Any) -> None:
-        """Refuse a label beside a reason, neither of them, and `positive` where the label says it."""
+        """Raise ValueError unless exactly one of label and reason is set, and `positive` if the label needs it."""
         if (self.label is None) == (self.unassessed is None):
             raise ValueError("a verdict or an assessment has a label or a reason why it is unassessed, and not both")
         if (self.positive is None) != (self.label is None or self.label in LABELS):
@@ -487,7 +482,7 @@ class _Labeled(Record):
 
     @property
     def support(self) -> Label | None:
-        """What the label comes to in a score of claims: a positive word of any scale is `supported`."""
+        """The label as scores of claims count it: a positive word of any scale is `supported`."""
         if self.positive is not None:
             return "supported" if self.positive else "not_found"
         return self.label  # type: ignore[return-value]  # without `positive` it is a word of `Label`
@@ -498,58 +493,58 @@ class Verdict(_Labeled):
 
     judge: str
     replicate: int = 0
-    """Which sample of the same question this is, from 0."""
+    """Number of the replicate, from 0."""
     probability: float | None = Field(default=None, ge=0, le=1)
-    """The probability of "supported", from token log-probabilities or a local model; None where there are none."""
+    """Probability of "supported", from token log probabilities or a local model; None if there is none."""
     explanation: str | None = None
-    """What the judge wrote to justify its verdict."""
+    """The judge's justification of its verdict."""
     cites: tuple[str, ...] = ()
-    """Ids of the documents the judge relied on."""
+    """Ids of the documents that the judge relied on."""
     prompt: str | None = None
-    """Id of the prompt that the judge was asked with; None if nobody was asked, or elsewhere (an imported verdict)."""
+    """Id of the prompt; None if the judge was not asked, and for imported verdicts."""
     call: str | None = None
-    """Key of the call that brought it; None as for the prompt, and where the call brought no verdict."""
+    """Key of the call; None as for `prompt`, and if the call gave no verdict."""
     windows: int | None = Field(default=None, ge=2)
-    """In how many windows the evidence was read because it is longer than the judge's; None if it was read whole."""
+    """Number of context windows that the evidence was read in; None if it was read whole."""
 
 
 class Assessment(_Labeled):
-    """One claim and its evidence: the verdicts of all judges and the label they add up to.
+    """One subject and its evidence: the verdicts of all judges and the label that they add up to.
 
-    Against a part that is there and empty (nothing was retrieved, the answer says nothing) no judge need be asked:
-    there are no verdicts, and the label is `not_found`.
+    If the evidence is an empty part (nothing was retrieved, the answer is empty), no judge is asked: there are no
+    verdicts, and the label is `not_found`.
     """
 
     subject: str
     """Id of the claim or document; `answer` for a whole answer."""
     question: str
-    """What the judges were asked about the subject."""
+    """Name of the question that the judges were asked."""
     evidence: Evidence
     verdicts: tuple[Verdict, ...]
     tied: bool = False
-    """Whether the judges are divided between words of one side, all positive or none; the label is the lowest."""
+    """Whether the judges are divided between words that are all positive or all not. The label is the lowest."""
     agreement: float | None = None
     """Share of the judges with a label who gave this one; None for a single judge or no label."""
     probability: float | None = None
-    """The judges' mean probability of "supported", a judge without probabilities counting by its share of votes;
-    None where one vote without a probability is all there is."""
+    """Mean of the judges' probabilities of "supported"; a judge without one counts with its share of votes. None if the
+    only vote has no probability."""
     entropy: float | None = None
-    """Entropy of all votes in bits, 0 when all agree; None below two votes."""
+    """Entropy of all votes in bits, 0 if all agree; None for fewer than two votes."""
 
     @property
     def unasked(self) -> bool:
-        """Whether there was nothing to assess the claim against, so that no judge was asked."""
+        """Whether the evidence is empty, so that no judge was asked."""
         return not self.verdicts and self.label is not None
 
 
 FAILED: tuple[Label | None, ...] = ("contradicted", "not_found", None)
-"""What claims that are not supported are, in the order of messages."""
+"""Labels of claims that are not supported, in the order of messages."""
 SHOWN, SHOWN_DOCUMENTS = 160, 3
-"""Characters of a text, and documents of evidence of which none is cited, that a message shows."""
+"""Maximum number of characters of a text, and of documents if none is cited, in a message."""
 
 
 class FailedClaim(NamedTuple):
-    """A claim that is not supported, in words."""
+    """A claim that is not supported, as text for a message."""
 
     rank: int
     """0 if contradicted, 1 if not found, 2 without a label, 3 for a text without claims."""
@@ -557,48 +552,46 @@ class FailedClaim(NamedTuple):
 
 
 _EQUAL = 1e-9
-"""By how much a share may pass 0 or 1 by rounding."""
+"""Rounding error by which a share may be below 0 or above 1."""
 
 
 class Score(Record):
-    """The value of a metric for one sample, as a rule `hits` / `judged`, or None and why."""
+    """The value of a metric for one sample, usually `hits` / `judged`, or None with the reason."""
 
     value: float | None
     unit: str
     """`share` for a value in [0, 1]; otherwise what is counted: tokens, gain, grade, ..."""
     hits: int | None = None
-    """Claims labeled supported; of a derived metric, whatever it counts. None where nothing is counted."""
+    """Number of supported claims; derived metrics may count something else. None if nothing is counted."""
     judged: int | None = None
-    """Claims with a label."""
+    """Number of claims with a label."""
     total: int | None = None
-    """All claims, also the unassessed."""
+    """Number of all claims, with the unassessed ones."""
     bounds: tuple[float, float] | None = None
-    """The value if every unassessed claim were unsupported, and if it were supported; None where this is not known.
+    """The value if all unassessed claims were unsupported, and if all were supported; None if unknown.
 
-    It follows from the counts unless it is given.
+    Default: computed from the counts.
     """
     because: Reason | None = None
+    """Why there is no value."""
     alternative: int | None = None
-    """Of several gold answers that are alternatives, the one that it is counted over, from 1."""
+    """Number, from 1, of the gold answer that the score is about, if several are alternatives."""
 
     def in_words(self, name: str) -> str:
         """Return the score in words, such as `faithfulness is 0.500 (1 of 2 claims)`."""
         if self.value is None:
-            return (
-                f"{name} is undefined ({self.because}: {REASONS[self.because]})"
-                if self.because
-                else f"{name} is undefined"
-            )
+            reason = f" ({self.because}: {REASONS[self.because]})" if self.because else ""
+            return f"{name} is undefined{reason}"
         return f"{name} is {self.value:.3f}" + (f" ({self.hits} of {self.judged} claims)" if self.judged else "")
 
     @classmethod
     def share(cls, value: float | None, **fields: Any) -> Score:
-        """Return the score of a metric whose values are from 0 to 1."""
+        """Return the score of a metric with values from 0 to 1."""
         return cls(value=value, unit="share", **fields)
 
     @classmethod
     def counted(cls, hits: int, judged: int, total: int) -> Score:
-        """Return the share of claims that are hits among those with a label, of which there is one at least."""
+        """Return the score `hits / judged`, for at least one claim with a label."""
         return cls.holding(
             {
                 "value": hits / judged,
@@ -637,64 +630,66 @@ class Call(Record):
     """One question to a judge about this sample, and the reply as it was received."""
 
     key: str
-    """The request's key in the store."""
+    """Key of the request in the reply cache."""
     step: str
     """`extract` or `assess`."""
     judge: str
     part: Part
-    """Whose claims it is about."""
+    """The part whose claims the call is about."""
     evidence: Evidence | None = None
-    """What they are held against; None for an extraction."""
+    """What the claims are assessed against; None for an extraction."""
     window: int | None = Field(default=None, ge=1)
-    """The part of a text too long for the judge that it is about, from 1; None for the whole."""
+    """Number of the context window, from 1, of a text that is too long for one; None for a whole text."""
     subjects: tuple[str, ...] = ()
+    """Ids of the claims or documents that the call is about."""
     prompt: str | None = None
-    """Id of the prompt; None for a call that is on record from elsewhere."""
+    """Id of the prompt; None for an imported call."""
     attempt: int = 0
     replicate: int = 0
     reused: bool = False
-    """Taken over from an earlier run; this run did not ask."""
+    """Whether the reply was copied from an earlier run, so that this run did not ask."""
     reply: str | None = None
-    """The judge's text, untouched; None when the call failed."""
+    """The judge's unchanged text; None if the call failed."""
     failed: Reason | None = None
     message: str | None = None
-    """The provider's words on a failure, or what could not be read in the reply."""
+    """The provider's error message, or what is wrong with the reply."""
     served_model: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Prompt tokens that the provider had cached."""
+    """Prompt tokens that the provider read from its cache."""
     cache_write_tokens: int | None = None
-    """Prompt tokens that it charged for writing to its cache."""
+    """Prompt tokens that the provider charged for writing to its cache."""
     seconds: float | None = None
-    """Seconds from sending to the last byte when the reply was asked for; None where that is not known."""
+    """Seconds from sending to the last byte of the original call; None if unknown."""
 
 
 class SampleResult(Record):
-    """The result of one sample: its claims, what judges say about them, and its scores; a line of `results.jsonl`."""
+    """The result of one sample, a line of `results.jsonl`: its claims, assessments, scores and calls."""
 
     sample: Sample
     claims: tuple[Claim, ...] = ()
     """The claims of all parts."""
     unextracted: dict[Part, Reason] = Field(default_factory=dict)
-    """Why a part that claims were to be taken from has none: `no_claims`, or what failed."""
+    """Why no claims were extracted from a part: `no_claims`, or the reason of the failure."""
     assessments: tuple[Assessment, ...] = ()
+    """Claims against whole parts in their original order."""
     per_document: tuple[Assessment, ...] = ()
-    """Claims against single documents, if these were asked about."""
+    """Claims against single documents, if requested."""
     orders: tuple[Assessment, ...] = ()
-    """Claims against the documents in other orders, if these were asked about."""
+    """Claims against the documents in other orders, if requested."""
     scores: dict[str, Score] = Field(default_factory=dict)
     """The scores by metric."""
     calls: tuple[Call, ...] = ()
     details: dict[str, JsonValue] = Field(default_factory=dict)
-    """What scores without a judge were made from, and what a job found that is no verdict."""
+    """What scores without a judge were computed from, and other results of a job that are no verdicts."""
 
     def claims_of(self, part: Part) -> tuple[Claim, ...]:
         """Return the claims of a part."""
         return tuple([claim for claim in self.claims if claim.of == part])
 
     def columns(self) -> dict[tuple[Part, Part], list[Assessment]]:
-        """Return the assessments against whole parts by the part of their claims and the part of the evidence."""
+        """Return the assessments against whole parts, by (part of the claims, part of the evidence)."""
         part = {claim.id: claim.of for claim in self.claims}
         columns: dict[tuple[Part, Part], list[Assessment]] = {}
         for assessment in self.assessments:
@@ -702,7 +697,7 @@ class SampleResult(Record):
         return columns
 
     def __getitem__(self, metric: str) -> Score:
-        """Return the score of a metric by name; KeyError names the nearest one that was asked for."""
+        """Return the score of a metric by name. The KeyError for an unknown name has the closest metric."""
         if (score := self.scores.get(metric)) is None:
             raise KeyError(str(unknown_name("metric", metric, self.scores)))
         return score
@@ -727,17 +722,17 @@ class SampleResult(Record):
     else:
 
         def __getattr__(self, name: str) -> Any:
-            """Return the value of a metric that was asked for: `result.faithfulness`, None where it is undefined."""
+            """Return the value of a requested metric, as in `result.faithfulness`; None if it is undefined."""
             scores = self.__dict__.get("scores", {})
             return scores[name].value if name in scores else super().__getattr__(name)
 
     def assert_at_least(self, **least: float) -> None:
-        """Assert that scores are at least so high: `result.assert_at_least(faithfulness=0.9)`.
+        """Assert minimum scores: `result.assert_at_least(faithfulness=0.9)`.
 
         Raises:
-            AssertionError: A score is lower or undefined; the message has the claims that are not supported, with what
-                the judges said and the evidence.
-            UsageError: There is no such score, or a limit is not from 0 to 1.
+            AssertionError: If a score is lower or undefined. The message lists the claims that are not supported, with
+                the judges' explanations and the evidence.
+            UsageError: If there is no such score, or a limit is not from 0 to 1.
         """
         __tracebackhide__ = True
         if not least:
@@ -754,14 +749,10 @@ class SampleResult(Record):
             raise AssertionError("\n".join([*failed, *(claim.text for claim in self.failed_claims())]))
 
     def failed_claims(self, of: Part | None = None, against: Part | None = None) -> tuple[FailedClaim, ...]:
-        """Return the claims that are not supported in words: label and text, then what judges said and the evidence.
+        """Return the claims that are not supported, as text: label and claim, then explanations and evidence.
 
-        Args:
-            of: The part whose claims are meant; None for all.
-            against: The evidence they are held against; None for all.
-
-        Returns:
-            Several lines a claim: contradicted claims first, then those not found, then those without a label.
+        Contradicted claims come first, then those not found, then those without a label. `of` and `against` select the
+        part of the claims and of the evidence; None for all.
         """
         claims = {claim.id: claim for claim in self.claims}
         failed = [
@@ -786,8 +777,8 @@ class SampleResult(Record):
                 lines.append(f"{verdict.judge}: {visible(reason, SHOWN)}")
         documents = self.sample.documents(assessment.evidence) or ()
         cited = {name for verdict in assessment.verdicts for name in verdict.cites}
-        shown = [one for one in documents if one.id in cited] or documents[:SHOWN_DOCUMENTS]
-        lines += [f"{assessment.evidence.part} {one.id}: {visible(one.text, SHOWN)}" for one in shown]
+        shown = [document for document in documents if document.id in cited] or documents[:SHOWN_DOCUMENTS]
+        lines += [f"{assessment.evidence.part} {document.id}: {visible(document.text, SHOWN)}" for document in shown]
         if more := 0 if cited else len(documents) - len(shown):
             lines.append(f"and {more} more")
         elif not documents:
@@ -795,13 +786,12 @@ class SampleResult(Record):
         return "\n    ".join(lines)
 
     def _repr_html_(self) -> str:
-        """Earlier turns, question, answer, scores, and the claims by what they are of and were held against."""
         claims = {claim.id: claim for claim in self.claims}
         columns: dict[str, list[html.Html]] = {}
-        for one in (*self.assessments, *self.per_document):
-            claim = claims.get(one.subject)
-            line = html.labeled(one.label or f"{one.unassessed}", one.support, claim.text if claim else one.subject)
-            columns.setdefault(f"{claim.of if claim else one.question} against {one.evidence}", []).append(line)
+        for a in (*self.assessments, *self.per_document):
+            claim = claims.get(a.subject)
+            line = html.labeled(a.label or f"{a.unassessed}", a.support, claim.text if claim else a.subject)
+            columns.setdefault(f"{claim.of if claim else a.question} against {a.evidence}", []).append(line)
         return html.shown(
             *(html.element("div", html.element("small", str(turn))) for turn in self.sample.history),
             html.element("p", html.element("b", f"{self.sample.id}: {self.sample.question}")),

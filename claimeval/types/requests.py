@@ -28,26 +28,24 @@ TokenLimit = Literal["max_tokens", "max_completion_tokens"]
 """The names of the field of a request that limits a reply."""
 TOKEN_LIMITS: tuple[TokenLimit, ...] = ("max_tokens", "max_completion_tokens")
 BYTES_PER_TOKEN, FRAME_TOKENS, SHORTEST_REPLY = 3, 64, 256
-"""What is assumed of a prompt in a window of known size, and the least that its reply may have."""
+"""Assumptions about a prompt in a window of known size, and the minimum number of tokens for its reply."""
 CLAIMS_PER_CALL, MAX_CLAIMS_PER_CALL = 5, 50
-"""Claims in one question unless a judge names another number, and the most that it may name."""
+"""Default and maximum number of claims in one call."""
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
-
-
 DECIDES_NOTHING = {"name", "key_variable", "family", "price", "num_gpus", "learned"}
-"""Fields of a judge that cannot change an answer."""
+"""Fields of a judge that cannot change a reply."""
 
 
 class Learned(Record):
-    """What a run learned of a judge's server from its replies and refusals."""
+    """What a run learned about a judge's server from its replies and refusals."""
 
     refused: tuple[str, ...] = ()
-    """Parameters that it refused and that are not sent any more, by their names in the request."""
+    """Parameters that the server refused and that are no longer sent, by their names in the request."""
     schema_honoured: bool | None = None
-    """Whether replies kept to the JSON schema that was sent. None: none was sent, or no reply came."""
+    """Whether replies followed the JSON schema. None: no schema was sent, or there was no reply."""
     context_tokens: int | None = None
-    """The context window that it stated when it refused a request as too long."""
+    """Context window that the server stated when it refused a request as too long."""
 
 
 class JudgePrice(Record):
@@ -58,31 +56,31 @@ class JudgePrice(Record):
 
 
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
-"""Gives the reply to messages, each with `role` and `content`."""
+"""Returns the reply to messages, each with `role` and `content`."""
 FUNCTIONS: dict[tuple[str, str | None], JudgeFunction] = {}
-"""The functions that are judges in this process, by model and endpoint."""
+"""Functions that are judges in this process, by model and endpoint."""
 
 
 class Judge(Record):
-    """A named model with all settings that can change its answers. It never contains an API key."""
+    """A named model with all settings that can change its replies. It never contains an API key."""
 
     name: str = ""
-    """Name in tables and files. Default: the model, as it is given."""
+    """Name in tables and files. Default: the model, as you give it."""
     model: str
-    """`provider:name`; `@URL` after it is the endpoint."""
+    """`provider:name`, optionally followed by `@URL`, the endpoint."""
     endpoint: str | None = None
     """Base URL of the calls, or version of a local engine. None before the judge is resolved."""
     temperature: float | None = None
     """None: not sent, so that the provider's default applies."""
     top_p: float | None = None
     max_tokens: int = Field(default=4096, gt=0)
-    """Tokens of the longest reply, hidden reasoning included."""
+    """Maximum number of tokens in a reply, including hidden reasoning."""
     token_limit: TokenLimit | None = None
-    """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one where it is refused."""
+    """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one if it is refused."""
     context_tokens: int | None = Field(default=None, gt=0)
-    """Tokens that prompt and reply may have together. Replies are limited to what a prompt leaves of them."""
+    """Context window: maximum number of tokens in prompt and reply together."""
     claims_per_call: int = Field(default=CLAIMS_PER_CALL, ge=1, le=MAX_CLAIMS_PER_CALL)
-    """Claims in one question."""
+    """Number of claims in one question."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
@@ -92,19 +90,19 @@ class Judge(Record):
     key_variable: str | None = None
     """Environment variable with the API key. Default: the provider's variable."""
     headers: dict[str, str] = Field(default_factory=dict)
-    """Additional headers. `$NAME` as a value is read from the environment, so that a secret is in no file of a run."""
+    """Additional headers. The value `$NAME` is read from the environment, which keeps secrets out of a run's files."""
     query: dict[str, str] = Field(default_factory=dict)
-    """Query parameters of the address, such as `api-version`."""
+    """Query parameters of the URL, such as `api-version`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
-    """Additional fields of the request body, of any JSON. None that claimeval sets itself."""
+    """Additional fields of the request body. Fields that claimeval sets itself are refused."""
     family: str | None = None
-    """The family of the model. None: as in the table of families."""
+    """Family of the model. Default: from the family table."""
     price: JudgePrice | None = None
-    """What its tokens cost. None: as in the files of prices."""
+    """Price of its tokens. Default: from the price files."""
     num_gpus: float | None = Field(default=None, ge=0)
-    """GPUs that each worker of `--engine ray` takes for a model on its machine; a fraction shares one."""
+    """GPUs that each worker of `--engine ray` reserves for a local model; workers can share a GPU with a fraction."""
     learned: Learned = Learned()
-    """Not a setting: what a run learned of this judge."""
+    """Not a setting: what a run learned about the judge's server."""
 
     @model_validator(mode="before")
     @classmethod
@@ -127,25 +125,25 @@ class Judge(Record):
         price: Mapping[str, float] | None = None,
         revision: str = "",
     ) -> Judge:
-        """Make a judge from a function, such as a call of a gateway or of a model in this process.
+        """Make a judge from a function, such as a call to a gateway or to a model in this process.
 
-        Its replies are cached, paced and limited like those of a provider. `name`, `model` and `revision` are in the
-        keys of stored replies.
+        Its replies are cached, paced and limited like those of a provider. `name`, `model` and `revision` are part of
+        the keys of cached replies.
 
         Args:
-            name: What tables call the judge.
-            function: Gives the reply to a list of messages, each with `role` and `content`; plain or asynchronous.
-                Plain functions run in threads.
-            model: The model behind it.
-            family: The family of the model, for `on_same_family`; None for the table of families.
-            price: US dollars per million tokens, `input` and `output`, for a cap in dollars.
-            revision: Change it when the function changes, so that nothing stored before is taken for its replies.
+            name: Name of the judge in tables and files.
+            function: Returns the reply to a list of messages, each with `role` and `content`. Either a coroutine
+                function or a plain one, which runs in a thread.
+            model: The model that the function calls.
+            family: Family of the model, for `on_same_family`. Default: from the family table.
+            price: US dollars per million tokens, `input` and `output`, for a limit in dollars.
+            revision: Change it when the function changes, so that earlier cached replies are not used.
 
         Returns:
-            A judge made of a function, which can be used wherever a judge is named, in this process.
+            A judge that can be used anywhere in this process.
 
         Raises:
-            UsageError: If `function` cannot be called, or `price` is none.
+            UsageError: If `function` is not callable, or `price` lacks a value.
         """
         if not callable(function):
             raise UsageError(f"judge {name!r}: a {type(function).__name__} cannot be called")
@@ -175,20 +173,17 @@ class Judge(Record):
 
     @property
     def is_engine(self) -> bool:
-        """Return whether an engine on this machine answers, which reads the typed task of a request and no prompt."""
+        """Return whether the judge is a local engine, which reads the typed task of a request instead of a prompt."""
         return self.model.startswith("local:")
 
     @cached_property
     def id(self) -> str:
-        """Return eight hexadecimal digits of the SHA-256 of all settings that can change an answer.
-
-        The name, the variable of the key, family, price, GPUs and what was learned are not included.
-        """
+        """Return eight hexadecimal digits of the SHA-256 of all settings but those in `DECIDES_NOTHING`."""
         settings = self.model_dump(mode="json", exclude=DECIDES_NOTHING)
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with other settings, and so with another id."""
+        """Return a copy with other settings, which has its own id."""
         copied = super().model_copy(update=update, deep=deep)
         for name in ("id", "forms", "in_keys"):
             copied.__dict__.pop(name, None)
@@ -196,19 +191,17 @@ class Judge(Record):
 
     @cached_property
     def in_keys(self) -> tuple[str, tuple[str, ...]]:
-        """Return what every key of a request to this judge has of it: numbers, and texts."""
+        """Return the judge's part of the key of a request: its numbers, and its texts."""
         more = [self.extra, self.headers, self.query]
-        texts = self.model, self.endpoint or "", self.reasoning_effort or "", self.token_limit or ""
-        return f"{self.temperature} {self.top_p} {self.seed}", (
-            *texts,
-            json.dumps(more, sort_keys=True) if any(more) else "",
-        )
+        extra = json.dumps(more, sort_keys=True) if any(more) else ""
+        texts = self.model, self.endpoint or "", self.reasoning_effort or "", self.token_limit or "", extra
+        return f"{self.temperature} {self.top_p} {self.seed}", texts
 
     def without(self, refused: Iterable[str]) -> Judge | None:
-        """Return the judge as it is asked by a server that refuses these parameters; None if that changes nothing.
+        """Return the judge without parameters that its server refuses; None if nothing changes.
 
-        Only what claimeval chose by itself is left out or renamed: temperature 0, the name of the token limit, the
-        JSON schema or its bounds. A parameter that a user set is not: its refusal is the user's to know.
+        Only claimeval's defaults are left out or renamed: temperature 0, the name of the token limit, the JSON schema
+        or its bounds. Parameters that a user set stay, so that the user sees the refusal.
         """
         names, known = set(refused), self.learned.refused
         changes: dict[str, Any] = {}
@@ -229,7 +222,7 @@ class Judge(Record):
 
     @property
     def as_asked(self) -> Judge:
-        """Return the judge as its requests name it, after all that was learned of it."""
+        """Return the judge with the settings that its requests are sent with, given what was learned."""
         if self.learned == Learned():
             return self
         judge = self.model_copy(update={"learned": Learned()})
@@ -241,7 +234,7 @@ class Judge(Record):
 
     @cached_property
     def forms(self) -> tuple[Judge, ...]:
-        """Return the judge as its requests named it before each of its lessons and after the last."""
+        """Return the judge with the settings of its requests before each lesson and after the last."""
         learned = self.learned
         lessons = [
             learned.model_copy(update={"refused": learned.refused[:count], "context_tokens": window})
@@ -268,7 +261,7 @@ class ExtractTask:
 
     @property
     def texts(self) -> Iterator[str]:
-        """Return what an answer depends on."""
+        """Return the texts that the reply depends on."""
         return iter((self.text,))
 
 
@@ -286,7 +279,7 @@ class AssessTask:
 
     @property
     def texts(self) -> Iterator[str]:
-        """Return what an answer depends on."""
+        """Return the texts that the reply depends on."""
         yield f"{len(self.claims)} {self.alternatives} {'/'.join(self.scale.offered)}"
         yield from [claim.text for claim in self.claims]
         for document in self.documents:
@@ -298,8 +291,8 @@ class AssessTask:
 class Request:
     """A complete request to a judge. All fields that can change the reply are part of the key.
 
-    `task` has the same content as `messages`. An engine reads the task alone: its requests have no messages, and the
-    key is made of the task.
+    `task` has the same content as `messages`. Local engines read only the task: their requests have no messages, and
+    the key is computed from the task.
     """
 
     judge: Judge
@@ -313,9 +306,9 @@ class Request:
     attempt: int = 0
     """Number of earlier attempts whose replies could not be read."""
     again: Reason | None = None
-    """Why the stored replies of all attempts that are made by themselves gave nothing. Not part of the key."""
+    """Why the cached replies of all regular attempts gave no result. Not part of the key."""
     top_logprobs: int | None = None
-    """As in the judge, for questions whose answer has a probability."""
+    """The judge's setting, for questions whose reply gives a probability."""
     prompt: str = ""
     """Digest of the prompt file. Not part of the key, because the messages contain the rendered prompt."""
     task: ExtractTask | AssessTask | None = None
@@ -328,12 +321,12 @@ class Request:
     def put_to(self, judge: Judge) -> Request:
         """Return the same question to another judge that reads prompts."""
         top_logprobs = judge.top_logprobs if isinstance(self.task, AssessTask) else None
-        return self._with(judge=judge, max_tokens=judge.max_tokens, top_logprobs=top_logprobs)
+        return replace(self, judge=judge, max_tokens=judge.max_tokens, top_logprobs=top_logprobs)
 
     def to(self, judge: Judge) -> Request:
-        """Return the request as it is sent to a judge after what was learned of it.
+        """Return the request for the judge with its learned settings.
 
-        In a window of known size the reply may have what the prompt leaves, at about three bytes a token.
+        If its context window is known, the reply is limited to what the prompt leaves, at three bytes a token.
         """
         limit = self.max_tokens
         if judge.context_tokens:
@@ -341,39 +334,34 @@ class Request:
             limit = max(min(limit, judge.context_tokens - prompt // BYTES_PER_TOKEN - FRAME_TOKENS), SHORTEST_REPLY)
         if judge is self.judge and limit == self.max_tokens:
             return self
-        return self._with(judge=judge, max_tokens=min(limit, self.max_tokens))
+        return replace(self, judge=judge, max_tokens=min(limit, self.max_tokens))
 
     @property
     def size(self) -> int:
-        """Return the UTF-8 length of all that the model may read: the messages, the schema if one is sent, `extra`."""
+        """Return the UTF-8 length of everything that the model may read: messages, schema and `extra`."""
         texts = [message.content for message in self.messages]
         texts += [schema] if (schema := self.schema_sent) else []
         texts += [json.dumps(self.judge.extra)] if self.judge.extra else []
         return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
     def room(self, window: int) -> int:
-        """Return the size that such a request may have in a context window of so many tokens.
+        """Return the maximum `size` of such a request in a context window of `window` tokens.
 
-        A quarter of a small window is left to the reply. A token is taken to have three bytes: more in most texts, so
-        that what fits by this count fits.
+        A quarter of a small window is left to the reply. The estimate of three bytes a token is low for most texts, so
+        that requests of this size fit.
         """
         reply = min(self.judge.max_tokens, max(SHORTEST_REPLY, window // 4))
         return max(0, window - FRAME_TOKENS - reply) * BYTES_PER_TOKEN
 
     def repeated(self, attempt: int, replicate: int) -> Request:
-        """Return the request as it is sent after earlier attempts, when a reply may be twice as long, and as one of
-        several samples of the same question."""
+        """Return the request with these numbers. After the first attempt, the reply may be twice as long."""
         if not attempt and not replicate:
             return self
-        return self._with(attempt=attempt, replicate=replicate, max_tokens=self.max_tokens * (2 if attempt else 1))
-
-    def _with(self, **changes: Any) -> Request:
-        """Return a copy, which has another key."""
-        return replace(self, **changes)
+        return replace(self, attempt=attempt, replicate=replicate, max_tokens=self.max_tokens * (2 if attempt else 1))
 
     @property
     def schema_sent(self) -> str | None:
-        """Return the JSON schema that goes to the server, without the bounds that it refuses; None if none does."""
+        """Return the JSON schema that is sent, without the bounds that the server refuses; None if none is sent."""
         if not self.response_schema or not self.judge.structured:
             return None
         refused = self.judge.learned.refused
@@ -410,9 +398,9 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Those of the prompt that it read from its cache."""
+    """Prompt tokens that the provider read from its cache."""
     cache_write_tokens: int | None = None
-    """Those of the prompt that it charged for writing to its cache."""
+    """Prompt tokens that the provider charged for writing to its cache."""
 
 
 class RateLimitStatus(NamedTuple):
@@ -426,11 +414,11 @@ class RateLimitStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class Completion:
-    """A complete reply. All other fields are read from `body`."""
+    """A complete reply. The fields up to `usage` are read from `body`."""
 
     body: bytes
     text: str | None
-    """Text of the reply, None for a refusal or a filtered reply."""
+    """Text of the reply; None for a refusal or a filtered reply."""
     finish_reason: str | None = None
     refusal: str | None = None
     served_model: str | None = None
@@ -441,7 +429,7 @@ class Completion:
     rate_limits: RateLimitStatus | None = None
     """Rate limits from the headers of a live reply. Not stored."""
     key: str | None = None
-    """The key that it is stored under, where a request was sent without what its server refuses. Not stored."""
+    """Key of the cached reply, if the request was sent without refused parameters. Not stored."""
 
 
 class Failure(Record):
@@ -504,7 +492,7 @@ class CallError(ClaimevalError):
 
     @property
     def failure(self) -> Failure:
-        """Return the failure that is left when the call is not tried again."""
+        """Return the failure of a call that is not retried."""
         return Failure(
             reason=self.reason, message=self.message, refused=self.refused, context_tokens=self.context_tokens
         )

@@ -1,4 +1,4 @@
-"""Scales: the words a judge may reply with, what each means and counts, and their order; questions about answers."""
+"""Scales, the words that a judge may reply with, and the questions about whole answers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from claimeval.types.records import LABELS, Part, Record
 
 
 class Scale(Record):
-    """Labels of claims, grades of documents and ratings of answers alike."""
+    """The words for labels of claims, grades of documents or ratings of answers, with their meanings and values."""
 
     name: str
     words: tuple[str, ...] = Field(min_length=2)
-    """The labels, in the order in which they are shown to the judge."""
+    """The labels, in the order in which judges see them."""
     replies: tuple[str, ...] = ()
-    """What the judge writes for each word; empty if it writes the words."""
+    """The judge's reply for each word; empty if the judge writes the words."""
     meanings: tuple[str, ...] = ()
-    """The sentence shown to the judge for each word; empty if the prompt explains the words."""
+    """The sentence that explains each word to the judge; empty if the prompt explains the words."""
     values: tuple[float, ...]
-    """What each word counts."""
+    """The value of each word in scores."""
     ordered: bool = False
-    """Whether the words are steps, as grades are, so that a vote can take their middle."""
+    """Whether the words are ordered, as grades are, so that a vote can use their median."""
     positive_from: float = 1
-    """The value from which a word counts as supported, relevant or yes."""
+    """The lowest value that counts as supported, relevant or yes."""
     divided: bool = True
-    """Whether a panel that is divided between words of one side, all positive or none, has no label; else it has the
-    lowest of them, because a score counts the side alone."""
+    """Whether a panel has no label if it is divided between words that are all positive or all not. If False, its label
+    is the lowest of them, because scores only count whether a label is positive."""
 
     @model_validator(mode="after")
     def _one_for_each_word(self) -> Scale:
@@ -42,16 +42,16 @@ class Scale(Record):
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """What the judge may write."""
+        """The replies that the judge may choose from."""
         return self.replies or self.words
 
     @property
     def shown(self) -> list[dict[str, str]]:
-        """What the judge may write with its meanings, as prompts list them."""
+        """The possible replies with their meanings, as prompts list them."""
         return [{"word": word, "meaning": text} for word, text in zip(self.offered, self.meanings, strict=True)]
 
     def word(self, reply: str) -> str | None:
-        """Return the label for what a judge writes, exactly as offered; None for any other text."""
+        """Return the label for a judge's reply, which must match exactly; None for any other text."""
         offered = self.offered
         return self.words[offered.index(reply)] if reply in offered else None
 
@@ -61,7 +61,7 @@ class Scale(Record):
         return tuple(sorted(self.words, key=self.value))
 
     def value(self, word: str) -> float:
-        """Return what a word counts."""
+        """Return the value of a word."""
         return self.values[self.words.index(word)]
 
     def positive(self, word: str) -> bool:
@@ -74,12 +74,12 @@ class Scale(Record):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The words of an ordered scale as consecutive whole numbers, the lowest value first."""
+        """Consecutive integers for the words of an ordered scale, lowest first."""
         lowest = int(min(self.values))
         return tuple(range(lowest, lowest + len(self.values)))
 
     def of_step(self, step: int | None) -> str | None:
-        """Return the word of a whole number; None if it is not on the scale."""
+        """Return the word of one of the `steps`; None for any other number."""
         return dict(zip(self.steps, self.ranked, strict=True)).get(step) if step is not None else None
 
 
@@ -92,18 +92,15 @@ def grade_scale(
     positive_from: int,
     divided: bool = True,
 ) -> Scale:
-    """Return a scale of whole grades, the lowest first.
+    """Return a scale of integer grades, lowest first.
 
     Args:
         name: Name of the scale.
-        meanings: Meaning of each grade, the lowest first.
+        meanings: Meaning of each grade, lowest first.
         lowest: The lowest grade.
         highest: The highest grade; needed if no meanings are given.
         positive_from: The lowest grade that counts as positive.
-        divided: Whether a panel that is divided between grades of one side has no label. If False, it has the lowest.
-
-    Returns:
-        The scale.
+        divided: As in `Scale`.
     """
     top = lowest + len(meanings) - 1 if highest is None else highest
     grades = range(lowest, top + 1)
@@ -119,7 +116,7 @@ def grade_scale(
 
 
 ABSTAIN = "unsure"
-"""The word by which any judge may abstain; it is never offered to language models by the shipped prompts."""
+"""The word with which any judge may abstain. The shipped prompts do not offer it to language models."""
 
 THREE_WAY = Scale(
     name="three_way",
@@ -237,7 +234,7 @@ MATCH = grade_scale(
     ),
     positive_from=1,
 )
-"""Whether a document holds a reference passage; the passage stands in place of the question."""
+"""Whether a document contains a reference passage, which the prompt has instead of a question."""
 
 RELEVANCE_SCALES = {scale.name: scale for scale in (UMBRELA, GRADED, BINARY_RELEVANCE)}
 """Scales for documents."""
@@ -246,7 +243,7 @@ FULLY_PARTLY_NO = Scale(
     name="fully_partly_no", words=("fully", "partly", "no"), values=(1, 0.5, 0), ordered=True, positive_from=0.5
 )
 FLAG = Scale(name="flag", words=("no", "yes"), values=(1, 0))
-"""Whether something speaks against an answer; `no` is the favorable word."""
+"""Whether an answer has a fault; `no` is the favorable word."""
 YES_NO = Scale(name="yes_no", words=("yes", "no"), values=(1, 0), ordered=True)
 ANSWERING_OR_NOT = Scale(name="answering", words=("answers", "partly", "declines"), values=(1, 1, 0))
 
@@ -256,20 +253,20 @@ class RatingQuestion(Record):
 
     name: str
     metric: str
-    """The score, and the name of the question in assessments and manifests."""
+    """Name of the score, and of the question in assessments and manifests."""
     scale: Scale
     field: str = "rating"
-    """Under which the word stands in the reply."""
+    """Field of the reply that has the word."""
     flags: tuple[str, ...] = ()
-    """Further fields of the reply that are true or false."""
+    """Boolean fields of the reply."""
     against: Part | None = None
-    """What the answer is held against besides its question."""
+    """What the answer is compared with, besides its question."""
     step: str = "answers"
-    """The step of its prompts."""
+    """Step of its prompts."""
     prompt: str
-    """The shipped prompt."""
+    """Name of the shipped prompt."""
     vote: Literal["majority", "median"] = "majority"
-    """The vote if none is named."""
+    """The default vote."""
 
 
 RELEVANCE = RatingQuestion(
@@ -285,7 +282,7 @@ RELEVANCE = RatingQuestion(
 FAITHFULNESS = RatingQuestion(
     name="faithfulness", metric="rated_faithfulness", scale=YES_NO, against="contexts", prompt="faithful"
 )
-"""Is all that the answer says supported by what was retrieved? The baseline of faithfulness by claims."""
+"""Do the retrieved documents support all of the answer? The baseline of faithfulness by claims."""
 
 CORRECTNESS = RatingQuestion(
     name="correctness", metric="rated_correctness", scale=YES_NO, against="reference", prompt="correct"
@@ -300,14 +297,14 @@ ABSTENTION = RatingQuestion(
     step="answering",
     prompt="plain",
 )
-"""What the answer does with its question."""
+"""Does the answer answer the question, answer it partly, or decline?"""
 
 ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)}
-"""What can be asked by name."""
+"""The questions by name."""
 
 
 def answer_question(name: str) -> RatingQuestion:
-    """Return the question of that name; UsageError with the closest name otherwise."""
+    """Return the question with this name. Raises UsageError, with the closest name, if there is none."""
     if name not in ANSWER_QUESTIONS:
         raise unknown_name("question about answers", name, ANSWER_QUESTIONS)
     return ANSWER_QUESTIONS[name]

@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--detach"], "--batch-retries, --detach and --online say how --batch asks; add --batch"),
+        (["--detach"], "--batch-retries, --detach and --online set how --batch asks; add --batch"),
         (["--online", "x"], "add --batch"),
         (["--batch", "--online", "x"], "unknown judge in --online: 'x'"),
         (["--batch", "--online", "JUDGE"], "None of the judges supports batches: "),

@@ -75,7 +75,7 @@ def test_shards_cover_all_items_once_and_differ_by_one_at_most(items: int) -> No
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/3", "1/0", "-1/3", "1/3/5"])
 def test_a_shard_that_does_not_exist_is_refused(text: str) -> None:
-    with pytest.raises(ce.UsageError, match="give its number and how many there are"):
+    with pytest.raises(ce.UsageError, match="give the shard's number and the number of shards"):
         ce.RunOptions(shard=text)
 
 
