@@ -1,4 +1,4 @@
-"""Raw replies on disk: the store, the format of its rows, locks between processes, statistics and transfer.
+"""The reply cache: raw replies on disk, locks between processes, learned settings, statistics, export and import.
 
-Knows bytes and keys, never what a judge says in a reply.
+Replies are bytes under keys here; they are parsed in `judging`.
 """

@@ -1,8 +1,8 @@
-"""What judges' servers refuse, kept beside the replies, so that a run asks them as the run before did.
+"""Lessons: parameters that judges' servers refuse, stored with the replies so that later runs send the same requests.
 
-A lesson is found by the judge's id, so it holds for the same model at the same address with the same settings. It goes
-with exported replies. Without the file, replies to requests of the newest form are found only after the server has
-refused once more, which is free, and never offline.
+Lessons are stored by the judge's id, so they apply to the same model at the same endpoint with the same settings. They
+are exported with the replies. Without the file, a run sends the original request, is refused (which is free), and only
+then finds the cached reply. Offline, it never does.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ logger = logging.getLogger("claimeval")
 
 
 class Lessons:
-    """What was learned of each judge's server, and its requests without what it refuses."""
+    """What was learned about each judge's server. Adapts requests to it."""
 
     def __init__(self, folder: Path | None) -> None:
-        """`folder` is that of the reply cache; None for lessons of this process alone."""
+        """Read the lessons in the folder of the reply cache; None keeps lessons in this process only."""
         self._file = folder / FILE if folder else None
         self._known = self._read()
         self._asked: dict[str, Judge] = {}
-        """By name, the judges as their requests name them."""
+        """Judges with the settings that their requests are sent with, by name."""
         self._honoured: dict[str, bool] = {}
         self._forms: dict[str, tuple[Judge, ...]] = {}
-        """By name, the judges before each lesson and after the last, where they differ from their settings."""
+        """`Judge.forms` by name, of judges that were adapted."""
 
     @property
     def known(self) -> dict[str, Learned]:
-        """Return what is kept of judges' servers, by the judges' ids."""
+        """The stored lessons, by judge id."""
         return dict(self._known)
 
     def add(self, judge: str, learned: Learned) -> None:
-        """Keep a lesson from elsewhere, after what is known of the judge with this id."""
+        """Add an imported lesson to those of the judge with this id."""
         before = self._known.get(judge, Learned())
         refused = tuple(dict.fromkeys((*before.refused, *learned.refused)))
         window = before.context_tokens or learned.context_tokens
         self._write(judge, Learned(refused=refused, context_tokens=window))
 
     def adapt(self, request: Request, store: Store | None = None) -> Request:
-        """Return the request in the first form that the store has a reply to; in the newest form if it has none.
+        """Return the request in the first form that has a cached reply, else in the newest form.
 
-        A lesson that is learned in the middle of a run so leaves the replies before it where they are.
+        Replies that were cached before a lesson are therefore still found.
         """
         judge = self.judge(request.judge)
         newest = request if judge is request.judge and not judge.context_tokens else request.to(judge)
@@ -68,71 +68,55 @@ class Lessons:
     def _forms_of(self, judge: Judge) -> tuple[Judge, ...]:
         forms = self._forms.get(judge.name)
         if forms is None:
-            knowing = judge.model_copy(update={"learned": self.judge(judge).learned})
-            forms = self._forms[judge.name] = knowing.forms
+            informed = judge.model_copy(update={"learned": self.judge(judge).learned})
+            forms = self._forms[judge.name] = informed.forms
         return forms
 
     def judge(self, judge: Judge) -> Judge:
-        """Return a judge as it is asked, after all that is known of it."""
-        requests = self._asked.get(judge.name)
-        if requests is None:
+        """Return a judge with the settings that its requests are sent with."""
+        adapted = self._asked.get(judge.name)
+        if adapted is None:
             known = self._known.get(judge.id)
             refused = (*judge.learned.refused, *(known.refused if known else ()))
             window = judge.learned.context_tokens or (known.context_tokens if known else None)
             learned = judge.learned.model_copy(
                 update={"refused": tuple(dict.fromkeys(refused)), "context_tokens": window}
             )
-            knowing = judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
-            requests = self._asked[judge.name] = knowing.as_asked
+            informed = judge if learned == judge.learned else judge.model_copy(update={"learned": learned})
+            adapted = self._asked[judge.name] = informed.as_asked
             if known:
-                _tell(judge, known.refused, window)
-        return requests
+                _warn(judge, known.refused, window)
+        return adapted
 
     def learn(self, request: Request, sent: Request, failure: Failure) -> bool:
-        """Take in why a request was refused; return whether it can be sent in another form now.
-
-        Args:
-            request: The request as it was put.
-            sent: The request as it was sent.
-            failure: The refusal.
-        """
-        judge = request.judge
-        now = self.judge(judge)
-        if now != sent.judge:  # learned meanwhile, from another request
+        """Learn from a refusal of `request`, sent as `sent`. Return whether it can be sent in another form now."""
+        before = self.judge(request.judge)
+        if before != sent.judge:  # learned meanwhile, from another request
             return True
-        later = now.without(failure.refused)
-        if later is None and failure.context_tokens and not now.context_tokens:
-            learned = now.learned.model_copy(update={"context_tokens": failure.context_tokens})
-            later = now.model_copy(update={"learned": learned, "context_tokens": failure.context_tokens})
-        if later is None or request.to(later).key == sent.key:
+        after = before.without(failure.refused)
+        if after is None and failure.context_tokens and not before.context_tokens:
+            after = _with_window(before, failure.context_tokens)
+        if after is None or request.to(after).key == sent.key:
             return False
-        self._asked[judge.name] = later
-        self._forms.pop(judge.name, None)
-        new = later.learned.refused[len(now.learned.refused) :]
-        _tell(judge, new, later.context_tokens if not new else None)
-        self._write(judge.id, later.learned)
+        self._replace(request.judge, before, after)
         return True
 
     def learn_window(self, judge: Judge, window: int) -> None:
-        """Take in the context window to which a judge's server cut a prompt."""
-        now = self.judge(judge)
-        if now.context_tokens and now.context_tokens <= window:
-            return
-        later = now.model_copy(
-            update={
-                "learned": now.learned.model_copy(update={"context_tokens": window}),
-                "context_tokens": window,
-            }
-        )
-        self._asked[judge.name] = later
+        """Learn the context window to which a judge's server truncated a prompt."""
+        before = self.judge(judge)
+        if not before.context_tokens or before.context_tokens > window:
+            self._replace(judge, before, _with_window(before, window))
+
+    def _replace(self, judge: Judge, before: Judge, after: Judge) -> None:
+        self._asked[judge.name] = after
         self._forms.pop(judge.name, None)
-        _tell(judge, (), window)
-        self._write(judge.id, later.learned)
+        _warn(judge, after.learned.refused[len(before.learned.refused) :], after.context_tokens)
+        self._write(judge.id, after.learned)
 
     def check_schema(self, sent: Request, reply: Completion) -> None:
-        """Take in whether a reply kept to the JSON schema that was sent; say once if it did not.
+        """Learn whether a reply follows the JSON schema that was sent. Warn once if it does not.
 
-        A server that enforces a schema gives one JSON object and nothing else, after its reasoning at most.
+        A server that enforces a schema replies with one JSON object, at most preceded by reasoning.
         """
         if sent.schema_sent is None or not reply.text or reply.finish_reason not in ("stop", None):
             return
@@ -148,7 +132,7 @@ class Lessons:
         self._honoured[name] = honored and self._honoured.get(name, True)
 
     def learned(self, judges: Iterable[Judge]) -> dict[str, Learned]:
-        """Return what is known of each judge, by name."""
+        """Return what was learned about each judge, by name."""
         return {
             judge.name: self.judge(judge).learned.model_copy(
                 update={"schema_honoured": self._honoured.get(judge.name, judge.learned.schema_honoured)}
@@ -174,8 +158,13 @@ class Lessons:
             part.replace(self._file)
 
 
-def _tell(judge: Judge, refused: Iterable[str], window: int | None) -> None:
-    """Say in one line what is asked in another form than the settings say."""
+def _with_window(judge: Judge, window: int) -> Judge:
+    learned = judge.learned.model_copy(update={"context_tokens": window})
+    return judge.model_copy(update={"learned": learned, "context_tokens": window})
+
+
+def _warn(judge: Judge, refused: Iterable[str], window: int | None) -> None:
+    """Log in one line what is refused or, if nothing is, the context window."""
     forms = {
         "temperature": "temperature is left out, so its default applies",
         "max_tokens": "replies are limited by max_completion_tokens",
@@ -187,8 +176,8 @@ def _tell(judge: Judge, refused: Iterable[str], window: int | None) -> None:
         logger.warning("%s refuses %s: %s", judge.name, " and ".join(refused), "; ".join(words))
     elif window:
         logger.warning(
-            "%s has a window of %s tokens: replies are limited to what prompts leave of it, and longer evidence is "
-            "read in parts",
+            "%s has a window of %s tokens: replies are limited to the rest of the window, and longer evidence is read "
+            "in parts",
             judge.name,
             window,
         )

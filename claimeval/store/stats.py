@@ -1,4 +1,4 @@
-"""Statistics of a store: how many replies, of which models and prompts, from when, and whether they are whole."""
+"""Statistics of the reply cache: number of replies by model and prompt, dates, and damaged rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from claimeval.store.store import ReplyOrigin, Store
 from claimeval.types.records import Record
 
 LATEST = 253_402_300_799.0
-"""Seconds since 1970 of the last moment that a calendar of four digits can name."""
+"""The end of the year 9999, in seconds since 1970."""
 
 
 class PromptUsage(Record):
-    """The replies of one model, at one endpoint, to one prompt."""
+    """The replies of one model at one endpoint to one prompt."""
 
     model: str
     endpoint: str | None
@@ -28,21 +28,21 @@ class PromptUsage(Record):
 
 
 class StoreStats(Record):
-    """The totals of a store."""
+    """The totals of a reply cache."""
 
     replies: int
-    """Whole ones."""
+    """Intact replies."""
     bytes: int
     damaged: int
-    """Rows whose checksum does not fit, or that no store has written."""
+    """Rows with a wrong checksum, or that claimeval did not write."""
     unreadable: int
-    """Whole rows in which this version reads no reply."""
+    """Intact rows that this version cannot read."""
     groups: tuple[PromptUsage, ...]
     """By model, endpoint and prompt."""
 
 
 class Verification(Record):
-    """The result of checking every reply of a store."""
+    """The result of checking every reply of a reply cache."""
 
     replies: int
     damaged: int
@@ -57,7 +57,7 @@ def _origins() -> TypeAdapter[ReplyOrigin]:
 
 
 def read_origin(value: bytes) -> ReplyOrigin | None:
-    """Return the origin of a stored reply; None if it has none in the form of this version."""
+    """Return the origin of a stored reply; None if this version cannot read it."""
     try:
         origin = _origins().validate_json(value.partition(b"\n")[0])
     except ValidationError:
@@ -66,7 +66,7 @@ def read_origin(value: bytes) -> ReplyOrigin | None:
 
 
 def collect_stats(store: Store) -> StoreStats:
-    """Add a store up in one pass; the memory does not grow with the number of replies."""
+    """Return the statistics of a reply cache, in one pass and constant memory."""
     groups: dict[tuple[str, str | None, str], PromptUsage] = {}
     damaged = unreadable = 0
     for row in store.rows():
@@ -97,9 +97,9 @@ def collect_stats(store: Store) -> StoreStats:
 
 
 def verify(store: Store, *, drop_damaged: bool) -> Verification:
-    """Check the checksum and the origin of every reply; with `drop_damaged`, remove the rows that are damaged.
+    """Check the checksum and the origin of every reply; `drop_damaged` removes damaged rows.
 
-    Raises StoreError if all rows are whole and the database is not.
+    Raises StoreError if all rows are intact but the database is damaged.
     """
     replies = unreadable = 0
     damaged = []

@@ -1,17 +1,17 @@
-"""The durable store of replies: bytes by key on diskcache, and nothing that could run or delete.
+"""The durable store of replies: bytes by key, on diskcache, with locks on keys.
 
-diskcache by itself unpickles its values, reads and deletes files that its rows name, evicts silently, and cannot
-tell a truncated value from a whole one. This store gives it no occasion: keys are hex digests, values are bytes inside
-the SQLite file with the SHA-256 of key and value before them, eviction is off, only the owner may read the folder
-(0700), and a row or setting that this store would not write is refused.
+By default, diskcache unpickles values, reads and deletes files that its rows name, evicts silently, and does not notice
+truncated values. Here keys are hex digests, values are bytes inside the SQLite file after the SHA-256 of key and value,
+eviction is off, only the owner can read the folder (0700), and rows or settings that this module did not write are
+refused.
 
-A reply is written in the same step that received it, in WAL mode: it survives the death of the process at any
-instant. Against a power cut, `Store.sync` (called by the run about once a second) flushes the log to the disk. Its
-value is a line with its origin, then the body as it was received.
+A value is a line with the reply's origin, then the body as received. It is written as soon as it is received, in WAL
+mode, so it survives the death of the process at any time. Runs call `Store.sync` about once a second to flush the log
+to disk, in case of a power cut.
 
-The folder is on a disk of this machine: SQLite's log and locks do not hold over a network. Keys are locked over all
+The folder must be on a local disk, because SQLite's log and locks do not work over a network. Keys are locked across
 threads and processes by byte locks on one file, which the system releases when a process dies. Such locks belong to the
-whole process, and closing the file anywhere in it releases them all, so its threads share one open file and its locks.
+whole process, and closing the file anywhere in the process releases all of them. So its threads share one open file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ NETWORKED = frozenset(
         "sshfs",
     }
 )  # fmt: skip
-"""Types of file systems that several machines can have mounted; those of FUSE without `fuse.`."""
+"""Types of file systems that several machines can mount; FUSE types without `fuse.`."""
 
 
 class Mount(NamedTuple):
@@ -62,23 +62,25 @@ class Mount(NamedTuple):
 
 
 def network_mount(folder: Path) -> Mount | None:
-    """Return the network file system that a folder is, or would be, on; None for a disk of this machine.
+    """Return the network file system of an existing or future folder; None for a local disk.
 
-    Also None where the system does not list what is mounted.
+    Also None if the system has no list of mounts.
     """
     try:
         listed = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
     mount: Mount | None = None
-    place = folder.absolute().resolve()
+    location = folder.absolute().resolve()
     for line in listed.splitlines():
         fields = line.split(" ")
         if len(fields) < 3:
             continue
         point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[1]))
-        if place.is_relative_to(point) and (mount is None or point.is_relative_to(mount.point)):
-            mount = Mount(point, fields[2].removeprefix("fuse."))  # of two on one point, the later one is seen
+        if location.is_relative_to(point) and (mount is None or point.is_relative_to(mount.point)):
+            mount = Mount(
+                point, fields[2].removeprefix("fuse.")
+            )  # a later mount on the same point hides an earlier one
     return mount if mount and mount.type in NETWORKED else None
 
 
@@ -95,7 +97,7 @@ def check_place(folder: Path) -> None:
 
 
 LARGE = 8_000_000_000
-"""Bytes above which one file is too much, and opening it says so."""
+"""Size of the database in bytes above which opening it warns."""
 FORMAT = "claimeval-replies-2"
 MARKER = "claimeval-store"
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -124,7 +126,7 @@ def cache_folder(cache: str | Path | None = None) -> Path:
 
 
 def existing_cache(cache: str | Path | None = None) -> Path:
-    """Return the folder as `cache_folder` does; UsageError if it holds no reply cache yet."""
+    """Return the same folder as `cache_folder`. Raises UsageError if it has no reply cache yet."""
     folder = cache_folder(cache)
     if not (folder / MARKER).exists():
         raise UsageError(f"there is no reply cache in {folder}; a run makes one. --cache names another folder")
@@ -139,19 +141,19 @@ class StoredReply(NamedTuple):
 
 
 class StoredRow(NamedTuple):
-    """A row of the database, whole or damaged."""
+    """A row of the database."""
 
     number: int
     key: str
     value: bytes | None
-    """None for a row that is damaged or that no store has written."""
+    """None if the row is damaged or claimeval did not write it."""
 
 
 class Store:
-    """Replies by key. Several processes may hold the same folder open.
+    """Replies by key. Several processes may open the same folder.
 
-    Raises StoreError if the folder is not a store of this format, belongs to another user, is damaged, or cannot be
-    written.
+    Raises StoreError if the folder is not a reply cache of this format, belongs to another user, is damaged, or cannot
+    be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -167,10 +169,9 @@ class Store:
         self._wal = folder / "cache.db-wal"
         self._broken: StoreError | None = None
         self._warned = False
-        self._tell_if_large()
+        self._warn_if_large()
 
-    def _tell_if_large(self) -> None:
-        """Warn once that the file is large, when it is opened or has grown so."""
+    def _warn_if_large(self) -> None:
         if not self._warned and (size := (self.folder / "cache.db").stat().st_size) > LARGE:
             self._warned = True
             warnings.warn(
@@ -180,7 +181,7 @@ class Store:
             )
 
     def get(self, key: str) -> bytes | None:
-        """Return the reply under a key, None if there is none; StoreError if it is damaged."""
+        """Return the reply under a key; None if there is none. Raises StoreError if it is damaged."""
         if not _KEY.fullmatch(key):
             raise StoreError(f"{key[:80]!r} is not a key of the reply cache")
         try:
@@ -194,10 +195,10 @@ class Store:
         return None if columns is None else _checked(self.folder, key, *columns)
 
     def _end_read(self) -> bool:
-        """End the transaction in which stored replies are read; False if there is none.
+        """End the transaction in which stored replies are read; return False if there is none.
 
-        Reading in one takes half the time. It sees the store as it was at the start: its replies are still valid, and
-        a missing one is looked up once more.
+        Reading in a transaction takes half the time. It sees the database as it was at its start: the replies are still
+        valid, and a missing one is looked up again.
         """
         if not self._reading.in_transaction:
             return False
@@ -205,7 +206,7 @@ class Store:
         return True
 
     def put(self, key: str, value: bytes) -> None:
-        """Store a reply; durable against the death of this process when it returns. Replaces an older one."""
+        """Store a reply, which then survives the death of this process. Replaces an older reply."""
         if self._broken:
             raise self._broken
         self._end_read()
@@ -213,13 +214,10 @@ class Store:
             self._cache.set(key, digest(key, value) + value, retry=False)
 
     def sync(self) -> None:
-        """Flush stored replies to the disk itself, so that they survive a power cut.
-
-        A disk that fails here makes the next `put` raise.
-        """
+        """Flush stored replies to disk, so that they survive a power cut. If this fails, the next `put` raises."""
         try:
             with _explained(self.folder), contextlib.suppress(FileNotFoundError):
-                self._tell_if_large()
+                self._warn_if_large()
                 descriptor = os.open(self._wal, os.O_RDONLY)
                 try:
                     os.fsync(descriptor)
@@ -229,14 +227,14 @@ class Store:
             self._broken = error
 
     def __iter__(self) -> Iterator[StoredReply]:
-        """Yield all replies, in the order they were first put."""
+        """Yield all replies, oldest first."""
         for row in self.rows():
             if row.value is None:
                 raise _damaged(self.folder, row.key)
             yield StoredReply(row.key, row.value)
 
     def rows(self, *, newest_first: bool = False) -> Iterator[StoredRow]:
-        """Yield every row, damaged ones too, in the order first put; plain SQLite reads them, so nothing is run."""
+        """Yield every row, also damaged ones, oldest first. Plain SQLite reads them, so that nothing is unpickled."""
         side, order, last = ("<", "DESC", 2**62) if newest_first else (">", "ASC", -(2**62))
         page_after = f"{_ROW} WHERE rowid {side} ? ORDER BY rowid {order} LIMIT 256"
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
@@ -248,14 +246,14 @@ class Store:
                     yield _row(columns)
 
     def check(self) -> None:
-        """Raise StoreError if the database is not sound, whatever its rows hold: rows can be missing from it."""
+        """Raise StoreError if the database itself is damaged, for example if rows are missing."""
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "ro")) as database:
             (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
         if problem != "ok":
             raise _unsound(self.folder, problem)
 
     def drop(self, numbers: Iterable[int]) -> int:
-        """Remove those of the rows that are still damaged and return how many. Files that they name are left alone."""
+        """Remove the rows that are still damaged and return their number. Files that they name are not touched."""
         dropped = 0
         with _explained(self.folder), contextlib.closing(_plain(self.folder / "cache.db", "rw")) as database:
             for number in numbers:
@@ -271,7 +269,7 @@ class Store:
             return len(self._cache)
 
     def close(self) -> None:
-        """Flush and release the file; a closed store is not used again."""
+        """Flush and close the file. A closed store cannot be used again."""
         self.sync()
         self._reading.close()
         self._cache.close()
@@ -292,9 +290,9 @@ _ROW = (
 
 
 def _row(columns: tuple[int, bytes | None, bytes | None, int | None]) -> StoredRow:
-    number, name, value, ours = columns
+    number, name, value, as_written = columns
     key = (name or b"").decode("utf-8", "replace")
-    return StoredRow(number, key, _whole(key, value) if ours and _KEY.fullmatch(key) else None)
+    return StoredRow(number, key, _intact(key, value) if as_written and _KEY.fullmatch(key) else None)
 
 
 def _plain(database: Path, mode: str) -> sqlite3.Connection:
@@ -303,13 +301,13 @@ def _plain(database: Path, mode: str) -> sqlite3.Connection:
 
 
 def digest(key: str, content: bytes) -> bytes:
-    """Return the SHA-256 that binds content to its key: under another key it is damaged."""
-    both = hashlib.sha256(key.encode("ascii", "replace"))
-    both.update(content)
-    return both.digest()
+    """Return the SHA-256 of key and content."""
+    checksum = hashlib.sha256(key.encode("ascii", "replace"))
+    checksum.update(content)
+    return checksum.digest()
 
 
-def _whole(key: str, value: object) -> bytes | None:
+def _intact(key: str, value: object) -> bytes | None:
     """Return the reply in a stored value; None if its checksum does not match."""
     if not isinstance(value, bytes):
         return None
@@ -320,9 +318,9 @@ def _whole(key: str, value: object) -> bytes | None:
 _BY_KEY = "SELECT value, mode, filename IS NULL AND expire_time IS NULL FROM Cache WHERE key = ? AND raw = 1"
 
 
-def _checked(folder: Path, key: str, value: object, mode: object, ours: int) -> bytes:
-    if mode == _RAW and ours and (whole := _whole(key, value)) is not None:
-        return whole
+def _checked(folder: Path, key: str, value: object, mode: object, as_written: int) -> bytes:
+    if mode == _RAW and as_written and (reply := _intact(key, value)) is not None:
+        return reply
     raise _damaged(folder, key)
 
 
@@ -341,7 +339,7 @@ def _unsound(folder: Path, problem: object) -> StoreError:
 
 
 def _prepare(folder: Path) -> bool:
-    """Create the folder, or check that it is a store of this format and this user's; True if it was in use before."""
+    """Create the folder, or check its format and owner. Return whether it was in use before."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"the reply cache {folder} is a file; --cache names a folder")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -380,10 +378,10 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
     import diskcache
 
     class BytesDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
-        """Keys are hex digests, values are bytes inside the database: no path leads to pickle or to a file."""
+        """Accepts only hex digests as keys and bytes inside the database as values; never uses pickle or files."""
 
         def put(self, key: object) -> tuple[object, bool]:
-            """Check a key; it is stored as text."""
+            """Check a key, which is stored as text."""
             if not isinstance(key, str) or not _KEY.fullmatch(key):
                 raise StoreError(f"{str(key)[:80]!r} is not a key of the reply cache")
             return key, True
@@ -399,13 +397,13 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
             return 0, _RAW, None, memoryview(value)
 
         def fetch(self, mode: object, filename: object, value: object, read: bool) -> object:
-            """Return the bytes of a row; StoreError if the row is in another form.
+            """Return the bytes of a row. Raises StoreError for any other row.
 
             Args:
-                mode: The form of the value, as diskcache numbers it.
-                filename: A file that holds the value; refused.
+                mode: diskcache's number for the format of the value.
+                filename: A file that contains the value; refused.
                 value: The value in the row.
-                read: Whether a file is expected in return; refused.
+                read: Whether to return an open file; refused.
             """
             if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
                 raise StoreError(
@@ -432,10 +430,10 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
 
 
 def _check_settings(folder: Path, database: Path) -> None:
-    """Refuse a database whose settings would make diskcache evict or read elsewhere; it is read as plain SQLite."""
+    """Raise StoreError for settings that would make diskcache evict replies or read files."""
     with contextlib.closing(_plain(database, "ro")) as connection:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'Settings'").fetchone():
-            return  # another process is just creating it
+            return  # another process is creating it
         settings = dict(connection.execute("SELECT key, value FROM Settings"))
     counters = {"count", "size", "hits", "misses"}
     for name, value in settings.items():
@@ -463,7 +461,7 @@ def _explained(folder: Path) -> Iterator[None]:
         locked = "is locked by another process for over a minute"
         problem = locked if "locked" in cause else f"cannot be written: {_with_advice(cause)}"
         raise StoreError(f"the reply cache {folder} {problem}") from error
-    except UnicodeDecodeError as error:  # of what SQLite says about a damaged database
+    except UnicodeDecodeError as error:  # in SQLite's message about a damaged database
         raise _unsound(folder, error.object[:80]) from error
     except (sqlite3.Error, OSError) as error:
         raise _cannot_be_used(folder, error) from error
@@ -475,7 +473,7 @@ def _cannot_be_used(folder: Path, error: sqlite3.Error | OSError) -> StoreError:
 
 
 def _with_advice(problem: str) -> str:
-    """Return what SQLite or the system says, with what to do about a full disk."""
+    """Return the message of SQLite or the system, with advice if the disk is full."""
     return f"{problem}; free space on its disk" if re.search("is full|No space|quota", problem) else problem
 
 
@@ -488,7 +486,7 @@ _guard = threading.Lock()
 
 
 class _File:
-    """The lock file as this process has it open."""
+    """The open lock file of this process."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -549,25 +547,25 @@ class KeyLocks:
 
 
 class ReplyOrigin(NamedTuple):
-    """The origin of a stored reply. Nothing in it can change what the reply says."""
+    """The origin of a stored reply, for statistics only."""
 
     model: str
     endpoint: str | None
     prompt: str
-    """Digest of the prompt that asked."""
+    """Digest of the prompt."""
     at: float
     """Seconds since 1970."""
     latency: float | None
 
 
 def pack(request: Request, completion: Completion) -> bytes:
-    """Return the value to store for a reply that was just received."""
+    """Return the value to store for a new reply."""
     origin = ReplyOrigin(request.judge.model, request.judge.endpoint, request.prompt, time.time(), completion.latency)
     return join(origin, completion.body)
 
 
 def join(origin: ReplyOrigin, body: bytes) -> bytes:
-    """Return the value to store for a reply whose origin is known."""
+    """Return the value to store for a reply with a known origin."""
     return json.dumps(origin._asdict(), separators=(",", ":")).encode() + b"\n" + body
 
 
@@ -578,6 +576,6 @@ def unpack(value: bytes) -> tuple[ReplyOrigin, bytes]:
 
 
 def completion(value: bytes) -> Completion:
-    """Return the completion in a stored value, marked as cached. Its latency is that of the paid call."""
+    """Return the completion in a stored value, marked as cached, with the latency of the original call."""
     line, _, body = value.partition(b"\n")
     return read_chat(body, latency=from_json(line)["latency"], cached=True)

@@ -1,8 +1,8 @@
-"""Export and import of replies as JSON Lines: text that can be read, compared, split, joined and sent.
+"""Export and import of cached replies as JSON Lines.
 
-A line is one reply: its key, its origin, the body as it was received, and the SHA-256 of key and body. The first lines
-are what was learned of judges' servers, without which the keys of later replies cannot be built. An imported file is
-read as text, checked line by line, and stored row by row; the database of another program is never opened.
+A line is one reply: its key, its origin, the body as received, and the SHA-256 of key and body. The first lines are the
+lessons about judges' servers, without which the keys of later replies cannot be computed. An import reads text, checks
+it line by line and stores each reply; the database of another program is never opened.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from claimeval.types.records import Record
 from claimeval.types.requests import CallError, Learned
 
 LONGEST_LINE = 64 * 2**20
-"""Bytes; a longer line is no reply."""
+"""Maximum number of bytes of a line."""
 SHOWN = 5
+"""Maximum number of conflicting keys that are listed."""
 
 _Line = TypeVar("_Line", bound=Record)
 Refusable = Literal["maxLength", "maxItems", "response_format", "temperature", "max_tokens", "max_completion_tokens"]
-"""What a judge can be asked without, as in `Judge.without`."""
+"""Parameters that `Judge.without` can leave out."""
 
 
 class ExportCounts(NamedTuple):
@@ -36,7 +37,7 @@ class ExportCounts(NamedTuple):
 
     replies: int
     left_out: int
-    """Damaged or unreadable rows, which `claimeval cache verify` counts; keys without a reply."""
+    """Number of damaged or unreadable rows, which `claimeval cache verify` counts, and of keys without a reply."""
 
 
 class TransferCounts(NamedTuple):
@@ -44,9 +45,9 @@ class TransferCounts(NamedTuple):
 
     added: int
     present: int
-    """Replies that the store has already, byte for byte."""
+    """Number of replies that were already stored, byte for byte."""
     conflicts: int
-    """Keys for which the store has another reply, which it keeps."""
+    """Number of keys with a different stored reply, which is kept."""
     conflicting: tuple[str, ...]
     """The first of these keys."""
 
@@ -67,7 +68,7 @@ class _ExportedLesson(Record):
 
 
 def write(store: Store, file: BinaryIO, keys: Iterable[str] | None = None) -> ExportCounts:
-    """Write the lessons of a store, then its replies, each as a line: those under these keys, by default all."""
+    """Write the lessons of a reply cache, then its replies, one per line. `keys` selects replies; None for all."""
     replies = left_out = 0
     for judge, learned in Lessons(store.folder).known.items():
         fields = {"judge": judge, **learned.model_dump(exclude_defaults=True, exclude={"schema_honoured"})}
@@ -93,10 +94,10 @@ def _line(key: str, origin: ReplyOrigin, body: bytes) -> bytes:
 
 
 def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
-    """Add the replies of a file to a store; reading it again changes nothing.
+    """Add the replies of a file to a reply cache. Reading the file again changes nothing.
 
-    If the store has another reply to the same request, that one is kept and the conflict counted. Raises DataError with
-    the line of the first one that is not a whole reply; the lines before it have been added.
+    If the cache has a different reply to the same request, it is kept and the conflict is counted. Raises DataError
+    with the number of the first invalid line, after the lines before it have been added.
     """
     added = present = conflicts = number = 0
     conflicting: list[str] = []
@@ -125,7 +126,7 @@ def read(file: BinaryIO, name: str, store: Store) -> TransferCounts:
 
 
 class _InvalidExport(ValueError):
-    """A line that holds no whole reply."""
+    """A line that is not an intact reply."""
 
 
 def _validated(kind: type[_Line], line: bytes) -> _Line:
@@ -140,7 +141,7 @@ def _validated(kind: type[_Line], line: bytes) -> _Line:
 
 
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
-    """Return key, origin and body of a line that this module wrote and nobody changed."""
+    """Return key, origin and body of an unchanged line of an export."""
     if line.startswith(b"SQLite format 3\0"):
         raise _InvalidExport("this is a database; only what `claimeval cache export` wrote is read")
     if len(line) >= LONGEST_LINE:
