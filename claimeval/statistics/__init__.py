@@ -1,7 +1,7 @@
-"""Intervals, paired comparison, agreement and correction by human labels, and pictures; knows nothing of judges.
+"""Confidence intervals, paired comparisons, agreement, correction by human labels, and charts.
 
-numpy and scipy are not loaded before a function needs them. An undefined number is `None` with a reason, never NaN, and
-every seed is an argument.
+The library can be used without the rest of claimeval. numpy and scipy are loaded when a function needs them. Undefined
+numbers are `None` with a reason, never NaN, and every seed is an argument.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""How far raters agree: raw agreement, Cohen, Krippendorff and Gwet, with intervals over items.
+"""Agreement between raters: raw agreement, Cohen's kappa, Krippendorff's alpha and Gwet's AC1, with intervals.
 
-Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of
-items (claims of one answer). Undefined coefficients are `None`: if all labels are equal, chance explains
-everything, and only raw agreement says something. If a rater gives fewer than five items another label
-than the most frequent one, kappa and alpha have no interval: resampled, 29 of 30 items alike would be a
-certain 0. If one label fills 80 to 95 % of the items, as `supported` often does, kappa and alpha are low at high
-raw agreement; AC1 is not, so report all three.
+Every coefficient is a function of sums over items, so its interval resamples items, or whole clusters of items (claims
+of one answer). If all labels are equal, the coefficients are undefined (`None`), and only raw agreement is informative.
+Kappa and alpha have no interval if a rater gives fewer than five items a rarer label than the most frequent one:
+resampling would turn 29 equal labels of 30 into a certain 0. If one label covers 80 to 95% of the items, as `supported`
+often does, kappa and alpha are low at high raw agreement, but AC1 is not. So report all three.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ class RatingTable(NamedTuple):
 
 
 def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
-    """Return the labels in scale order: as given, or those in use, sorted (by value, or by text if kinds are mixed).
+    """Return the labels in scale order: `labels`, or those in use, sorted (by text if types are mixed).
 
-    Raises UsageError if a label in use is not on the given scale.
+    Raises UsageError if a label in use is not in `labels`.
     """
     distinct = {label for label in used if label is not None}
     if labels is not None:
@@ -136,7 +135,7 @@ def cohen_kappa(
             scale.
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
-        counts: How many items have the labels of each item; one by default. Not together with `clusters`.
+        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with `clusters`.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -171,11 +170,11 @@ def kappa_difference(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> IntervalEstimate:
-    """Return by how much Cohen's kappa with people is higher for one rater than for another, over the same items.
+    """Return the difference of two raters' Cohen's kappa with human labels, over the same items.
 
     Args:
-        human: The label of each item by people; `None` for no label.
-        before: The labels of the rater that is compared with.
+        human: The human label of each item; `None` for no label.
+        before: The labels of the rater whose kappa is subtracted.
         after: The labels of the other rater.
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
@@ -201,13 +200,7 @@ def kappa_difference(
 
 
 def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float | None]:
-    """Return Cohen's kappa of two raters in each part of the items, in order of first appearance.
-
-    Args:
-        a: The labels of one rater; `None` for no label.
-        b: The labels of the other rater for the same items.
-        parts: The part of each item.
-    """
+    """Return Cohen's kappa of two raters within each part of the items, in order of first appearance."""
     _check_pair(a, b)
     scale = label_scale([*a, *b], None)
     kappas = _kappa(cluster_sums(_label_pairs(a, b, scale)[0], parts), 1 - np.eye(len(scale)))
@@ -215,7 +208,7 @@ def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float
 
 
 def _label_pairs(a: Labels, b: Labels, scale: Sequence[Hashable]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return for each item a flat table with a 1 at its pair of labels, and which items have both."""
+    """Return a flat table for each item, with a 1 at its pair of labels, and which items have both labels."""
     first, second = label_codes(a, scale), label_codes(b, scale)
     rated = (first >= 0) & (second >= 0)
     tables = np.zeros((len(a), len(scale) ** 2))
@@ -247,7 +240,7 @@ def gwet_ac1(
         ratings: `ratings[i][j]` is rater j's label of item i, or `None`.
         labels: The scale; by default the labels in use. With a single one AC1 is undefined.
         clusters: One key per item; by default every item is a cluster.
-        counts: How many items have the labels of each item; one by default. Not together with `clusters`.
+        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with `clusters`.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -292,7 +285,7 @@ def krippendorff_alpha(
         scale: `ordinal` uses the order of `labels`; `interval` needs numbers.
         labels: The scale; by default the labels in use, sorted.
         clusters: One key per item; by default every item is a cluster.
-        counts: How many items have the labels of each item; one by default. Not together with `clusters`.
+        counts: Number of items with the labels of each row; 1 by default. Cannot be combined with `clusters`.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -341,15 +334,15 @@ def krippendorff_alpha(
 
 
 class _Items(NamedTuple):
-    """What a coefficient is computed from: one row of numbers per item."""
+    """The data of a coefficient, with one row of numbers per item."""
 
     rows: Floats
     used: NDArray[np.bool_]
     """Which rows count."""
     rated: NDArray[np.bool_]
-    """Which items have labels enough to be counted in n."""
+    """Which items have enough labels to be counted in n."""
     shares: Floats | None
-    """`shares[i, c]` of the raters give item i label c; with them there is no interval if rare labels are too rare."""
+    """`shares[i, c]`: share of raters who give item i label c. If given, rare labels are a reason for no interval."""
 
 
 def _estimate(

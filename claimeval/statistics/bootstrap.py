@@ -1,8 +1,8 @@
-"""The cluster bootstrap of statistics that are functions of column sums, and the estimates made of it.
+"""The cluster bootstrap for statistics that are functions of column sums.
 
-A mean, a ratio, F1, kappa and Krippendorff's alpha are all functions of sums over clusters: of values, of
-counts, of the cells of a table. Each cluster is one row of numbers, a resample is a vector of counts, and the
-sums of all resamples are one matrix product.
+Means, ratios, F1, kappa and Krippendorff's alpha are functions of sums over clusters: of values, of counts, or of the
+cells of a table. Each cluster is one row of numbers, a resample is a vector of counts, and one matrix product computes
+the sums of all resamples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from claimeval.types.errors import UsageError
 
 
 class LazyModule:
-    """A module that is imported when one of its names is first used: numpy takes longer to load than most commands."""
+    """A module that is imported on first use, because numpy takes longer to load than most commands take to run."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -43,7 +43,7 @@ Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "
 
 @dataclass(frozen=True, slots=True)
 class IntervalEstimate:
-    """A value with its confidence interval. Undefined parts are `None` and `because` says why."""
+    """A value with its confidence interval. Undefined parts are `None`; `because` is the reason."""
 
     value: float | None
     """The point estimate."""
@@ -52,13 +52,13 @@ class IntervalEstimate:
     high: float | None
     """Upper end of the interval."""
     n: int
-    """How many observations the value rests on."""
+    """Number of observations."""
     method: Method
-    """How the interval was made; `none` where there is no interval."""
+    """Method of the interval; `none` without an interval."""
     standard_error: float | None = None
     """Standard error from the variance between clusters, with the factor G/(G-1) for G clusters."""
     clusters: int = 0
-    """How many independent groups the observations form; equals `n` where nothing is clustered."""
+    """Number of independent groups of observations; equals `n` without clustering."""
     level: float = 0.95
     """Confidence level of the interval."""
     because: str | None = None
@@ -71,10 +71,7 @@ class IntervalEstimate:
 
 
 def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats:
-    """Sum the rows of `columns` that share a key: one row per cluster, in order of first appearance.
-
-    Without `clusters` every row is a cluster.
-    """
+    """Sum the rows of `columns` by cluster, in order of first appearance. Without `clusters`, each row is a cluster."""
     if clusters is None:
         return columns
     codes = cluster_codes(clusters, len(columns))
@@ -85,20 +82,23 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
 
 
 def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
-    """Number the keys from 0 in order of first appearance; UsageError unless there is one per observation."""
-    if len(clusters) != observations:
-        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
+    """Number the keys from 0 in order of first appearance. Raises UsageError unless there is one per observation."""
+    _check_keys(clusters, observations)
     number: dict[Hashable, int] = {}
     return np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, observations)
 
 
 def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> list[Hashable] | None:
-    """Return the keys of the observations in use; UsageError unless there is one key per observation."""
+    """Return the keys of the observations in use. Raises UsageError unless there is one key per observation."""
     if clusters is None:
         return None
-    if len(clusters) != len(used):
-        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {len(used)} given")
+    _check_keys(clusters, len(used))
     return [key for key, is_used in zip(clusters, used, strict=True) if is_used]
+
+
+def _check_keys(clusters: Sequence[Hashable], observations: int) -> None:
+    if len(clusters) != observations:
+        raise UsageError(f"clusters must hold one key per observation: {len(clusters)} keys, {observations} given")
 
 
 def clustered_error(residuals: Floats, total: float) -> float:
@@ -112,13 +112,13 @@ def clustered_error(residuals: Floats, total: float) -> float:
 
 
 def effective_number(weights: Floats) -> float:
-    """Return Kish's number of equally heavy clusters that vary like these: (sum w)^2 / sum w^2; 0 without weight."""
+    """Return Kish's effective number of clusters, (sum w)^2 / sum w^2; 0 if all weights are 0."""
     total = float(weights.sum())
     return total * total / float((weights**2).sum()) if total > 0 else 0.0
 
 
 MIN_CLUSTERS = 5
-"""Clusters that resampling needs: an interval of two clusters covers 50 %, one of five 91."""
+"""Minimum number of clusters for resampling. Intervals of two clusters cover 50%, those of five 91%."""
 NOT_REQUESTED = "no interval was requested"
 _CELLS_AT_ONCE = 1 << 21
 
@@ -131,7 +131,7 @@ class Interval(NamedTuple):
 
 
 class Resampling(NamedTuple):
-    """How an interval is made by resampling."""
+    """Settings of an interval by resampling."""
 
     level: float = 0.95
     """The confidence level."""
@@ -143,7 +143,7 @@ class Resampling(NamedTuple):
 
 STANDARD = Resampling()
 NO_INTERVAL = Resampling(resamples=0)
-"""For the value alone, which is much faster."""
+"""Only the value, which is much faster."""
 
 
 class ClusterSums(NamedTuple):
@@ -151,7 +151,7 @@ class ClusterSums(NamedTuple):
 
     rows: Floats
     n: int
-    """How many observations they add up."""
+    """Number of observations."""
     occurrences: NDArray[np.int64] | None = None
     """How often each row occurs; once by default."""
     effective: float | None = None
@@ -176,8 +176,8 @@ def bootstrap_sums(
         data: The sums of each cluster.
         statistics: Functions from sums of shape `(m, columns)` to m values, with NaN for undefined ones.
         resampling: Level, number and seed of the resamples.
-        because: The reason of the estimate if the data's value is undefined.
-        symmetric: Make the interval symmetric, for differences of things that could change places.
+        because: The reason if the value is undefined.
+        symmetric: Make the interval symmetric, for differences between interchangeable arms.
         no_interval_because: Why the data allow no interval.
 
     Raises:
@@ -236,7 +236,7 @@ def bca_interval(
         point: The value of the data.
         replicates: The values of the resamples; undefined ones (NaN) are left out.
         left_out: The values with one cluster left out.
-        weights: How many clusters give each value of `left_out`.
+        weights: Number of clusters with each value of `left_out`.
         clusters: The effective number of clusters.
         level: The confidence level.
     """
@@ -256,10 +256,10 @@ def bca_interval(
 
 
 def symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
-    """Return the value plus and minus a quantile of its replicates' distances (Hall 1988); `None` as `bca_interval`.
+    """Return the value plus and minus a quantile of its replicates' distances (Hall 1988).
 
-    For differences between two arms: the sample's skewness says little about that of a difference, and
-    correcting for it (BCa) costs coverage if most pairs are equal.
+    It is used for differences between two arms, whose skewness the sample hardly shows: BCa, which corrects for it,
+    loses coverage if most pairs are equal. `None` in the same cases as `bca_interval`.
 
     Args:
         point: The value of the data.
@@ -275,7 +275,7 @@ def symmetric_interval(point: float, replicates: Floats, clusters: float, level:
 
 
 def _defined(replicates: Floats, point: float) -> Floats | None:
-    """Return the replicates that are defined, or `None` if these are too few or all equal."""
+    """Return the replicates that are defined; `None` if there are too few or all are equal."""
     defined: Floats = replicates[np.isfinite(replicates)]
     if len(defined) <= len(replicates) / 2 or float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(point)):
         return None
@@ -283,11 +283,11 @@ def _defined(replicates: Floats, point: float) -> Floats | None:
 
 
 def _reach(clusters: float, level: float) -> float:
-    """Return sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, in place of the normal one.
+    """Return sqrt(G/(G-1)) times Student's critical value with G-1 degrees of freedom, instead of the normal one.
 
-    Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279): resamples vary
-    too little by the factor, and the normal ignores that the spread is estimated. G is the effective number
-    of clusters, which is smaller than their number if a few of them hold most of the claims.
+    Hesterberg's expansion of bootstrap intervals for small samples (2015, arXiv 1411.5279): resamples vary too little
+    by this factor, and the normal ignores that the spread is estimated. G is the effective number of clusters, which is
+    smaller than their number if a few of them have most of the claims.
     """
     number = max(2.0, clusters)
     return math.sqrt(number / (number - 1)) * critical_value(level, int(number) - 1)
@@ -296,7 +296,7 @@ def _reach(clusters: float, level: float) -> float:
 def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: int, seed: int) -> Floats:
     """Return column sums of draws with replacement of all rows; shape `(resamples, columns)`.
 
-    If few rows are distinct, their counts are drawn as multinomials: the same distribution, much less work.
+    If few rows are distinct, their counts are drawn as multinomials, which is much faster for the same distribution.
 
     Args:
         distinct: The distinct rows.
@@ -338,7 +338,7 @@ def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
 def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distinct rows and how often each occurs.
 
-    Rows are told apart by a random projection, and the result is checked.
+    A random projection distinguishes the rows, and the result is checked.
     """
     projected = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)
     _, first, inverse, counts = np.unique(projected, return_index=True, return_inverse=True, return_counts=True)
@@ -349,13 +349,13 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def quotient(numerators: Floats, denominators: Floats) -> Floats:
-    """Divide element by element; NaN, which a statistic uses for undefined, over 0."""
+    """Divide element by element. A quotient over 0 is NaN, which means undefined in a statistic."""
     defined = np.abs(denominators) > 1e-12
     return np.where(defined, numerators / np.where(defined, denominators, 1.0), np.nan)
 
 
 def _no_interval_because(resamples: int, clusters: int) -> str | None:
-    """Return why so many clusters are not resampled; None if they are."""
+    """Return why this number of clusters is not resampled; None if it is."""
     if clusters == 1:
         return "one cluster has no spread to measure"
     if not resamples:
@@ -364,13 +364,13 @@ def _no_interval_because(resamples: int, clusters: int) -> str | None:
 
 
 def without_interval(value: float | None, n: int, clusters: int, level: float, reason: str) -> IntervalEstimate:
-    """Return an estimate that has no interval, or no value either, for a reason.
+    """Return an estimate without an interval, and possibly without a value.
 
     Args:
         value: The value, if there is one.
-        n: How many observations it rests on.
-        clusters: How many groups these form.
-        level: The confidence level that was asked for.
+        n: Number of observations.
+        clusters: Number of clusters.
+        level: The requested confidence level.
         reason: Why there is no interval.
     """
     return IntervalEstimate(value, None, None, n, "none", None, clusters, level, reason)
@@ -384,7 +384,7 @@ def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
 
 
 def _bca_levels(bias: float, acceleration: float, reach: float) -> list[float]:
-    """Return the two quantile levels; beyond the pole of the correction, an end of all resamples."""
+    """Return the two quantile levels. Beyond the pole of the correction, the level is 0 or 1."""
     levels = []
     for z in (bias - reach, bias + reach):
         slack = 1 - acceleration * z

@@ -1,4 +1,4 @@
-"""How well a judge's labels, probabilities and scores agree with those of people, and whether it may replace them."""
+"""Comparisons of a judge's labels, probabilities and scores with human ones, and a test of replacing annotators."""
 
 from __future__ import annotations
 
@@ -40,43 +40,41 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Items whose stated probabilities are alike."""
+    """Items with similar predicted probabilities."""
 
     n: int
     probability: float
-    """Mean of the stated probabilities."""
+    """Mean of the predicted probabilities."""
     share: float
-    """Share that is true."""
+    """Share of items that are true."""
     low: float
     high: float
-    """Wilson's 95 % interval of the share."""
+    """Wilson's 95% interval of the share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Stated probabilities against what is true."""
+    """Predicted probabilities compared with the truth."""
 
     n: int
     bins: tuple[CalibrationBin, ...]
-    """Those with an item, in the order of their probabilities."""
+    """The bins that have items, by probability."""
     error: float | None
-    """Expected calibration error: the mean distance of share and probability over the bins, each by its items."""
+    """Expected calibration error: mean distance between share and probability over the bins, weighted by items."""
     brier: float | None
     """Brier score: the mean squared distance of a probability from 1 or 0."""
 
 
 def calibration(probabilities: Sequence[float | None], truths: Sequence[bool | None], *, bins: int = 10) -> Calibration:
-    """Compare stated probabilities with what is true, in bins of equal width.
+    """Compare predicted probabilities with the truth, in bins of equal width.
 
-    The error is that of Guo et al. (2017), the Brier score as in scikit-learn's `brier_score_loss`.
+    The calibration error is that of Guo et al. (2017), the Brier score that of scikit-learn's `brier_score_loss`. Both
+    are None if no item has a probability and a truth.
 
     Args:
-        probabilities: Stated that an item is true; None for an item without one.
-        truths: Whether it is; None for an item of which this is not known.
+        probabilities: The predicted probability that each item is true; None for none.
+        truths: Whether each item is true; None if unknown.
         bins: The number of bins from 0 to 1; a probability of 1 is in the last.
-
-    Returns:
-        The bins, the expected calibration error and the Brier score, which are None without an item that has both.
     """
     if len(probabilities) != len(truths):
         raise UsageError(f"give a truth for each probability: {len(probabilities)} and {len(truths)}")
@@ -90,27 +88,27 @@ def calibration(probabilities: Sequence[float | None], truths: Sequence[bool | N
         ends = wilson_interval(share, len(items))
         mean = math.fsum(probability for probability, _ in items) / len(items)
         filled.append(CalibrationBin(len(items), mean, share, ends.low, ends.high))
-    if not (n := sum(one.n for one in filled)):
+    if not (n := sum(group.n for group in filled)):
         return Calibration(0, (), None, None)
-    error = math.fsum(one.n * abs(one.share - one.probability) for one in filled) / n
+    error = math.fsum(group.n * abs(group.share - group.probability) for group in filled) / n
     squares = math.fsum((probability - truth) ** 2 for items in grouped.values() for probability, truth in items)
     return Calibration(n, tuple(filled), error, squares / n)
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryReport:
-    """A judge against human labels, yes being the positive label. Undefined numbers have a reason."""
+    """A judge compared with human labels; yes is the positive label. Undefined numbers have a reason."""
 
     accuracy: IntervalEstimate
-    """Share of items with the human label."""
+    """Share of items on which judge and human agree."""
     balanced_accuracy: IntervalEstimate
     """Mean of recall and specificity: accuracy if both labels were equally frequent."""
     precision: IntervalEstimate
     """Share of human yes among the judge's yes."""
     recall: IntervalEstimate
-    """Share of the human yes that the judge finds; sensitivity."""
+    """Share of the judge's yes among human yes; sensitivity."""
     specificity: IntervalEstimate
-    """Share of the human no that the judge finds."""
+    """Share of the judge's no among human no."""
     f1: IntervalEstimate
     """Harmonic mean of precision and recall."""
     kappa: IntervalEstimate
@@ -126,7 +124,7 @@ class BinaryReport:
     true_negatives: int
     """No by both."""
     unassessed: int
-    """Items with a human label and none of the judge: in no number above."""
+    """Items with a human label but no label of the judge, which no number above includes."""
 
 
 def binary_report(
@@ -140,14 +138,14 @@ def binary_report(
     """Compare a judge with human labels of the same items.
 
     Args:
-        judge: The judge's label of each item; items without one (`None`) are counted as unassessed.
-        human: The human label of each item; items without one do not count.
+        judge: The judge's label of each item; `None` counts as unassessed.
+        human: The human label of each item; items with `None` do not count.
         probabilities: The judge's probability of yes for each item.
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
-        Accuracy, precision, recall and the like, each with its interval, and the counts.
+        Accuracy, precision, recall and so on, each with its interval, and the counts.
 
     Raises:
         UsageError: If the arguments differ in length.
@@ -198,7 +196,7 @@ class Confusion:
     labels: tuple[Hashable, ...]
     """The labels, in scale order."""
     counts: tuple[tuple[int, ...], ...]
-    """`counts[a][b]`: items that people label `labels[a]` and the judge `labels[b]`."""
+    """`counts[a][b]`: items with the human label `labels[a]` and the judge's label `labels[b]`."""
     unassessed: tuple[int, ...]
     """Per human label: items without a label of the judge."""
 
@@ -252,9 +250,9 @@ def auroc(
     clusters: Sequence[Hashable] | None = None,
     level: float = 0.95,
 ) -> IntervalEstimate:
-    """Return the chance that an item with a true outcome scores above one with a false outcome; ties count half.
+    """Return the probability that an item with a true outcome scores above one with a false outcome; ties count half.
 
-    0.5 is no order at all. Undefined without both outcomes. The standard error is DeLong's (1988), for
+    0.5 is a random order. Undefined without both outcomes. The standard error is DeLong's (1988), for
     clustered items Obuchowski's (1997); the interval is Wilson's on the effective number of items.
 
     Args:
@@ -314,8 +312,8 @@ def correlation(
     Args:
         x: One score of each item.
         y: The other score of each item.
-        kind: `spearman` ranks the scores, ties in the middle. The ranks are computed again in every resample, whose
-            spread is the standard error; only the acceleration keeps the ranks of all items.
+        kind: `spearman` ranks the scores, with midranks for ties. Each resample computes the ranks again, and their
+            standard deviation is the standard error; only the acceleration uses the ranks of all items.
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
@@ -361,7 +359,7 @@ def correlation(
 
 
 def midranks(values: Floats) -> Floats:
-    """Rank values from 1; equal values share the middle of their ranks. Equals `scipy.stats.rankdata`."""
+    """Rank values from 1, with midranks for ties. Equals `scipy.stats.rankdata`."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     return ranks
@@ -387,10 +385,6 @@ def _reranked(x: Floats, y: Floats, weights: Floats) -> Floats:
     count = weights.sum(axis=1, keepdims=True)
     x = x - (weights * x).sum(axis=1, keepdims=True) / count
     y = y - (weights * y).sum(axis=1, keepdims=True) / count
-    return _cosine(x, y, weights)
-
-
-def _cosine(x: Floats, y: Floats, weights: Floats) -> Floats:
     product = np.sqrt((weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1))
     defined = product > 1e-12
     return np.where(defined, (weights * x * y).sum(axis=1) / np.where(defined, product, 1.0), np.nan)
@@ -411,9 +405,7 @@ class PairAgreement:
     """Agreement of two raters on the items that both labeled."""
 
     first: str
-    """One rater."""
     second: str
-    """The other."""
     raw: IntervalEstimate
     """Share of equal labels."""
     kappa: IntervalEstimate
@@ -430,7 +422,7 @@ def pairwise_agreement(
 ) -> tuple[PairAgreement, ...]:
     """Return raw agreement and Cohen's kappa of every pair of raters.
 
-    A judge's agreement with people means something next to the agreement of people with each other, so include all of
+    A judge's agreement with people is best compared with the agreement of people with each other, so include all of
     them.
 
     Args:
@@ -461,12 +453,12 @@ def pairwise_agreement(
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorComparison:
-    """The judge against one annotator, measured by the others."""
+    """The judge compared with one annotator, measured by the other annotators."""
 
     annotator: str
-    """The annotator left out."""
+    """The annotator who is left out."""
     items: int
-    """Items that this annotator, another one and the judge labeled."""
+    """Number of items with labels of this annotator, another annotator and the judge."""
     advantage: float
     """Share of items on which the judge is at least as close to the others as this annotator."""
     p: float
@@ -477,14 +469,14 @@ class AnnotatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class AlternativeAnnotatorTest:
-    """Whether using the judge instead of an annotator is justified."""
+    """Whether the judge may be used instead of an annotator."""
 
     winning_rate: float | None
     """Share of annotators against whom the judge wins (omega)."""
     advantage: float | None
-    """Mean chance that the judge is at least as good as an annotator (rho); compares judges with each other."""
+    """Mean probability that the judge is at least as good as an annotator (rho); use it to compare judges."""
     passed: bool | None
-    """Winning rate of one half or more."""
+    """Whether the winning rate is at least one half."""
     comparisons: tuple[AnnotatorComparison, ...]
     """One per annotator with enough items."""
     skipped: tuple[str, ...]
@@ -504,15 +496,15 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge may replace a human annotator: the alt-test of Calderon, Reichart & Dror (2501.10970).
 
-    Leaving each annotator out, an item is won by whoever is closer to the remaining annotators; both win a tie. A
-    one-sided t-test asks whether the annotator's lead is below `epsilon`. Needs two annotators; use 50 to 100 items.
-    Gives the numbers of the authors' published code.
+    Each annotator in turn is left out. The judge or the annotator wins an item if its label is closer to the remaining
+    annotators; both win a tie. A one-sided t-test checks whether the annotator's lead is below `epsilon`. Needs two
+    annotators; use 50 to 100 items. The results equal those of the authors' published code.
 
     Args:
-        judge: The judge's label of each item, `None` if there is none.
+        judge: The judge's label of each item, or `None`.
         annotators: `annotators[name][i]` is a label of item i or `None`.
-        epsilon: How much more a human label is worth: 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowd
-        workers.
+        epsilon: Advantage granted to a human label: 0.2 for experts, 0.15 for skilled annotators, 0.1 for crowd
+            workers.
         similarity: `match`: mean agreement; `rmse`: negative root mean square error, for numbers.
         false_discovery_rate: The rate of the Benjamini-Yekutieli procedure over the annotators.
         least_items: Annotators with fewer items are skipped.
@@ -521,7 +513,7 @@ def alternative_annotator_test(
         The share of annotators against whom the judge wins, and each comparison.
 
     Raises:
-        UsageError: If the arguments differ in length, or `rmse` gets labels that are no numbers.
+        UsageError: If the arguments differ in length, or labels for `rmse` are not numbers.
     """
     different = [name for name, labels in annotators.items() if len(labels) != len(judge)]
     if different:
@@ -529,10 +521,9 @@ def alternative_annotator_test(
     by_item = [
         {name: labels[i] for name, labels in annotators.items() if labels[i] is not None} for i in range(len(judge))
     ]
-    results = []
-    skipped = []
+    results, skipped = [], []
     for name in annotators:
-        items = [i for i, given in enumerate(by_item) if name in given and len(given) >= 2 and judge[i] is not None]
+        items = [i for i, labels in enumerate(by_item) if name in labels and len(labels) >= 2 and judge[i] is not None]
         if len(items) < max(2, least_items):
             skipped.append(name)
             continue

@@ -1,8 +1,10 @@
 """Correction of a judge's mean by human labels.
 
-Which correction: the labeled items are a random sample of the items in question, perhaps drawn by stratum ->
-`prediction_powered` (PPI++); they were drawn with known unequal probabilities -> `active_estimate`; they come from
-elsewhere, and only the judge's error rates carry over -> `rogan_gladen`.
+The function depends on how the labeled items were drawn:
+
+- uniformly or by stratum from the items of the mean: `prediction_powered` (PPI++)
+- with known unequal probabilities: `active_estimate`
+- from other data, to which only the judge's error rates apply: `rogan_gladen`
 """
 
 from __future__ import annotations
@@ -44,35 +46,35 @@ class CorrectedEstimate:
     corrected: IntervalEstimate
     """The judge's mean corrected by the human labels."""
     judge: IntervalEstimate
-    """The judge's mean over all items, uncorrected: its interval knows nothing of the judge's errors."""
+    """The judge's uncorrected mean over all items. Its interval ignores the judge's errors."""
     human: IntervalEstimate
     """The mean by the human labels alone."""
     labeled: int
-    """Items with a human label."""
+    """Number of items with a human label."""
     unlabeled: int
-    """Items with the judge's value only."""
+    """Number of items with only the judge's value."""
     method: Literal["ppi++", "stratified ppi++", "active", "rogan-gladen"]
-    """How the mean was corrected."""
+    """The method of the correction."""
     ppi_lambda: float | None = None
-    """How much the judge counts, 0 (not at all) to 1: PPI++'s lambda, averaged over strata."""
+    """Weight of the judge from 0 to 1: PPI++'s lambda, averaged over strata."""
     labels_needed: int | None = None
-    """How many more labels would halve the corrected interval; `None` where labeling every item would not."""
+    """Number of additional labels that would halve the corrected interval; `None` if labeling all items would not."""
 
 
 def share_estimate(
     value: float, error: float, spread: float, *, n: int, clusters: int, freedom: int, level: float
 ) -> IntervalEstimate:
-    """Return the estimate of a proportion from its standard error: Wilson's interval on the effective number.
+    """Return the estimate of a proportion from its standard error, with Wilson's interval on the effective number.
 
     The effective number of observations is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
-    freedom. At or beyond 0 and 1 the rule of three for `clusters` holds instead.
+    freedom. At or beyond 0 and 1, the interval is the rule of three for `clusters`.
 
     Args:
         value: The proportion; clipped to [0, 1].
         error: Its standard error.
         spread: The error, possibly widened.
-        n: How many observations it is based on.
-        clusters: The number of independent groups.
+        n: Number of observations.
+        clusters: Number of clusters.
         freedom: The degrees of freedom.
         level: The confidence level.
     """
@@ -116,34 +118,33 @@ def prediction_powered(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Return the mean of human labels of all items, from a judge on all items and people on a random sample of them.
+    """Estimate the mean of human labels of all items from a judge's values of all and human labels of a random sample.
 
     PPI++, and stratified PPI++ with `strata`. With n labeled items (labels Y, judge F) and N unlabeled ones (judge G)::
 
         theta  = lambda mean(G) + mean(Y - lambda F)
         lambda = cov(Y, F) / ((1 + n/N) var(F and G)), clipped to [0, 1]
 
-    and with strata the theta of each, weighted by its share of all items. Lambda 0 is people alone. The standard error
-    counts the spread between strata: their shares are those of a sample, too, while StratPPI takes them as known.
-    Undefined if a stratum has fewer than two labeled clusters; keep 15.
+    With strata, the result is the mean of their thetas, weighted by their shares of all items. Lambda 0 uses the human
+    labels alone. The standard error includes the variance between strata, because their shares are those of a sample;
+    StratPPI treats them as known. Undefined if a stratum has fewer than two labeled clusters; use at least 15.
 
-    Proportions in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one
-    more labeled cluster on which the judge errs: a judge that happened to agree with every label is not
-    perfect. Other values get Student's t.
+    Proportions in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one more
+    labeled cluster on which the judge errs, because a judge that agrees with every label is still not perfect. Other
+    values get Student's t.
 
     Sources: PPI 2301.09633, PPI++ 2311.01453, StratPPI 2406.04291. Value and lambda equal
     `ppi_py.ppi_mean_pointestimate`; its variances divide by n and these by n - 1.
 
     Args:
         judge: The judge's value of each item.
-        human: The human label of each item, `None` if nobody labeled it.
-        strata: The strata of the draw: the judge's label, the topic.
-        clusters: One key per item, whose claims may be labeled or not (claims of one answer); the standard error
-            is that of sums over them.
+        human: The human label of each item; `None` for no label.
+        strata: The stratum of each item in the draw, such as the judge's label or the topic.
+        clusters: One key per item, such as the answer of a claim. Clusters may be labeled in part.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
-        The corrected mean with those of judge and people, and how many labels would halve the interval.
+        The corrected mean, the judge's and the human mean, and the number of labels that would halve the interval.
 
     Raises:
         UsageError: If the arguments differ in length or a value is not finite.
@@ -221,7 +222,7 @@ def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> 
 
 
 def _residuals(values: Floats, clusters: Positions) -> Floats:
-    """Return what each value adds to the error of the mean of `values`, with the factor G/(G-1)."""
+    """Return the contribution of each value to the error of the mean, with the factor G/(G-1)."""
     if not len(values):
         return values
     count = len(np.unique(clusters))
@@ -230,7 +231,7 @@ def _residuals(values: Floats, clusters: Positions) -> Floats:
 
 
 def _labels_needed(parts: Sequence[_Stratum]) -> int | None:
-    """Return how many more labels, in the present proportions, make the variance a quarter, by bisection.
+    """Return the number of additional labels, in the present proportions, for a quarter of the variance, by bisection.
 
     The variance of a stratum with T items and m labels is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best
     lambda.
@@ -266,21 +267,21 @@ def active_estimate(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Return the mean of human labels of all items, from labels drawn with known unequal probabilities.
+    """Estimate the mean of human labels of all items from labels drawn with known unequal probabilities.
 
-    The mean of F + (Y - F) / pi over labeled items and F elsewhere. `human` of the result is the same with F = 0. The
-    error treats items as drawn independently, which is slightly cautious for draws of fixed size. Source: Zrnic &
-    Candes 2024, 2403.03208 (active statistical inference).
+    The mean of F + (Y - F) / pi over labeled items and of F over the others. `human` in the result is the same with
+    F = 0. The error treats items as drawn independently, which is slightly cautious for draws of fixed size. Source:
+    Zrnic & Candes 2024, 2403.03208 (active statistical inference).
 
     Args:
         judge: F, the judge's value of each item.
-        human: Y, the human label of each item, `None` if nobody labeled it.
-        probabilities: pi, the probability with which each item was chosen (`sampling.Draw.probabilities`).
+        human: Y, the human label of each item; `None` for no label.
+        probabilities: pi, the inclusion probability of each item (`sampling.Draw.probabilities`).
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
-        The corrected mean with those of judge and people.
+        The corrected mean, the judge's and the human mean.
 
     Raises:
         UsageError: If the arguments differ in length, or a probability is not in (0, 1].
@@ -340,22 +341,22 @@ def rogan_gladen(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Return the yes-rate of human labels of the unlabeled items, from the judge's error rates on the labeled ones.
+    """Estimate the yes-rate of human labels on the unlabeled items from the judge's error rates on the labeled ones.
 
-    The labeled items may come from another population with other prevalence, as long as the judge errs alike on
-    it. If they are a random sample of the same items, `prediction_powered` is the narrower of the two.
+    The labeled items may come from another population with another prevalence, if the judge's error rates are the same.
+    If they are a random sample of the same items, `prediction_powered` gives narrower intervals.
 
-    Clustered items count as their effective number, n over the design effect. Undefined (`rogan_gladen_rate`
-    says why) if the judge cannot be told from chance.
+    Clustered items count as their effective number, n over the design effect. Undefined if the judge is no better than
+    chance (see `rogan_gladen_rate`).
 
     Args:
-        judge: The judge's answer to each item.
-        human: The human label of each item; `None` for the items in question.
+        judge: The judge's label of each item.
+        human: The human label of each item; `None` for the items whose rate is estimated.
         clusters: One key per item; by default every item is a cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
-        The corrected rate with those of judge and people.
+        The corrected rate, the judge's and the human rate.
 
     Raises:
         UsageError: If the arguments differ in length.
@@ -366,10 +367,10 @@ def rogan_gladen(
     if len(keys) != len(judge):
         raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(judge)} items")
 
-    def rate(human_value: bool | None, answer: bool) -> Rate | None:
-        """Return how often the judge gives `answer` to items whose label is `human_value`."""
-        chosen = [i for i, label in enumerate(human) if label == human_value]
-        return _rate([judge[i] == answer for i in chosen], [keys[i] for i in chosen])
+    def rate(human_label: bool | None, judge_label: bool) -> Rate | None:
+        """Return how often the judge gives its label to items with this human label."""
+        chosen = [i for i, label in enumerate(human) if label == human_label]
+        return _rate([judge[i] == judge_label for i in chosen], [keys[i] for i in chosen])
 
     labeled = [i for i, label in enumerate(human) if label is not None]
     yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
@@ -393,8 +394,8 @@ def rogan_gladen(
 def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level: float = 0.95) -> IntervalEstimate:
     """Return theta = (p + q0 - 1) / (q0 + q1 - 1), clipped to [0, 1], with its adjusted interval.
 
-    Source: Lee et al. 2511.21140. Undefined if q0 + q1 - 1, the judge's edge over chance, or the lower end of its
-    interval is not above 0: then the formula divides by noise, and an unguarded interval can have negative width.
+    Source: Lee et al. 2511.21140. Undefined unless q0 + q1 - 1, the judge's edge over chance, and the lower end of its
+    interval are above 0. Otherwise the formula divides by noise, and the interval could have a negative width.
 
     Args:
         yes: The judge's yes-rate p.

@@ -1,8 +1,8 @@
-"""Numbers as tables, messages and pages print them: values, intervals, p-values and percentages.
+"""Formats numbers for tables, messages and pages: values, intervals, p-values and percentages.
 
-Halves are rounded away from zero: 0.2125 is 0.213. Computed in two ways, such a number can come out a hair below the
-half, as 0.21249999999999997; so much is added before it is rounded. The page's script rounds in the same way (`number`
-of numbers.js), so a number reads alike in the terminal, in Markdown and in HTML.
+Halves are rounded away from zero: 0.2125 is 0.213. Floating-point error can leave such a number just below the half, as
+0.21249999999999997, so values are raised slightly before rounding. The page's script rounds in the same way (`number`
+in numbers.js), so a number is the same in the terminal, in Markdown and in HTML.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 HAIR = 1 + 1e-12
-"""What a number is multiplied by before it is rounded: more than sums in another order make of it."""
+"""Factor before rounding, larger than the floating-point error of sums in another order."""
 UNDEFINED = "-"
-"""Stands for a number that there is none of."""
+"""Text for an undefined number."""
 SMALLEST_P = 0.001
-"""Smaller p-values are not printed with their digits."""
+"""Smaller p-values are printed as `< 0.001`."""
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
-    """Format a value with that many decimals; a dash if it is undefined. Nothing is printed as -0."""
+    """Format a value with `digits` decimals; a dash if it is undefined. Never returns `-0`."""
     if value is None:
         return UNDEFINED
     rounded = Decimal(value * HAIR).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
@@ -28,32 +28,32 @@ def decimal(value: float | None, digits: int = 3) -> str:
 
 
 def signed(value: float | None, digits: int = 3) -> str:
-    """Format a difference: as `decimal`, with a plus before what is greater than zero after rounding."""
+    """Format a difference like `decimal`, with a plus if it is positive after rounding."""
     text = decimal(value, digits)
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
 
 
 def adding_up(values: Sequence[float], total: float, start: float = 0.0, digits: int = 3) -> list[str]:
-    """Format differences so that, as printed, they lead from `start` to `total`, which is their sum.
+    """Format differences so that the printed numbers add up from `start` to `total`.
 
     All are rounded down, then those with the largest remainders up, until the sum is right (Hamilton's method).
 
     Args:
         values: The differences.
-        total: Their sum added to `start`.
+        total: The sum of `start` and the differences.
         start: The number that the first difference is added to.
-        digits: Decimals.
+        digits: Number of decimals.
     """
     unit = Decimal(1).scaleb(-digits)
     scaled = [Decimal(value) / unit for value in values]
-    whole = [one.to_integral_value(ROUND_FLOOR) for one in scaled]
-    left = (Decimal(decimal(total, digits)) - Decimal(decimal(start, digits))) / unit - sum(whole)
-    up = sorted(range(len(values)), key=lambda i: whole[i] - scaled[i])[: max(0, int(left))]
-    return [signed(float((one + (i in up)) * unit), digits) for i, one in enumerate(whole)]
+    floors = [number.to_integral_value(ROUND_FLOOR) for number in scaled]
+    missing = (Decimal(decimal(total, digits)) - Decimal(decimal(start, digits))) / unit - sum(floors)
+    raised = sorted(range(len(values)), key=lambda i: floors[i] - scaled[i])[: max(0, int(missing))]
+    return [signed(float((floor + (i in raised)) * unit), digits) for i, floor in enumerate(floors)]
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:
-    """Format both ends, as in `0.55 to 0.88`; a dash if there is no interval or it has an open end."""
+    """Format both ends, as in `0.55 to 0.88`; a dash if an end is missing."""
     if ends is None or None in ends:
         return UNDEFINED
     return " to ".join(decimal(end, digits) for end in ends)
@@ -67,17 +67,17 @@ def signed_interval(ends: Sequence[float | None] | None, digits: int = 2) -> str
 
 
 def p_value(value: float | None) -> str:
-    """Format a p-value with three decimals, `< 0.001` if it is smaller."""
+    """Format a p-value with three decimals, or as `< 0.001`."""
     return f"< {decimal(SMALLEST_P)}" if value is not None and value < SMALLEST_P else decimal(value)
 
 
 def percent(share: float | None) -> str:
-    """Format a share of one in percent with one decimal, as in `12.5 %`."""
+    """Format a share as a percentage with one decimal, as in `12.5 %`."""
     return UNDEFINED if share is None else f"{decimal(100 * share, 1)} %"
 
 
 def span(ends: Sequence[float], text: Callable[[float], str]) -> str:
-    """Both ends of a range of estimates, as in `120–140`; one number if they read alike."""
+    """Format both ends of a range, as in `120–140`; one number if both texts are the same."""
     low, high = map(text, ends)
     return low if low == high else f"{low}–{high}"
 
@@ -92,7 +92,7 @@ def count(number: float) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """Return US dollars without the sign: two decimals, four below a cent, `unknown` if no price is stated."""
+    """Format US dollars without the sign: two decimals, or four below a cent; `unknown` for None."""
     if not amount:
         return "unknown" if amount is None else "0"
     return decimal(amount, 4) if amount < 0.01 else f"{Decimal(decimal(amount, 2)):,}"
@@ -108,15 +108,15 @@ def byte_size(number: float) -> str:
 
 
 def day(seconds: float) -> str:
-    """Format the day, in UTC, of so many seconds since 1970, as `2026-11-22`."""
+    """Format the date, in UTC, of a time in seconds since 1970, as in `2026-11-22`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
 def estimate(value: float | None, ends: Sequence[float | None] | None) -> str:
-    """Return a value with its interval, as in `0.753 (0.55 to 0.88)`; the value alone if it has no interval."""
+    """Format a value with its interval, if it has one, as in `0.753 (0.55 to 0.88)`."""
     return decimal(value) + ("" if ends is None or None in ends else f" ({interval(ends)})")
 
 
 def signed_estimate(value: float | None, ends: Sequence[float | None] | None) -> str:
-    """Return a difference with its interval, as in `+0.044 (-0.02 to +0.10)`."""
+    """Format a difference with its interval, if it has one, as in `+0.044 (-0.02 to +0.10)`."""
     return signed(value) + ("" if ends is None or None in ends else f" ({signed_interval(ends)})")

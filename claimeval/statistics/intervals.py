@@ -1,9 +1,8 @@
-"""Intervals of what tables show, the macro mean over samples, the micro ratio of sums and paired differences, and tests
-of two arms on the same items: sign-flip permutation, exact McNemar, Holm.
+"""Intervals of means, ratios and paired differences, and tests of two arms: sign-flip permutation, McNemar, Holm.
 
-If almost all clusters have one value (all claims supported, or two arms that agree), resampling sees too little: with
-a handful of failures the bootstrap covers 85 to 90 % instead of 95 %, and with none it has no width. What bounds the
-mean then is how many clusters may differ unseen, and how far they can.
+If almost all clusters have the same value (all claims supported, or two arms that agree), resampling varies too little.
+With a few failures, the bootstrap covers 85 to 90% instead of 95%; with none, it has no width. The interval then
+follows from the number of clusters that may differ unseen, and how far they can differ.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ else:
 
 
 UNBOUNDED = (math.inf, -math.inf)
-"""The `support` of differences of which nothing is known but those that were seen."""
+"""The `support` of differences with unknown range."""
 UNSEEN = "hardly any values differ, and how far others may lie is not known"
-"""Why the mean of such values has no interval if `support` has no end."""
+"""Reason for no interval if nearly all values are equal and `support` is unbounded."""
 
 
 def wilson_interval(share: float, n: float, *, level: float = 0.95) -> Interval:
@@ -69,8 +68,8 @@ def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> 
 def common_value(rows: Floats, limit: int) -> float | None:
     """Return the value of more than half of the clusters, if effectively fewer than `limit` differ; else `None`.
 
-    `rows[g]` are numerator and denominator of cluster g. Clusters that differ count by how far they differ,
-    as their effective number: one that is far off among nine that are hardly so is one.
+    `rows[g]` are numerator and denominator of cluster g. The effective number weights clusters by how far they differ:
+    one large difference among nine tiny ones counts as one.
     """
     values = rows[:, 0] / rows[:, 1]
     middle = float(np.sort(values)[len(values) // 2])
@@ -81,14 +80,14 @@ def common_value(rows: Floats, limit: int) -> float | None:
 
 
 def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:
-    """Return the rule of three in its exact form.
+    """Return the interval of the exact rule of three.
 
-    With confidence `level` at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another
-    value, and that value lies in `support`.
+    With confidence `level`, at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another value, which
+    is in `support`.
 
     Args:
         value: The value of all clusters.
-        clusters: Their number.
+        clusters: Number of clusters.
         support: The range of a single value.
         level: The confidence level.
     """
@@ -97,12 +96,12 @@ def constant_interval(value: float, clusters: int, support: tuple[float, float],
 
 
 def _sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
-    """Return the interval of a mean of which few clusters differ from the common value.
+    """Return the interval of a mean if few clusters differ from the common value.
 
-    The distances above and below the common value are two proportions of what `support` allows. Each gets what
-    Wilson's and Clopper and Pearson's intervals span on its effective number of clusters, since Wilson's alone
-    excludes a proportion of .995 after one failure in 30; the two are combined as Newcombe (1998, method 10) combines
-    the proportions of a difference.
+    The distances above and below the common value are two proportions of the range that `support` allows. Each gets the
+    union of Wilson's and Clopper and Pearson's intervals on its effective number of clusters, because Wilson's alone
+    excludes a proportion of .995 after one failure in 30. The two are combined like the proportions of a difference in
+    Newcombe (1998, method 10).
     """
     excess = rows[:, 0] - common * rows[:, 1]
     value = common + float(excess.sum() / rows[:, 1].sum())
@@ -112,11 +111,11 @@ def _sparse_interval(rows: Floats, common: float, support: tuple[float, float], 
 
 
 def _reach(excess: Floats, weights: Floats, limit: float, level: float) -> Interval:
-    """Return how far below and above its estimate a mean excess in [0, `limit`] may lie.
+    """Return how far below and above its estimate a mean excess in [0, `limit`] may be.
 
-    Effective clusters are their effective number by weight over the design effect, the variance between
-    clusters relative to that of a proportion. It rests on few clusters, so it is drawn towards 1, its largest
-    value, by the weight of one cluster.
+    The number of effective clusters is their effective number by weight, divided by the design effect: the variance
+    between clusters relative to that of a proportion. It is estimated from few clusters, so it is shrunk towards 1, its
+    largest value, with the weight of one cluster.
     """
     if limit <= 0:
         return Interval(0.0, 0.0)
@@ -142,7 +141,7 @@ def mean_interval(
 ) -> IntervalEstimate:
     """Return the mean of `values` with an interval that resamples clusters.
 
-    One value a sample gives the macro mean. The interval is that of `ratio_interval` with every denominator 1.
+    With one value per sample, this is the macro mean. The interval is that of `ratio_interval` with denominators of 1.
 
     Args:
         values: One value per observation; leave undefined ones out. Without values the mean is undefined.
@@ -171,14 +170,16 @@ def ratio_interval(
 ) -> IntervalEstimate:
     """Return the ratio of sums (micro mean) with an interval that resamples clusters; pairs over 0 do not count.
 
-    The interval is BCa (`bootstrap.bca_interval`), unless almost every cluster has one value: then few
-    resamples differ, and the interval follows from the range of a single value, `support`: `wilson` if
-    effectively fewer than ten clusters (and fewer than half) differ from the common value, `rule_of_three`
-    if none does; without an end of `support` there is no interval then. Values outside `support` get BCa or, if
-    constant, no interval. Fewer than
-    `bootstrap.MIN_CLUSTERS` clusters say too little of their distribution to be resampled: then the interval is `t`,
-    the span of Student's t on the clusters and Wilson's interval of their number, within `support`. Fewer than two
-    clusters have no interval, empty input no value.
+    The method of the interval depends on the data:
+
+    - `bca` (`bootstrap.bca_interval`) by default, and for varying values outside `support`;
+    - `wilson` if effectively fewer than ten clusters (and fewer than half) differ from the common value, or
+      `rule_of_three` if none does. Resampling varies too little then, so the interval follows from `support`. It is
+      undefined if `support` is unbounded, or if constant values are outside it;
+    - `t` with fewer than `bootstrap.MIN_CLUSTERS` clusters, which are too few to be resampled: the union of Student's t
+      interval and Wilson's for this number of clusters, within `support`.
+
+    Fewer than two clusters have no interval. Empty input has no value.
 
     Args:
         numerators: One per observation.
@@ -205,9 +206,9 @@ def difference_interval(
 ) -> IntervalEstimate:
     """Return the mean of paired differences with an interval that resamples clusters.
 
-    As `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`). If effectively fewer than three
+    Like `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`). If effectively fewer than three
     clusters differ from the common difference, usually 0, Wilson's intervals of either side are combined. Fewer than
-    `bootstrap.MIN_CLUSTERS` clusters get Student's t. All are cut off at the ends of `support`.
+    `bootstrap.MIN_CLUSTERS` clusters get Student's t. All are limited to `support`.
 
     Args:
         differences: One per pair; leave undefined ones out.
@@ -287,20 +288,20 @@ def _few_interval(
 ) -> Interval:
     """Return the interval of a mean over fewer clusters than can be resampled; `clusters` is their effective number.
 
-    Student's t alone covers 55 to 70 % if values crowd at both ends of the scale and the few drawn happen to lie
-    at one; Wilson's interval knows how much room there is. Differences need no such help.
+    Student's t alone covers 55 to 70% if values are near both ends of the scale but the few drawn are at one end.
+    Wilson's interval includes the rest of the scale. Differences do not need it.
     """
     half = critical_value(level, max(1, int(clusters + 1e-9) - 1)) * error
     low, high = value - half, value + half
-    least, most = support
-    if not symmetric and math.isfinite(most - least):
-        wilson = wilson_interval((value - least) / (most - least), clusters, level=level)
-        low, high = min(low, least + wilson.low * (most - least)), max(high, least + wilson.high * (most - least))
+    start, width = support[0], support[1] - support[0]
+    if not symmetric and math.isfinite(width):
+        wilson = wilson_interval((value - start) / width, clusters, level=level)
+        low, high = min(low, start + wilson.low * width), max(high, start + wilson.high * width)
     return _within(Interval(low, high), support)
 
 
 def _within(interval: Interval, support: tuple[float, float]) -> Interval:
-    """Return the part of an interval that the mean of values in `support` can lie in."""
+    """Return the part of an interval that is inside `support`."""
     return Interval(max(support[0], interval.low), min(support[1], interval.high))
 
 
@@ -318,7 +319,7 @@ class PairedComparison(IntervalEstimate):
     dropped: int = 0
     """Pairs left out because one arm has no value."""
     test: Literal["exact", "sampled", "none"] = "none"
-    """Whether the test counted every sign pattern or sampled them."""
+    """Whether the test counted all sign patterns or sampled them."""
 
 
 def paired_difference(
@@ -332,16 +333,16 @@ def paired_difference(
 ) -> PairedComparison:
     """Return the mean of `a - b` over items that both arms scored, with interval and test.
 
-    The interval is that of `intervals.difference_interval`, for shares also if the arms differ on few items or on none.
-    The p-value flips the signs of whole clusters (`sign_flip_test`).
+    The interval is that of `difference_interval`; for shares, it exists even if the arms differ on few items or none.
+    The p-value is that of `sign_flip_test`, which flips the signs of whole clusters.
 
     Args:
         a: One value per item; pairs in which one value is `None` are left out and counted.
         b: The value of the other arm for the same item.
         clusters: One key per item; by default every item is a cluster.
-        shares: Whether no value can be below 0 or above 1; by default whether none is.
+        shares: Whether values are always in [0, 1]. Default: whether all of these are.
         resampling: Level of confidence, number and seed of the resamples.
-        flips: The largest number of sign patterns to count or sample.
+        flips: Maximum number of sign patterns to count or sample.
 
     Returns:
         The mean difference, its interval and the p-value of the test.
@@ -389,9 +390,9 @@ def sign_flip_test(
     Args:
         differences: One per pair.
         clusters: One key per pair; by default every pair is a cluster.
-        flips: Exact if at most so many sign patterns of the non-zero cluster sums exist, and for any number of
-            clusters if these sums have one common size (yes/no labels: the test is McNemar's). Otherwise so many
-            patterns are sampled.
+        flips: Maximum number of sign patterns of the non-zero cluster sums that are all counted, and the number that
+            are sampled if there are more. If all sums have the same size, as with yes/no labels, the test is
+            McNemar's and always exact.
         seed: The seed of sampled patterns.
 
     Returns:
@@ -423,7 +424,7 @@ def sign_flip_test(
 
 
 def _sign_flips(rng: np.random.Generator, counts: NDArray[np.int64], flips: int) -> Floats:
-    """Draw how many of `counts[i]` signs are positive in each of `flips` patterns; shape `(flips, len(counts))`."""
+    """Draw the number of positive signs among `counts[i]` for each pattern; shape `(flips, len(counts))`."""
     single = counts == 1
     positive = np.empty((flips, len(counts)))
     positive[:, single] = rng.integers(0, 2, (flips, int(single.sum())), dtype=np.int8)

@@ -1,7 +1,4 @@
-"""What a panel shows about its judges: the entropy of votes, preference for answers of the same family, and noise.
-
-Dawid-Skene and the weight of a judge of known accuracy are here too.
-"""
+"""Statistics of panels: vote entropy, self-preference, variance components, Dawid-Skene, and weights of votes."""
 
 from __future__ import annotations
 
@@ -50,21 +47,21 @@ def self_preference(
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> dict[str, IntervalEstimate]:
-    """Return how much each judge family favors answers of its family, as a difference in differences.
+    """Return how much each judge family favors answers of its own family, as a difference in differences.
 
     For family f, with d the score of f minus the mean of the other judge families on the same item::
 
         SP_f = mean(d over items that f wrote) - mean(d over items that others wrote)
 
-    A strict judge and a good generator cancel out; 0 is no preference. With two families of judges and of
-    generators both get the same number: which of the two is biased takes a third family.
+    The strictness of a judge and the quality of a generator cancel out; 0 is no preference. With only two families of
+    judges and generators, both get the same number, and only a third family can show which of them is biased.
 
     Args:
-        scores: `scores[f][i]` is the score that the judges of family f give item i. Items without a score of f and of
-            another family do not count.
+        scores: `scores[f][i]` is the score that the judges of family f give item i. Items need scores of f and of
+            another family to count.
         generators: The family that wrote each item.
         clusters: One key per item, such as the question that all generators answered; by default every item is a
-        cluster.
+            cluster.
         resampling: Level of confidence, number and seed of the resamples.
 
     Returns:
@@ -94,7 +91,7 @@ def _contrast(
     clusters: Sequence[Hashable] | None,
     resampling: Resampling,
 ) -> IntervalEstimate:
-    """Return the mean of the known values over items of the family minus that over the others."""
+    """Return the mean of the defined values over items of the family minus the mean over the others."""
     is_finite = np.isfinite(values)
     values, of_family = values[is_finite], of_family[is_finite]
     keys = keys_of(clusters, is_finite)
@@ -111,16 +108,16 @@ def _contrast(
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
-    """Variance of group means' true values, and of values within a group. Undefined numbers are `None`."""
+    """Variance between the true means of groups, and within groups. Undefined numbers are `None`."""
 
     between: float | None
-    """Variance between groups, 0 at least."""
+    """Variance between groups, at least 0."""
     within: float | None
-    """Variance within groups: with the repeats of one judge on one item as a group, the judge's noise."""
+    """Variance within groups. If a group has the replicates of one judge on one item, this is the judge's noise."""
     groups: int
-    """Groups with a value."""
+    """Number of groups with a value."""
     size: float | None
-    """Values a group, averaged so that unequal groups are accounted for."""
+    """Average number of values in a group, adjusted for unequal groups."""
     because: str | None = None
     """Why the numbers are missing."""
 
@@ -135,9 +132,9 @@ class VarianceComponents:
 def variance_components(groups: Sequence[Sequence[float]], counts: Sequence[int] | None = None) -> VarianceComponents:
     """Split the variance of grouped values by one-way random effects (analysis of variance, unequal groups allowed).
 
-    `groups[i]` are the repeated scores of item i, or the claims of answer i; `counts[i]` groups are like it
-    (1 by default). Empty groups do not count. Needs two groups and one group of two values. Source: Searle,
-    Casella & McCulloch 1992, section 3.6.
+    `groups[i]` are the repeated scores of item i, or the claims of answer i. `counts[i]` is the number of such groups
+    (1 by default). Empty groups do not count. Needs two groups and one group of two values. Source: Searle, Casella &
+    McCulloch 1992, section 3.6.
     """
     times = [1] * len(groups) if counts is None else list(counts)
     if len(times) != len(groups):
@@ -178,15 +175,15 @@ class DawidSkene:
     labels: tuple[Hashable, ...]
     """The labels, in scale order."""
     posteriors: tuple[tuple[float, ...], ...]
-    """`posteriors[i][l]`: probability that item i truly has label l. Too sure where judges share errors."""
+    """`posteriors[i][l]`: probability that item i truly has label l. Overconfident if judges share errors."""
     prevalence: tuple[float, ...]
     """`prevalence[l]`: share of items that truly have label l."""
     confusion: tuple[tuple[tuple[float, ...], ...], ...]
     """`confusion[j][l][k]`: probability that judge j gives label k to an item that truly has label l."""
     iterations: int
-    """Steps of the algorithm."""
+    """Number of steps of the algorithm."""
     converged: bool
-    """Whether the posteriors stood still before the steps ran out."""
+    """Whether the posteriors converged within the maximum number of steps."""
 
 
 def dawid_skene(
@@ -200,21 +197,20 @@ def dawid_skene(
 ) -> DawidSkene:
     """Estimate true labels from votes of judges with different error rates; a label `None` is no vote.
 
-    Expectation maximization starts from the vote shares, which also decides which label is which. Judges are assumed to
-    err independently given the truth. Language models share errors, so the posteriors are too sure: weigh the judges of
-    a panel with it, do not report its certainty.
+    Expectation maximization starts from the vote shares, which also fixes the meaning of the labels. It assumes that
+    judges err independently given the truth. Language models share errors, so the posteriors are overconfident: use
+    them to weight the judges of a panel, but do not report them as probabilities.
 
-    Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates using the EM
-    algorithm".
+    Source: Dawid & Skene 1979, "Maximum likelihood estimation of observer error-rates using the EM algorithm".
 
     Args:
         votes: One label of one judge for one item each.
         labels: The scale; by default the labels in use, sorted.
-        counts: How many items got the votes of this one (1 by default), so that millions of items with few patterns of
-            votes need little memory.
-        smoothing: Pseudo-votes that keep a rate from being exactly 0.
+        counts: Number of items with the same votes (1 by default), so that millions of items with few patterns of votes
+            need little memory.
+        smoothing: Pseudo-votes that prevent rates of exactly 0.
         tolerance: The change of the posteriors at which the estimate has converged.
-        max_iterations: The largest number of steps.
+        max_iterations: Maximum number of steps.
 
     Returns:
         Posteriors, prevalence and the confusion of every judge.
@@ -222,13 +218,14 @@ def dawid_skene(
     Raises:
         UsageError: If there are no votes, or a label is off the scale.
     """
-    voted_items, voters, given = _columns(votes)
-    scale = label_scale(given, labels)
+    voted_items, voters, voted_labels = _columns(votes)
+    scale = label_scale(voted_labels, labels)
     items = {item: index for index, item in enumerate(dict.fromkeys(voted_items))}
     judges = {judge: index for index, judge in enumerate(dict.fromkeys(voters))}
     size, width = len(scale), len(judges) * len(scale)
-    rows = np.fromiter(map(items.__getitem__, voted_items), np.intp, len(given))
-    columns = np.fromiter(map(judges.__getitem__, voters), np.intp, len(given)) * size + label_codes(given, scale)
+    rows = np.fromiter(map(items.__getitem__, voted_items), np.intp, len(voters))
+    columns = np.fromiter(map(judges.__getitem__, voters), np.intp, len(voters)) * size
+    columns += label_codes(voted_labels, scale)
     votes_of = np.bincount(rows * width + columns, minlength=len(items) * width).reshape(len(items), width)
     table = votes_of.astype(np.float64)
     times = np.ones(len(items)) if counts is None else np.array([counts[item] for item in items], dtype=np.float64)
@@ -256,10 +253,10 @@ def dawid_skene(
 
 
 def vote_weight(correct: int, judged: int, *, labels: int = 2) -> float:
-    """Return the weight of a judge's vote from its hits on human labels: log(p (K - 1) / (1 - p)), K labels.
+    """Return the weight of a judge's vote from its accuracy on human labels: log(p (K - 1) / (1 - p)) for K labels.
 
-    The accuracy p is drawn towards one half, (correct + 1) / (judged + 2). A judge at chance weighs 0; the label of a
-    worse one counts against itself. Source: the optimal weighted majority of Nitzan & Paroush 1982.
+    The accuracy p is shrunk towards one half: (correct + 1) / (judged + 2). A judge at chance has weight 0, a worse one
+    a negative weight. Source: the optimal weighted majority of Nitzan & Paroush 1982.
     """
     if not 0 <= correct <= judged or labels < 2:
         raise UsageError(f"a weight needs 0 <= correct <= judged and 2 labels or more: {correct}, {judged}, {labels}")

@@ -1,9 +1,9 @@
-"""Pictures of numbers as SVG: forest, slices, trend, lines, bars, points, calibration, heat map and square.
+"""Charts as SVG: forest, slices, trend, lines, bars, points, calibration, heat map and square.
 
-A picture has presentation attributes only (no style, no script, no id), so it may stand in a page whose policy allows
-nothing else. Its text has the color of the text around it, and its other colors are of Okabe and Ito's palette, which
-color-blind readers tell apart on white and on black; what a color says, a shape, a dash or a word says too. The title
-and all numbers are in it as words, for those who do not see it.
+A chart has only presentation attributes (no style, no script, no id), so that pages with a strict content security
+policy can include it. Text has the color of the surrounding text. Other colors are from Okabe and Ito's palette, which
+color-blind readers can distinguish on white and on black, and a shape, a dash or a word repeats what they mean. The
+title and all numbers are also text, for screen readers.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ BLUE, ORANGE, GREEN, PINK, GREY = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#
 SERIES = (BLUE, ORANGE, GREEN, PINK, GREY)
 DASHES = ("none", "7 3", "2 3", "9 3 2 3")
 RAMP = ((237, 244, 251), (107, 174, 214), (8, 48, 107))
-"""Light to dark: nothing to all."""
+"""Light to dark, for 0 to 1."""
 INK, PAPER, DARK_INK, DARK_PAPER = "#1c1e21", "#ffffff", "#e7e8ea", "#1e2127"
 WIDTH, NARROW = 640.0, 480.0
-"""Points that a picture is wide; below `NARROW`, names stand above their marks."""
+"""Default width of a chart in points, and the width below which names are above their marks."""
 LETTER = 6.4
-"""Points that a letter takes, about."""
+"""Approximate width of a letter in points."""
 FLAT = 1e-9
 
 
 class Mark(NamedTuple):
-    """A value to draw, with its interval and what it is of."""
+    """A value to draw, with its name and interval."""
 
     name: str
     value: float | None
@@ -41,18 +41,18 @@ class Mark(NamedTuple):
     high: float | None = None
     n: int | None = None
     ends: str = "95 %"
-    """What `low` and `high` are; anything but `95 %`, as in `bounds`, is drawn with a dashed line and a hollow mark."""
+    """What `low` and `high` are. Anything but `95 %`, such as `bounds`, has a dashed line and a hollow mark."""
     link: str | None = None
-    """The address that the mark leads to."""
+    """URL of the mark's link."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends; None if one is open."""
+        """Both ends; None if one is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 class Curve(NamedTuple):
-    """A curve over numbers that rise."""
+    """A curve, with its points in ascending order."""
 
     name: str
     points: Sequence[tuple[float, Mark]]
@@ -62,13 +62,13 @@ class Cell(NamedTuple):
     """A cell of a square or a heat map."""
 
     name: str
-    """What it counts, or whom it compares; said, and in a square written."""
+    """What the cell counts or compares, for its tooltip. A square also prints it."""
     value: float | None
     link: str | None = None
 
 
 class Picture(NamedTuple):
-    """A picture with its title and, in words, its numbers."""
+    """A chart with its title and a description of its numbers."""
 
     title: str
     descriptions: tuple[str, ...]
@@ -78,19 +78,19 @@ class Picture(NamedTuple):
 
     @property
     def svg(self) -> str:
-        """The element, to stand in a page or a notebook; the text around it gives the color."""
+        """The element for a page or a notebook, in the color of the surrounding text."""
         return self._element(self._words() + self.body, class_="picture")
 
     @property
     def file(self) -> str:
-        """The content of an `.svg` file, which is light or dark as the reader's system is."""
+        """The content of an `.svg` file, which follows the light or dark theme of the system."""
         dark = f"svg{{color:{DARK_INK}}}.paper{{fill:{DARK_PAPER}}}"
         style = f"<style>@media (prefers-color-scheme:dark){{{dark}}}</style>"
         paper = _tag("rect", width=self.width, height=self.height, fill=PAPER, class_="paper")
         return self._element(self._words() + style + paper + self.body, color=INK) + "\n"
 
     def save(self, target: Path) -> None:
-        """Write an `.svg` file; UsageError for a name that ends otherwise, or a place that cannot be written."""
+        """Write an `.svg` file. Raises UsageError for another file extension or a path that cannot be written."""
         check_name(target)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -100,50 +100,50 @@ class Picture(NamedTuple):
 
     def _words(self) -> str:
         descriptions = "; ".join(self.descriptions)
-        return f"<title>{_escape(self.title)}</title>" + (
-            f"<desc>{_escape(descriptions)}</desc>" if descriptions else ""
-        )
+        description = f"<desc>{_escape(descriptions)}</desc>" if descriptions else ""
+        return f"<title>{_escape(self.title)}</title>{description}"
 
-    def _element(self, inner: str, **given: object) -> str:
+    def _element(self, inner: str, **attributes: object) -> str:
         return _tag(
             "svg", inner, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {self.width:g} {self.height:g}",
             width=f"{self.width:g}", height=f"{self.height:g}", role="group" if "<a " in self.body else "img",
-            font_family="system-ui, sans-serif", font_size=12, fill="currentColor", **given,
+            font_family="system-ui, sans-serif", font_size=12, fill="currentColor", **attributes,
         )  # fmt: skip
 
 
 def check_name(target: Path) -> None:
-    """Raise UsageError unless a file to draw is an `.svg`."""
+    """Raise UsageError unless the file is an `.svg`."""
     if target.suffix.lower() != ".svg":
         raise UsageError(f"a picture is written as .svg, not as {target.name!r}")
 
 
 def file_part(name: str) -> str:
-    """Return a name as it may stand in the name of a file and in an address."""
+    """Return a name with only characters that are safe in file names and URLs."""
     return re.sub(r"[^A-Za-z0-9_.-]", "-", name)
 
 
 def beside(title: str, pictures: Sequence[Picture], across: int = 3) -> Picture:
-    """Return pictures in one, from left to right, and so many in a row."""
+    """Return one picture of several, `across` per row."""
     parts, width, height = [], 0.0, 0.0
     for start in range(0, len(pictures), across):
         row, x = pictures[start : start + across], 0.0
-        for one in row:
-            parts.append(_tag("svg", one.body, x=x, y=height, width=f"{one.width:g}", height=f"{one.height:g}"))
-            x += one.width
-        width, height = max(width, x), height + max(one.height for one in row)
-    descriptions = tuple(word for one in pictures for word in (one.title, *one.descriptions))
+        for picture in row:
+            size = {"width": f"{picture.width:g}", "height": f"{picture.height:g}"}
+            parts.append(_tag("svg", picture.body, x=x, y=height, **size))
+            x += picture.width
+        width, height = max(width, x), height + max(picture.height for picture in row)
+    descriptions = tuple(text for picture in pictures for text in (picture.title, *picture.descriptions))
     return Picture(title, descriptions, width, height, "".join(parts))
 
 
 def forest(marks: Sequence[Mark], title: str, label: str, *, width: float = WIDTH) -> Picture:
-    """Draw differences with their intervals, one a row, beside the line of no difference.
+    """Draw a forest plot: one difference with its interval per row, and a line at 0.
 
     Args:
         marks: The differences. Filled marks have an interval that excludes 0.
-        title: What is compared.
-        label: What the axis is of, with its unit.
-        width: Points.
+        title: Title of the chart.
+        label: Label of the axis, with its unit.
+        width: Width in points.
     """
     descriptions = [_value_in_words(mark, signed, signed_interval) for mark in marks]
     written = [_written(mark, signed, signed_interval) for mark in marks]
@@ -154,15 +154,15 @@ def slices(
     marks: Sequence[Mark], title: str, label: str, *,
     mean: float | None = None, share: Sequence[float | None] = (), width: float = WIDTH,
 ) -> Picture:  # fmt: skip
-    """Draw values with their intervals, one a row, beside the mean of all.
+    """Draw one value with its interval per row, and a line at the mean of all.
 
     Args:
         marks: The values, in the order to draw.
-        title: What the values are of.
-        label: What the axis is of, with its unit.
-        mean: The mean of all, as a line; None for none.
-        share: What each row adds to the loss or to the change, written beside it.
-        width: Points.
+        title: Title of the chart.
+        label: Label of the axis, with its unit.
+        mean: The mean of all; None for no line.
+        share: The contribution of each row to the loss or to the change, printed after it.
+        width: Width in points.
     """
     rows = zip(marks, share or [None] * len(marks), strict=True)
     adds = ["" if part is None else f", adds {signed(part)}" for _, part in rows]
@@ -175,15 +175,15 @@ def trend(
     marks: Sequence[Mark], title: str, label: str, *,
     changes: Mapping[int, str] = {}, baseline: int | None = None, width: float = WIDTH,
 ) -> Picture:  # fmt: skip
-    """Draw a value over runs, the oldest first, with its intervals.
+    """Draw a value with its interval over runs, oldest first.
 
     Args:
-        marks: A value a run.
-        title: What the values are of.
-        label: What the axis is of, with its unit.
-        changes: By position of a run, what changed there: judges, prompt, data.
-        baseline: The position of the run that others are compared with, whose value is a line through the picture.
-        width: Points.
+        marks: The value of each run.
+        title: Title of the chart.
+        label: Label of the axis, with its unit.
+        changes: What changed, such as judges, prompt or data, by position of the run.
+        baseline: Position of the baseline run, whose value is a line across the chart.
+        width: Width in points.
     """
     descriptions = [_value_in_words(mark, decimal, interval) for mark in marks]
     for place, word in sorted(changes.items()):
@@ -213,7 +213,7 @@ def trend(
     every = math.ceil(14 / step) if step < 14 else 1
     for place, (x, name) in enumerate(zip(at, names, strict=True)):
         if (len(marks) - 1 - place) % every == 0:
-            # The last name may be wider than what is right of its mark.
+            # The last name may be wider than the space to the right of its mark.
             middle = min(x, width - 8 - LETTER * _cells(name) / 2)
             parts.append(_turned(x, bottom + 16, name) if turned else _text(middle, bottom + 16, name, "middle"))
     for place, (x, mark) in enumerate(zip(at, marks, strict=True)):
@@ -225,15 +225,15 @@ def trend(
 def lines(
     curves: Sequence[Curve], title: str, x_label: str, y_label: str, *, log: bool = False, width: float = WIDTH
 ) -> Picture:
-    """Draw curves with bands for their intervals, as nDCG over k; each has a dash of its own and its name in a legend.
+    """Draw curves with bands for their intervals and a legend, such as nDCG over k.
 
     Args:
-        curves: Curves whose points have the numbers they stand over.
-        title: What the curves are of.
-        x_label: What the numbers below are.
-        y_label: What the values are.
-        log: Whether each tenfold step is as wide as the next, as for k from 1 to 1000; all numbers are above 0.
-        width: Points.
+        curves: The curves.
+        title: Title of the chart.
+        x_label: Label of the horizontal axis.
+        y_label: Label of the vertical axis.
+        log: Whether the horizontal axis is logarithmic; all its numbers must be above 0.
+        width: Width in points.
     """
     xs = sorted({x for curve in curves for x, _ in curve.points})
     top = 34.0 + 18 * len(curves)
@@ -261,14 +261,14 @@ def lines(
 
 
 def bars(values: Sequence[float], title: str, x_label: str, y_label: str, *, width: float = WIDTH) -> Picture:
-    """Draw a bar a value, the greatest first: above 0 what rose, below 0 what fell.
+    """Draw a bar for each difference, largest first.
 
     Args:
-        values: Differences, of queries or samples.
-        title: What is compared.
-        x_label: What a bar is.
-        y_label: What the differences are of.
-        width: Points.
+        values: The differences of queries or samples.
+        title: Title of the chart.
+        x_label: Label of the bars.
+        y_label: Label of the vertical axis.
+        width: Width in points.
     """
     falling = sorted(values, reverse=True)
     reach = max(map(abs, falling), default=0) or 1.0
@@ -278,10 +278,12 @@ def bars(values: Sequence[float], title: str, x_label: str, y_label: str, *, wid
     higher, lower = sum(value > 0 for value in falling), sum(value < 0 for value in falling)
     summary = f"higher: {higher}, lower: {lower}, of {len(falling)}"
     parts = [_heading(title, width), _y_axis(y, left, right, y_label, signs=True), _line(left, y(0), right, y(0))]
-    for color, kept in ((BLUE, falling[:higher]), (ORANGE, falling[len(falling) - lower :])):
-        start = 0 if color is BLUE else len(falling) - lower
-        steps = "".join(f"V{y(value):.2f}H{x(start + place + 1):.2f}" for place, value in enumerate(kept))
-        if kept:
+    for color, start, side in (
+        (BLUE, 0, falling[:higher]),
+        (ORANGE, len(falling) - lower, falling[len(falling) - lower :]),
+    ):
+        steps = "".join(f"V{y(value):.2f}H{x(start + place + 1):.2f}" for place, value in enumerate(side))
+        if side:
             path = f"M{x(start):.2f} {y(0):.2f}{steps}V{y(0):.2f}Z"
             parts.append(_tag("path", d=path, fill=color, fill_opacity=0.85, class_="bars"))
     parts.append(_text((left + right) / 2, bottom + 20, f"{x_label}; {summary}", "middle"))
@@ -292,15 +294,16 @@ def points(
     marks: Sequence[tuple[float, Mark]], title: str, x_label: str, y_label: str, *,
     front: bool = False, width: float = 420,
 ) -> Picture:  # fmt: skip
-    """Draw values over other values, as agreement over cost.
+    """Draw values over other values, such as agreement over cost.
 
     Args:
-        marks: The number below, and the value over it.
-        title: What the points are.
-        x_label: What the numbers below are, with their unit.
-        y_label: What the values are.
-        front: Whether a line joins the points that no other beats: at most as far right, and at least as high.
-        width: Points.
+        marks: The horizontal position and the value of each point.
+        title: Title of the chart.
+        x_label: Label of the horizontal axis, with its unit.
+        y_label: Label of the vertical axis.
+        front: Whether to join the points of the Pareto front: no other point is at most as far right and at least as
+            high.
+        width: Width in points.
     """
     drawn = [(over, mark, mark.value) for over, mark in marks if mark.value is not None]
     left, right, top, bottom = 56.0, width - 16, 34.0, 294.0
@@ -309,7 +312,7 @@ def points(
     parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
     if front:
         best: list[tuple[float, float]] = []
-        for over, _, value in sorted(drawn, key=lambda one: (one[0], -one[2])):
+        for over, _, value in sorted(drawn, key=lambda point: (point[0], -point[2])):
             if not best or value > best[-1][1]:
                 best.append((over, value))
         parts.append(_curve([(x(over), y(value)) for over, value in best], GREY, "5 4"))
@@ -317,10 +320,8 @@ def points(
     for over, mark, value in drawn:
         descriptions.append(f"{_value_in_words(mark, decimal, interval)}, {x_label} {over:.3g}")
         parts.append(_upright(x(over), y, mark, descriptions[-1], BLUE, 4.5))
-        end = x(over) > (left + right) / 2
-        parts.append(
-            _text(x(over) + (-8 if end else 8), y(value) - 6, _fitting(mark.name, 24), "end" if end else "start")
-        )
+        offset, anchor = (-8, "end") if x(over) > (left + right) / 2 else (8, "start")
+        parts.append(_text(x(over) + offset, y(value) - 6, _fitting(mark.name, 24), anchor))
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
@@ -328,14 +329,14 @@ def calibration(
     marks: Sequence[tuple[float, Mark]], title: str, *,
     x_label: str = "stated probability", y_label: str = "share that is right", width: float = 420,
 ) -> Picture:  # fmt: skip
-    """Draw what was stated against what was found, a point a bin; on the line both are equal.
+    """Draw a calibration curve: a point for each bin, and the diagonal of perfect calibration.
 
     Args:
-        marks: The mean probability of each bin, and the share found in it. The area of a point grows with `n`.
-        title: Whose probabilities they are.
-        x_label: What was stated, from 0 to 1.
-        y_label: What was found, from 0 to 1.
-        width: Points; as much is its height.
+        marks: The mean probability of each bin, and the observed share. The area of a point grows with `n`.
+        title: Title of the chart.
+        x_label: Label of the horizontal axis, from 0 to 1.
+        y_label: Label of the vertical axis, from 0 to 1.
+        width: Width in points.
     """
     left, right, top = 56.0, width - 16, 34.0
     bottom = top + right - left
@@ -353,15 +354,15 @@ def heat_map(
     rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Cell]], title: str, *,
     labels: tuple[str, str] = ("", ""), counts: bool = False,
 ) -> Picture:  # fmt: skip
-    """Draw a table of values, dark where high, each written in its cell.
+    """Draw a table of values, which are printed in their cells. High values are dark.
 
     Args:
         rows: Names of the rows.
         columns: Names of the columns.
-        cells: The cells of each row; one without a value stays empty.
-        title: What the values are.
-        labels: What the rows and the columns are.
-        counts: Whether the values are counts, shaded by their share of the row; else they are shares from 0 to 1.
+        cells: The cells of each row. Cells without a value are empty.
+        title: Title of the chart.
+        labels: Labels of the rows and of the columns.
+        counts: Whether the values are counts, shaded by their share of the row, instead of shares from 0 to 1.
     """
     names = [_fitting(name, 24) for name in rows]
     size = max(44.0, 8 + LETTER * max((len(_number(c.value, counts)) for row in cells for c in row), default=0))
@@ -398,14 +399,14 @@ def heat_map(
 def square(
     cells: Sequence[Sequence[Cell]], title: str, rows: tuple[str, str], columns: tuple[str, str], *, width: float = 420
 ) -> Picture:
-    """Draw four cells with their counts and shares, and what each of them means.
+    """Draw a table of two rows and two columns, with counts and shares.
 
     Args:
-        cells: The upper two and the lower two, from left to right.
-        title: What is counted.
-        rows: What the upper and the lower two have in common.
-        columns: What the left and the right two have in common.
-        width: Points.
+        cells: The rows of cells.
+        title: Title of the chart.
+        rows: Headings of the rows.
+        columns: Headings of the columns.
+        width: Width in points.
     """
     whole = sum(cell.value or 0 for row in cells for cell in row) or 1
     left, top, height = 30.0, 52.0, 104.0
@@ -427,7 +428,7 @@ def square(
 
 
 class _Axis(NamedTuple):
-    """Where on the paper a number stands."""
+    """Maps numbers to positions in the chart."""
 
     low: float
     high: float
@@ -436,8 +437,8 @@ class _Axis(NamedTuple):
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, at = (math.log10(one) if self.log else one for one in (self.low, self.high, value))
-        return round(self.start + (self.end - self.start) * (at - low) / (high - low or 1), 2)
+        low, high, x = (math.log10(number) if self.log else number for number in (self.low, self.high, value))
+        return round(self.start + (self.end - self.start) * (x - low) / (high - low or 1), 2)
 
 
 def _axis(ends: tuple[float, float], start: float, end: float, *, log: bool = False, pad: bool = True) -> _Axis:
@@ -454,7 +455,7 @@ def _ends(marks: Iterable[Mark]) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
-    """Return round numbers from low to high as they are written: steps of 1, 2 or 5 times a power of ten."""
+    """Return at most about `most` round numbers from low to high, with their texts: steps of 1, 2 or 5 times 10^k."""
     rough = (high - low) / max(most - 1, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
@@ -467,7 +468,7 @@ def _rows(
     marks: Sequence[Mark], title: str, label: str,
     descriptions: Sequence[str], written: Sequence[str], line: float | None, width: float,
 ) -> Picture:  # fmt: skip
-    """Draw a mark a row over one axis, with its name before it and its numbers behind it (or both above it)."""
+    """Draw one mark per row over one axis, with its name to the left and its numbers to the right, or both above."""
     above = width < NARROW
     most = int(width * (0.5 if above else 0.34) / LETTER)
     names = [_fitting(mark.name, most) for mark in marks]
@@ -505,7 +506,7 @@ def _x_axis(
     x: _Axis, top: float, bottom: float, label: str, at: Sequence[float] | None = None, *,
     rules: Sequence[tuple[float, float]] | None = None,
 ) -> str:  # fmt: skip
-    """Draw numbers and their rules from top to bottom, or where `rules` says, which leave room for words."""
+    """Draw tick labels and grid lines from top to bottom, or only along `rules`, which leave space for text."""
     if at is None:
         marks = ticks(min(x.low, x.high), max(x.low, x.high), max(5, int(abs(x.end - x.start) / 64)))
     else:
@@ -533,21 +534,14 @@ def _y_axis(y: _Axis, left: float, right: float, label: str, *, signs: bool = Fa
 
 
 def _upright(x: float, y: _Axis, mark: Mark, hint: str, color: str, radius: float) -> str:
-    """Draw a mark with its interval from below to above."""
+    """Draw a mark with a vertical interval."""
     if mark.value is None:
         return ""
     firm = mark.ends == "95 %"
     body = ""
     if mark.interval:
-        body = _line(
-            x,
-            y(mark.interval[0]),
-            x,
-            y(mark.interval[1]),
-            stroke=color,
-            stroke_width=1.5,
-            dash="none" if firm else "3 2",
-        )
+        dash = "none" if firm else "3 2"
+        body = _line(x, y(mark.interval[0]), x, y(mark.interval[1]), stroke=color, stroke_width=1.5, dash=dash)
     body += _dot(x, y(mark.value), radius, color, hint, "mark" if firm else "mark hollow")
     return _linked(body, mark.link, hint)
 
@@ -568,8 +562,8 @@ def _band(y: _Axis, spread: Sequence[tuple[float, float, float]], color: str) ->
 
 
 def _curve(at: Sequence[tuple[float, float]], color: str, dash: str = "none") -> str:
-    given = {"stroke_dasharray": dash} if dash != "none" else {}
-    return _tag("polyline", points=_path(at), fill="none", stroke=color, stroke_width=2, class_="curve", **given)
+    dashes = {"stroke_dasharray": dash} if dash != "none" else {}
+    return _tag("polyline", points=_path(at), fill="none", stroke=color, stroke_width=2, class_="curve", **dashes)
 
 
 def _path(at: Iterable[tuple[float, float]]) -> str:
@@ -613,7 +607,7 @@ def _value_in_words(
 def _written(
     mark: Mark, number: Callable[[float | None], str], ends: Callable[[tuple[float, float] | None], str]
 ) -> str:
-    """Return the numbers of a mark as a row has them."""
+    """Return the numbers of a mark as printed in a row."""
     firm = "" if mark.ends == "95 %" else f" {mark.ends}"
     shown = f" ({ends(mark.interval)}{firm})" if mark.interval and mark.value is not None else ""
     return number(mark.value) + shown + ("" if mark.n is None else f", n {mark.n:,}")
@@ -624,7 +618,7 @@ def _heading(title: str, width: float) -> str:
 
 
 def _linked(body: str, link: str | None, label: str) -> str:
-    """Return a body that leads somewhere: its name is what is written in it, else what is said of it."""
+    """Return the body as a link. Its accessible name is the text in it, else `label`."""
     if link is None:
         return body
     kind = "aria_description" if "<text" in body else "aria_label"
@@ -653,26 +647,26 @@ def _turned(x: float, y: float, text: str) -> str:
     return _text(0, 0, text, "end", transform=f"translate({x + 4:g} {y - 4:g}) rotate(-45)")
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start", **given: object) -> str:
-    return _tag("text", _escape(text), x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, **given)
+def _text(x: float, y: float, text: str, anchor: str = "start", **attributes: object) -> str:
+    return _tag("text", _escape(text), x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, **attributes)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, *, dash: str = "none", **given: object) -> str:
-    shown = {"stroke": "currentColor"} | ({} if dash == "none" else {"stroke_dasharray": dash}) | given
-    return _tag("line", x1=f"{x1:g}", y1=f"{y1:g}", x2=f"{x2:g}", y2=f"{y2:g}", **shown)
+def _line(x1: float, y1: float, x2: float, y2: float, *, dash: str = "none", **attributes: object) -> str:
+    stroke = {"stroke": "currentColor"} | ({} if dash == "none" else {"stroke_dasharray": dash}) | attributes
+    return _tag("line", x1=f"{x1:g}", y1=f"{y1:g}", x2=f"{x2:g}", y2=f"{y2:g}", **stroke)
 
 
-def _tag(name: str, inner: str = "", /, **given: object) -> str:
-    """Return an element; the text in it is markup already."""
+def _tag(name: str, inner: str = "", /, **attributes: object) -> str:
+    """Return an element around `inner`, which is markup."""
     parts = "".join(
         f' {key if key == "viewBox" else key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
-        for key, value in given.items()
+        for key, value in attributes.items()
     )
     return f"<{name}{parts}>{inner}</{name}>" if inner else f"<{name}{parts}/>"
 
 
 def _hint(text: str) -> str:
-    """Return the title of a mark, which a browser shows under the pointer."""
+    """Return the title of a mark, which browsers show as a tooltip."""
     return f"<title>{_escape(text)}</title>"
 
 

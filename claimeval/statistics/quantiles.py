@@ -1,4 +1,4 @@
-"""Quantiles of the normal, Student's t and the beta distribution without scipy, which takes long to import."""
+"""Quantiles of the normal, Student's t and beta distributions, without scipy, which is slow to import."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _NORMAL = NormalDist()
 
 
 def normal_quantile(probability: float) -> float:
-    """Return z such that a standard normal lies below it with `probability` in (0, 1)."""
+    """Return the quantile of the standard normal for a `probability` in (0, 1)."""
     return _NORMAL.inv_cdf(probability)
 
 
 def normal_cdf(z: float) -> float:
-    """Return the probability that a standard normal lies below `z`; exact for infinite `z`."""
+    """Return the probability that a standard normal is below `z`; exact for infinite `z`."""
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
 def critical_value(level: float, degrees_of_freedom: int | None = None) -> float:
-    """Return the two-sided critical value of a `level`: normal, or Student's t with degrees of freedom."""
+    """Return the two-sided critical value of a level: normal, or Student's t if degrees of freedom are given."""
     check_level(level)
     upper = 0.5 + level / 2
     return normal_quantile(upper) if degrees_of_freedom is None else student_quantile(upper, degrees_of_freedom)
@@ -34,7 +34,7 @@ def check_level(level: float) -> None:
 
 
 def student_quantile(probability: float, degrees_of_freedom: int) -> float:
-    """Return t such that Student's t with so many degrees of freedom (1 or more) lies below it with `probability`.
+    """Return the quantile of Student's t with 1 or more degrees of freedom.
 
     Newton's method on the finite series of Abramowitz & Stegun 26.7.3-4; above 200 degrees of freedom the
     expansion 26.7.5. Agrees with `scipy.stats.t.ppf` to 1e-9 relative.
@@ -55,10 +55,7 @@ def student_quantile(probability: float, degrees_of_freedom: int) -> float:
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """Return x such that a beta variable with parameters `a` and `b` lies below it with `probability`.
-
-    By bisection. Agrees with `scipy.stats.beta.ppf` to 1e-12.
-    """
+    """Return the quantile of the beta distribution, by bisection. Agrees with `scipy.stats.beta.ppf` to 1e-12."""
     low, high = 0.0, 1.0
     while high - low > 1e-14 and low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if _beta_cdf(middle, a, b) < probability else (low, middle)

@@ -1,7 +1,6 @@
-"""Draw items to label, with the probability of every draw.
+"""Random draws of items to label, with their inclusion probabilities, which estimates from the labels need.
 
-An estimate from labels depends on how they were chosen, so a draw states the probability of inclusion of each item.
-`prediction_powered` fits uniform and stratified draws, `active_estimate` any draw.
+Use `prediction_powered` with uniform and stratified draws, and `active_estimate` with any draw.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ class Draw:
     chosen: tuple[int, ...]
     """Positions of the chosen items, ascending."""
     probabilities: tuple[float, ...]
-    """Per item, chosen or not: the probability of inclusion, in (0, 1]; they add up to the number chosen."""
+    """Inclusion probability of every item, in (0, 1]. They add up to the number of chosen items."""
     design: Literal["uniform", "stratified", "uncertainty"]
-    """How they were chosen."""
+    """How the items were chosen."""
 
 
 def draw_uniform(items: int, count: int, *, seed: int) -> Draw:
@@ -33,16 +32,16 @@ def draw_uniform(items: int, count: int, *, seed: int) -> Draw:
 
 
 def draw_stratified(strata: Sequence[Hashable], count: int, *, seed: int, at_least: int = 15) -> Draw:
-    """Draw items spread over strata: in proportion, but with a minimum for each stratum.
+    """Draw items in proportion to the sizes of their strata, with a minimum per stratum.
 
-    Within a stratum every item has the same probability.
+    Within a stratum, every item has the same probability.
 
     Args:
         strata: The stratum of each item, such as the judge's label or the topic.
         count: The number of items to draw.
         seed: The seed of the draw.
-        at_least: The minimum per stratum, or all of its items if it has fewer. 15 is a rule of thumb for a stratum's
-            error estimate; raising it costs the large strata.
+        at_least: The minimum per stratum, or all of its items if it has fewer. 15 is a rule of thumb for the error
+            estimate of a stratum; a higher minimum leaves fewer items for large strata.
 
     Raises:
         UsageError: If `count` is not from 1 to the number of items.
@@ -68,8 +67,8 @@ def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int
         uncertainties: One per item, 0 if the judge is sure: the entropy of the votes, or p (1 - p) for a probability p.
         count: The number of items to draw.
         seed: The seed of the draw.
-        uniform: The share of the draw in (0, 1] that ignores uncertainty. It keeps every item possible, which bounds
-            the error if the judge is sure and wrong.
+        uniform: The share of the draw, in (0, 1], that ignores uncertainty. It gives every item a chance, which limits
+            the error if the judge is certain but wrong.
 
     Raises:
         UsageError: If an uncertainty is negative or not finite, or `count` or `uniform` is out of range.
@@ -89,7 +88,7 @@ def draw_by_uncertainty(uncertainties: Sequence[float], count: int, *, seed: int
 
 
 def allocate(sizes: Sequence[int], count: int, at_least: int) -> list[int]:
-    """Spread `count` over strata in proportion to their sizes, no less than `at_least` if possible.
+    """Distribute `count` over strata in proportion to their sizes, with at least `at_least` each if possible.
 
     By largest remainders; no stratum gets more than its size, and `count` must not exceed the sum of the sizes.
     """
@@ -119,8 +118,8 @@ def _systematic(
 ) -> Draw:
     """Draw exactly `count` items with probabilities proportional to `weights`, none above 1, systematically.
 
-    Items are put in random order (within `order`, so that every stratum gets its number) on a line, each as
-    long as its probability; from a random start every unit step marks one.
+    Items are placed in random order (within `order`, so that every stratum gets its number) on a line, each with the
+    length of its probability. From a random start, every step of length 1 marks an item.
     """
     import numpy as np
 
@@ -137,7 +136,7 @@ def _systematic(
 
 
 def _probabilities(weights: Sequence[float], count: int) -> list[float]:
-    """Return inclusion probabilities proportional to the weights; items whose share would exceed 1 are certain."""
+    """Return inclusion probabilities proportional to the weights, except that shares above 1 become 1."""
     certain: set[int] = set()
     while True:
         open_weight = sum(weight for index, weight in enumerate(weights) if index not in certain)

@@ -1,7 +1,7 @@
-"""Choosing one of several raters by labels of people without fooling oneself: halves, cross-validated kappa, power.
+"""Choosing the best of several raters by human labels: splits into parts, cross-validated kappa, and power.
 
-The best of ten candidates that change nothing looks better on the labels it was chosen by: by 6.6 points with 100
-labels. So candidates are chosen by one half of the labels, and the gain is measured on the other.
+The best of ten equal candidates looks 6.6 points better on the 100 labels that it was chosen by. So one half of the
+labels chooses the candidate, and the other half measures its gain.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from claimeval.statistics.quantiles import normal_cdf
 from claimeval.types.errors import UsageError
 
 FOLDS = 5
-"""Parts of the labels over which kappa is averaged."""
+"""Number of parts of the labels over which kappa is averaged."""
 CHANGED = 0.12
-"""Share of labels that a candidate without any merit changes, for better or worse, as `power` assumes."""
+"""Share of labels that `power` assumes an equal candidate changes, for better or worse."""
 MOST_LABELS = 20_000
-"""Labels beyond which `labels_for_power` looks no further."""
+"""Maximum number of labels that `labels_for_power` returns."""
 
 
 def stratified_parts(
@@ -30,10 +30,10 @@ def stratified_parts(
     """Divide items into parts with nearly equal shares of every stratum, keeping clusters whole.
 
     Args:
-        strata: The stratum of each item, as its label.
-        clusters: The cluster of each item, as its question.
-        parts: How many parts.
-        seed: Another seed gives other parts.
+        strata: The stratum of each item, such as its label.
+        clusters: The cluster of each item, such as its question.
+        parts: Number of parts.
+        seed: The seed of the division.
 
     Returns:
         The part of each item, from 0.
@@ -57,24 +57,18 @@ def stratified_parts(
 
 @dataclass(frozen=True, slots=True)
 class CrossValidatedKappa:
-    """Mean and standard error of Cohen's kappa over folds; None where no fold has one."""
+    """Mean and standard error of Cohen's kappa over folds; None if too few folds have a kappa."""
 
     mean: float | None
     standard_error: float | None
 
 
 def cross_validated_kappa(human: Labels, candidate: Labels, folds: Sequence[int]) -> CrossValidatedKappa:
-    """Return Cohen's kappa of a candidate with people, averaged over folds.
+    """Return Cohen's kappa of a candidate with human labels, averaged over the folds of `stratified_parts`.
 
-    An item without a label of the candidate counts as one on which they differ, so that nobody is better for having
-    nothing to say.
-
-    Args:
-        human: The label of each item by people.
-        candidate: The label of each item by the candidate; `None` for no label.
-        folds: The fold of each item, as of `stratified_parts`.
+    An item without a label of the candidate (`None`) counts as a disagreement, so that abstaining is no advantage.
     """
-    labels = ["no label" if one is None else one for one in candidate]
+    labels = ["no label" if label is None else label for label in candidate]
     kappas = [kappa for kappa in kappa_by_part(human, labels, folds) if kappa is not None]
     if not kappas:
         return CrossValidatedKappa(None, None)
@@ -86,9 +80,9 @@ def cross_validated_kappa(human: Labels, candidate: Labels, folds: Sequence[int]
 
 
 def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
-    """Return the first candidate whose kappa is within one standard error of the best one's (Breiman et al. 1984).
+    """Return the first candidate whose kappa is within one standard error of the best (Breiman et al. 1984).
 
-    Candidates stand in the order of preference, the simplest first. UsageError if none has a kappa.
+    Candidates are in order of preference, simplest first. Raises UsageError if none has a kappa.
     """
     means = {name: kappa.mean for name, kappa in kappas.items() if kappa.mean is not None}
     if not means:
@@ -99,16 +93,17 @@ def first_within_error(kappas: Mapping[str, CrossValidatedKappa]) -> str:
 
 
 def power(labels: int, gain: float, *, candidates: int = 10, accuracy: float = 0.8) -> float:
-    """Return how often a true gain would be seen: the right candidate chosen, and its gain beyond noise.
+    """Return the probability of detecting a true gain: the right candidate is chosen, and its gain is significant.
 
     One half of the labels chooses, the other is tested (exact McNemar, two-sided p < 0.05). One candidate is better by
-    `gain`; each changes `CHANGED` of the labels besides, as often for better as for worse. Items are independent.
+    `gain`. Each candidate also changes `CHANGED` of the labels, as often for better as for worse. Items are
+    independent.
 
     Args:
-        labels: The number of labels, both halves together.
+        labels: The number of labels in both halves.
         gain: The true gain in accuracy, above 0.
-        candidates: How many candidates there are.
-        accuracy: The accuracy that the gain is added to.
+        candidates: Number of candidates.
+        accuracy: The accuracy before the gain.
 
     Returns:
         A probability, from 0 to 1.
@@ -132,7 +127,7 @@ def power(labels: int, gain: float, *, candidates: int = 10, accuracy: float = 0
 
 
 def labels_for_power(gain: float, *, power_goal: float = 0.8, candidates: int = 10) -> int | None:
-    """Return how many labels give `power` of at least `power_goal`, in steps of 20; None beyond 20,000."""
+    """Return the number of labels, in steps of 20, for a `power` of `power_goal`; None above `MOST_LABELS`."""
     low, high = 0, 20
     while power(high, gain, candidates=candidates) < power_goal:
         low, high = high, high * 2
@@ -145,13 +140,13 @@ def labels_for_power(gain: float, *, power_goal: float = 0.8, candidates: int = 
 
 
 def _log_binomial(n: int, k: int, p: float) -> float:
-    """Return the logarithm of the probability of k of n, for 0 < p < 1."""
+    """Return the logarithm of the binomial probability of k of n."""
     choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
     return choose + k * math.log(p) + (n - k) * math.log(1 - p) if 0 < p < 1 else (0.0 if k == n * p else -math.inf)
 
 
 def _seen(differing: int, better: float) -> float:
-    """Return the probability that McNemar's test of so many differing items is significant in favor of the better."""
+    """Return the probability that McNemar's test of `differing` items is significant in favor of the better rater."""
     tail, worse = 0.0, -1
     for k in range(differing // 2 + 1):
         tail += math.exp(_log_binomial(differing, k, 0.5))
