@@ -1,1 +1,1 @@
-"""What a judge is asked and how its words are read, one file a question. Pure: no provider, no network, no clock."""
+"""Build the questions to judges, parse their replies, and vote. Pure: no provider, no network, no clock."""

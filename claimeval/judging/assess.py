@@ -1,10 +1,10 @@
-"""Claims + evidence -> verdicts: asks a judge about each claim by id and reads exactly one answer per id.
+"""Ask a judge for verdicts on claims, and read one verdict per claim.
 
-The probability of "supported" is read off the log-probabilities of the token that begins a verdict's label. p = the sum
-of e^lp over the alternatives that begin a label of support, divided by the sum over those that begin any label of the
-scale; spellings that differ in case, quotation marks or leading space are taken together. Where less than half of the
-probability is on labels, or the label's place cannot be found, there is none. As in G-Eval and Verdict, but at the
-verdict's own place, after the reasons, and normalized.
+The probability of "supported" comes from the log-probabilities of the first token of a verdict's label: the sum of
+e^lp over alternatives that begin a label of support, divided by the sum over alternatives that begin any label of the
+scale. Spellings that differ in case, quotation marks or leading space are added up. There is no probability if less
+than half of the mass is on labels, or if the label's token cannot be located. G-Eval and Verdict do the same, but
+neither after the explanation nor normalized.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from claimeval.types.requests import AssessTask, Completion, Judge, Request
 from claimeval.types.scales import Scale
 
 LEAST_MASS = 0.5
-"""Of the probability at the label's place that must be on labels."""
+"""Minimum share of the label token's probability that is on labels."""
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _MARK = re.compile(r"SUPPORTED=(?=\S+\s*$)")
@@ -45,7 +45,7 @@ _WORD = re.compile(r"[\s\"'*]*([A-Za-z0-9_]+)")
 
 
 def supported(completion: Completion, request: Request, lines: Mapping[str, str]) -> dict[str, float]:
-    """By claim id (c1, c2, ...) the probability of "supported", where the reply came with log-probabilities.
+    """Return the probability of "supported" by claim id (c1, c2, ...); empty without log-probabilities.
 
     `lines` are the claims as the `tags` format repeats them.
     """
@@ -57,10 +57,10 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
     if not tokens or b"".join(token.content for token in tokens) != text.encode("utf-8", "replace"):
         return {}
     starts = [0, *accumulate(len(token.content) for token in tokens)]
-    places = _labels_of_json(text, tuple(lines)) if request.reply_format == "json" else _marks_of_lines(text, lines)
+    labels = _labels_of_json(text, tuple(lines)) if request.reply_format == "json" else _marks_of_lines(text, lines)
     probabilities = {}
-    for subject, place in places:
-        token = tokens[bisect_right(starts, len(text[:place].encode("utf-8", "replace"))) - 1]
+    for subject, position in labels:
+        token = tokens[bisect_right(starts, len(text[:position].encode("utf-8", "replace"))) - 1]
         probability = _probability(token, request.task.scale)
         if probability is not None:
             probabilities[subject] = probability
@@ -68,7 +68,10 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
 
 
 def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Where the label of each entry begins, behind its quotation mark, with the entry's id, in it or before it."""
+    """Yield the id of each entry and the position of its label, after the quotation mark.
+
+    The id is a field of the entry, or the key of the entry in an object.
+    """
     tokens = list(_JSON_TOKEN.finditer(text))
     entry: dict[str, re.Match[str]] = {}
     named: re.Match[str] | None = None
@@ -88,7 +91,7 @@ def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def _marks_of_lines(text: str, lines: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Where the mark of each line begins that repeats a claim."""
+    """Yield the id of each claim that a line repeats, and the position of the line's mark."""
     ids = {" ".join(line.split()): subject for subject, line in lines.items()}
     start = 0
     for line in text.splitlines(keepends=True):
@@ -110,7 +113,7 @@ def _probability(token: TokenLogprobs, scale: Scale) -> float | None:
 
 
 def _begins(spelling: str, scale: Scale) -> set[str]:
-    """Return the labels whose word a token may begin, or hold whole."""
+    """Return the labels whose word the token may begin, or contains."""
     match = _WORD.match(spelling)
     if not match:
         return set()
@@ -137,7 +140,7 @@ def _names(letter: str, count: int) -> tuple[str, ...]:
 
 
 def claim_line(claim: Claim) -> str:
-    """Return the claim as one line that a judge can repeat: escaped like all data, without the quotation marks."""
+    """Return the claim as one line that a judge can repeat: escaped, but without quotation marks."""
     return _bare(quoted(claim.text))
 
 
@@ -151,15 +154,14 @@ def _scale(prompt: Prompt) -> Scale:
 
 
 def shuffled(claims: Sequence[Claim], sample_id: str, number: int | None = 0) -> Sequence[Claim]:
-    """Return claims in the order in which judges are shown them: by chance, the same whenever a sample is judged.
+    """Return claims in the order in which judges see them, which is random but fixed for each sample.
 
-    A verdict depends a little on the place of its claim in the question. The order of the text would make it the same
-    little for each first and each last claim of an answer. `number` is that of the order, from 0; None is the order of
-    the text.
+    A verdict depends slightly on the position of its claim in the request. In text order, this effect would be the same
+    for every first and every last claim. `number` selects the order, from 0; None is the order of the text.
     """
     if len(claims) < 2 or number is None:
         return claims
-    return [claims[place] for place in _order(sample_id, number, len(claims))]
+    return [claims[index] for index in _order(sample_id, number, len(claims))]
 
 
 @lru_cache(maxsize=64)
@@ -169,31 +171,22 @@ def _order(sample_id: str, number: int, count: int) -> list[int]:
 
 
 class ShownDocuments(NamedTuple):
-    """The documents that a judge sees beside claims."""
+    """The documents that claims are assessed against."""
 
     documents: Sequence[Document]
     alternatives: bool = False
-    """Whether each document is right by itself, so that one that supports a claim is enough."""
+    """Whether the documents are alternatives, so that support by one of them is enough."""
 
 
-def ask(
-    prompt: Prompt,
-    judge: Judge,
-    claims: Sequence[Claim],
-    evidence: ShownDocuments,
-    question: str,
-) -> Request:
-    """Return the request for verdicts on claims, shown as c1, c2, ... beside documents d1, d2, ...
+def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDocuments, question: str) -> Request:
+    """Return the request for verdicts on claims, shown as c1, c2, ... with documents d1, d2, ...
 
     Args:
         prompt: The prompt.
-        judge: The judge that is asked.
+        judge: The judge.
         claims: The claims to assess.
         evidence: The documents to assess them against.
         question: The question of the sample.
-
-    Returns:
-        The request.
     """
     variables: dict[str, Value] | None = None
     if not judge.is_engine:
@@ -225,8 +218,8 @@ def ask(
 def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[Verdict]:
     """Return the verdicts in the reply, by claim.
 
-    `computed` says that the judge computes the probability that it states. What a language model writes there is a word
-    like any other; its probability is read off the tokens.
+    With `computed`, the reply states a probability that the judge computed. For language models, the probability comes
+    from the tokens, because a number that they write is only text.
     """
     task = request.task
     assert isinstance(task, AssessTask)
@@ -235,7 +228,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     claims = dict(zip(_names("c", len(task.claims)), [claim.id for claim in task.claims], strict=True))
     lines = dict.fromkeys(claims, "") if as_json else dict(zip(claims, map(claim_line, task.claims), strict=True))
     names = dict(zip(_names("d", len(task.documents)), [document.id for document in task.documents], strict=True))
-    likely = {} if computed else supported(completion, request, lines)
+    probabilities = {} if computed else supported(completion, request, lines)
 
     def parse(text: str) -> Readings[ParsedVerdict]:
         """Read the verdicts in the reply's format."""
@@ -251,7 +244,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
                 "unassessed": None if parsed.label else "unsure",
                 "judge": judge,
                 "replicate": request.replicate,
-                "probability": parsed.probability if computed else likely.get(name),
+                "probability": parsed.probability if computed else probabilities.get(name),
                 "explanation": parsed.explanation,
                 "cites": tuple([names[d] for d in dict.fromkeys(map(str.casefold, parsed.evidence)) if d in names]),
                 "prompt": prompt,

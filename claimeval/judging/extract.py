@@ -1,4 +1,4 @@
-"""Text -> claims: asks a model to take a text apart and ties every claim to its place in the text."""
+"""Ask a model to extract the claims of a text, and locate every claim in the text."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ _WITH_UNCLEAR = schema_text(
 
 
 class TextWindow(NamedTuple):
-    """Sentences of a text that are shown together."""
+    """Consecutive sentences of a text that are shown in one request."""
 
     first: int
-    """The position of the first sentence, from 0."""
+    """Index of the first sentence, from 0."""
     end: int
-    """The position behind the last one."""
+    """Index after the last sentence."""
     piece: tuple[int, int] | None = None
-    """Where the piece of a single sentence that is shown begins and ends in the text; None if sentences are whole."""
+    """The span in the text of a piece of a single sentence; None if the sentences are whole."""
 
     def __str__(self) -> str:
-        """Return what a call says of it: `sentences 3-17`, or `sentence 3, characters 0-9000`."""
+        """Return the window as calls record it: `sentences 3-17`, or `sentence 3, characters 0-9000`."""
         if self.piece:
             return f"sentence {self.end}, characters {self.piece[0]}-{self.piece[1]}"
         return f"sentences {self.first + 1}-{self.end}"
 
     @classmethod
     def read(cls, words: str) -> TextWindow | None:
-        """Return the window that a call names; None if it names none."""
+        """Return the window that a call records; None if it records none."""
         if whole := re.fullmatch(r"sentences (\d+)-(\d+)", words):
             return cls(int(whole[1]) - 1, int(whole[2]))
         if one := re.fullmatch(r"sentence (\d+), characters (\d+)-(\d+)", words):
@@ -56,7 +56,7 @@ class TextWindow(NamedTuple):
         return None
 
     def shown(self, sentences: Sequence[tuple[int, int]]) -> list[tuple[int, tuple[int, int]]]:
-        """Return the numbers of the sentences, and where each begins and ends."""
+        """Return the number and the span of each sentence."""
         if self.piece:
             return [(self.end, self.piece)]
         return [(i + 1, sentences[i]) for i in range(self.first, self.end)]
@@ -66,25 +66,17 @@ NOTHING = TextWindow(0, 0)
 
 
 def ask(
-    prompt: Prompt,
-    judge: Judge,
-    part: Part,
-    text: str,
-    question: str,
-    window: TextWindow | None = None,
+    prompt: Prompt, judge: Judge, part: Part, text: str, question: str, window: TextWindow | None = None
 ) -> Request:
     """Return the request for the claims of a text, or of some of its sentences.
 
     Args:
         prompt: The prompt.
-        judge: The model that extracts.
+        judge: The extractor.
         part: The part of the sample that `text` is.
         text: The text.
         question: The question of the sample.
-        window: The sentences that are shown; they keep their numbers. None for all.
-
-    Returns:
-        The request.
+        window: The sentences to show, which keep their numbers. Default: all.
     """
     spans = tuple((span.start, span.end) for span in split_sentences(text))
     variables: dict[str, Value] | None = None
@@ -107,17 +99,10 @@ def ask(
 
 
 def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
-    """Return the sentences of a text in windows that each fit, every one after the first repeating the end of the last.
+    """Return windows of sentences that fit into requests of `room` bytes; each repeats the end of the one before.
 
-    A sentence that is longer than a window is cut between words into windows of its own.
-
-    Args:
-        request: The request that shows all sentences.
-        empty: The same request without any.
-        room: The size that a request may have, in bytes.
-
-    Returns:
-        The windows; none where there is hardly room for any text.
+    A sentence longer than a window is cut between words into several windows. There are no windows if there is hardly
+    room for text. `request` shows all sentences, `empty` is the same request without sentences.
     """
     task = request.task
     assert isinstance(task, ExtractTask)
@@ -125,42 +110,41 @@ def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
     sizes = [len(quoted(task.text[a:b]).encode("utf-8", "surrogatepass")) + LINE for a, b in task.sentences]
     if space < SHORTEST or not sizes:
         return []
-    found: list[TextWindow] = []
+    fitting: list[TextWindow] = []
     first = 0
     while first < len(sizes):
         if sizes[first] > space:
             begin, end = task.sentences[first]
             pieces = cuts(task.text[begin:end], space - LINE)
-            found += [TextWindow(first, first + 1, (begin + a, begin + b)) for a, b in pieces]
+            fitting += [TextWindow(first, first + 1, (begin + a, begin + b)) for a, b in pieces]
             first += 1
             continue
         last, used = first, sizes[first]
         while last + 1 < len(sizes) and used + sizes[last + 1] <= space:
             last += 1
             used += sizes[last]
-        found.append(TextWindow(first, last + 1))
+        fitting.append(TextWindow(first, last + 1))
         if last + 1 == len(sizes):
             break
-        following, repeated = last + 1, 0
-        while following - 1 > first and (repeated := repeated + sizes[following - 1]) <= space * OVERLAP:
-            following -= 1
-        if sum(sizes[following : last + 2]) > space:  # what comes next is so long that nothing can be repeated
-            following = last + 1
-        first = following
-    return found
+        next_first, repeated = last + 1, 0
+        while next_first - 1 > first and (repeated := repeated + sizes[next_first - 1]) <= space * OVERLAP:
+            next_first -= 1
+        if sum(sizes[next_first : last + 2]) > space:  # the next sentence leaves no room to repeat any
+            next_first = last + 1
+        first = next_first
+    return fitting
 
 
-def joined(part: Part, shown: Sequence[TextWindow], extracted: Sequence[Claims]) -> Claims:
-    """Return the claims of the windows of one text.
+def join_windows(part: Part, shown: Sequence[TextWindow], extracted: Sequence[Claims]) -> Claims:
+    """Return the claims of all windows of one text.
 
-    A claim that a later window takes only from sentences which the window before showed as well is left out, and one in
-    the same words.
+    A claim is left out if all its sentences were also in the window before, or if an earlier claim has the same words.
     """
     claims: list[Claim] = []
     texts: set[str] = set()
     before = range(0)
-    for window, of_window in zip(shown, extracted, strict=True):
-        for claim in of_window:
+    for window, window_claims in zip(shown, extracted, strict=True):
+        for claim in window_claims:
             is_repeated = bool(claim.sentence_ids) and all(i - 1 in before for i in claim.sentence_ids)
             if is_repeated or _folded(claim.text) in texts:
                 continue
@@ -175,16 +159,13 @@ def _folded(text: str) -> str:
 
 
 def read(completion: Completion, request: Request, part: Part, question: str) -> Claims | Failure:
-    """Return the claims in the reply, each with its place in the text; repeated claims, citations aside, are merged.
+    """Return the claims in the reply, located in the text. Claims that are equal apart from citations are merged.
 
     Args:
         completion: The reply.
-        request: The request it replies to.
+        request: The request.
         part: The part of the sample that the claims are of.
         question: The question of the sample.
-
-    Returns:
-        The claims, or the reason why the reply cannot be read.
     """
     task = request.task
     assert isinstance(task, ExtractTask)
@@ -199,33 +180,33 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
         return entries
     claims: dict[str, Claim] = {}
     for entry in entries:
-        same = _folded(entry.text)
-        if same in claims:
-            claims[same] = claims[same].model_copy(update={"repeats": claims[same].repeats + 1})
+        folded = _folded(entry.text)
+        if folded in claims:
+            claims[folded] = claims[folded].model_copy(update={"repeats": claims[folded].repeats + 1})
             continue
-        where = ground(entry.text, entry.quote, entry.sentences, task.text, task.sentences, question)
-        claims[same] = Claim.holding(
+        match = ground(entry.text, entry.quote, entry.sentences, task.text, task.sentences, question)
+        claims[folded] = Claim.holding(
             {
                 "id": f"{part}-{len(claims) + 1}",
                 "text": entry.text,
                 "of": part,
                 "sentence_ids": tuple([i for i in entry.sentences if 1 <= i <= len(task.sentences)]),
-                "span": where.span,
-                "grounding": where.grounding,
+                "span": match.span,
+                "grounding": match.grounding,
                 "extractor": None,
                 "alternative": None,
                 "repeats": 0,
-                "missing_numbers": where.missing_numbers,
+                "missing_numbers": match.missing_numbers,
             }
         )
     return tuple(claims.values())
 
 
-def one_after_another(part: Part, extracted: Sequence[tuple[str, Claims | Failure]]) -> Claims | Failure:
-    """The claims of texts that are alternatives, each marked with its text; a failure if one failed, for the best of
-    them is not known then.
+def join_alternatives(part: Part, extracted: Sequence[tuple[str, Claims | Failure]]) -> Claims | Failure:
+    """Return the claims of alternative texts, each marked with the number of its text.
 
-    Sentences and places are counted through, as in the texts joined to one.
+    If the extraction of one text failed, the best alternative is unknown, so its failure is returned. Sentence ids and
+    spans refer to the concatenated texts.
     """
     claims: list[Claim] = []
     start = sentences = 0
@@ -245,13 +226,13 @@ def one_after_another(part: Part, extracted: Sequence[tuple[str, Claims | Failur
     return tuple(claims)
 
 
-def side_by_side(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
-    """Return the claims of several judges, each marked with who took it; a failure only if all failed."""
+def join_extractors(part: Part, by_judge: Mapping[str, Claims | Failure]) -> Claims | Failure:
+    """Return the claims of several extractors, each marked with its extractor; a failure only if all failed."""
     extracted = {name: claims for name, claims in by_judge.items() if not isinstance(claims, Failure)}
     if not extracted:
         return next(failure for failure in by_judge.values() if isinstance(failure, Failure))
-    everyones = [(name, claim) for name, claims in extracted.items() for claim in claims]
+    named = [(name, claim) for name, claims in extracted.items() for claim in claims]
     return tuple(
         claim.model_copy(update={"id": f"{part}-{number}", "extractor": name})
-        for number, (name, claim) in enumerate(everyones, 1)
+        for number, (name, claim) in enumerate(named, 1)
     )

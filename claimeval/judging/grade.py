@@ -1,4 +1,4 @@
-"""Question + documents -> grades of relevance: asks a judge about documents by id and reads one grade per id."""
+"""Ask a judge to grade documents by their relevance to a question, and read one grade per document."""
 
 from __future__ import annotations
 
@@ -21,48 +21,28 @@ def _schema(scale: Scale, documents: int) -> str:
     return schema_text(closed_schema("grades", ids, {"reason": REASON, "grade": grade}))
 
 
-def ask(
-    prompt: Prompt,
-    judge: Judge,
-    question: str,
-    documents: Sequence[Document],
-    scale: Scale,
-) -> Request:
+def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Document], scale: Scale) -> Request:
     """Return the request for grades of documents, shown as d1, d2, ...
 
     Args:
         prompt: The prompt.
-        judge: The judge that is asked.
+        judge: The judge.
         question: The query.
         documents: The documents to grade.
         scale: The scale of the grades.
-
-    Returns:
-        The request.
     """
-    return build_request(
-        prompt,
-        judge,
-        {
-            "question": quoted(question),
-            "documents": numbered("d", documents),
-            "scale": scale.shown,
-        },
-        _schema(scale, len(documents)),
-    )
+    variables = {"question": quoted(question), "documents": numbered("d", documents), "scale": scale.shown}
+    return build_request(prompt, judge, variables, _schema(scale, len(documents)))
 
 
 def read(completion: Completion, request: Request, documents: Sequence[Document], scale: Scale) -> ParsedReply[Verdict]:
-    """Return the grades in the reply.
+    """Return a verdict for each document in the reply, or why there is none.
 
     Args:
         completion: The reply.
-        request: The request it replies to.
+        request: The request.
         documents: The documents of the request, in order.
         scale: The scale of the grades.
-
-    Returns:
-        A verdict for each document, or the reason why there is none.
     """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
 

@@ -1,10 +1,9 @@
-"""Ties a claim to its place in the source text, without a model.
+"""Locate claims in their source text, without a model.
 
-A verbatim quote (after NFKC and white-space folding, citations aside) gives an `exact` span; a near quote (rapidfuzz
-`partial_ratio_alignment` of at least 90) a `fuzzy` one; valid sentence ids alone are `ids_only`. Every number of the
-claim must stand in the source text or in the question; otherwise the claim is `ungrounded`, whatever its quote. The
-numbers of citations are no numbers of the claim or of the text.
-Ungrounded claims are flagged and counted, never dropped.
+A verbatim quote (after NFKC and white-space folding, ignoring citations) gives an `exact` span, a near quote (rapidfuzz
+`partial_ratio_alignment` of at least 90) a `fuzzy` span, and valid sentence ids alone give `ids_only`. If a number of
+the claim is neither in the text nor in the question, the claim is `ungrounded`, whatever its quote. Numbers in
+citations are ignored. Ungrounded claims are flagged and counted, never dropped.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from claimeval.lexical.words import with_plain_numbers
 from claimeval.types.records import Grounding
 
 FUZZY_QUOTE = 90.0
-"""The least partial ratio by which a quote that is not verbatim is placed."""
+"""Minimum partial ratio at which a quote that is not verbatim is located."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _DIGIT = re.compile("[0-9]")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _TO_FOLD = re.compile(r"[^\S ]|  ")
 _MAX_FUZZY = 2_000_000
-"""Quote length times text length above which no fuzzy place is looked for."""
+"""Quote length times text length above which there is no fuzzy search."""
 
 
 class GroundingMatch(NamedTuple):
@@ -39,7 +38,7 @@ class GroundingMatch(NamedTuple):
 class _Folded(NamedTuple):
     text: str
     offsets: tuple[int, ...]
-    """offsets[i] is the place in the original of the folded character i; one more for the end."""
+    """`offsets[i]` is the original position of folded character i; the last entry is the end. Empty if unchanged."""
 
 
 @lru_cache(maxsize=256)
@@ -65,9 +64,9 @@ def _original(folded: _Folded, start: int, end: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers of a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`).
+    """Return the numbers in a text, without thousands separators and trailing decimal zeros (`1,200.50` is `1200.5`).
 
-    Digits of all scripts are 0 to 9, and 一九〇四 is 1904. Those of citations are left out.
+    Digits of all scripts become 0 to 9, and 一九〇四 becomes 1904. Numbers of citations are left out.
     """
     if text.isascii() and not _DIGIT.search(text):
         return frozenset()
@@ -97,10 +96,7 @@ def ground(
         sentence_ids: The sentences that the extractor names, from 1.
         text: The text.
         sentences: `sentences[i]` is the span of sentence i+1.
-        question: The question of the sample, whose words a claim may repeat.
-
-    Returns:
-        The match and its kind.
+        question: The question of the sample, whose numbers a claim may repeat.
     """
     claim_numbers = numbers(claim)
     missing = tuple(sorted(claim_numbers - numbers(text) - numbers(question))) if claim_numbers else ()
@@ -109,7 +105,7 @@ def ground(
 
 
 def verbatim(quote: str, text: str) -> tuple[int, int] | None:
-    """Where `quote` stands word for word in `text`: with its citations if it can be found so, else without any."""
+    """Return the span of the verbatim `quote` in `text`, compared with citations first, then without."""
     if span := _find(quote, text):
         return span
     bare_quote, bare_text = bare(quote), bare(text)

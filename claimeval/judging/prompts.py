@@ -1,9 +1,9 @@
-"""Prompts: found by name or path, checked against the variables of their step, rendered with data as data.
+"""Load, check and render prompts.
 
-A prompt is one Jinja2 file with a header comment (YAML) and the blocks `system` and `user`. Judged texts reach it
-only as values, escaped by `quoted`, so that nothing in them can end a fence, start a line or pass for an instruction
-of ours. Templates come from files alone; they run in Jinja's immutable sandbox and see only strings, integers and
-lists and mappings of these.
+A prompt is one Jinja2 file with a header comment (YAML) and the blocks `system` and `user`. It can use only the
+variables of its step. Judged texts are passed as values, escaped by `quoted`, so they cannot close a fence, start a
+line or read like an instruction. Templates come only from files, run in Jinja's immutable sandbox, and see only
+strings, integers, and lists and mappings of these.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ VARIABLES: dict[str, frozenset[str]] = {
     "answering": frozenset({"question", "answer", "contexts", "references"}),
     "answers": frozenset({"question", "answer", "contexts", "references"}),
 }
-"""What each step offers to its prompts; a prompt that uses another name fails when it is loaded."""
+"""The variables of each step; a prompt that uses any other name fails to load."""
 
-_ASKED_ABOUT = {
+_SUBJECT_VARIABLES = {
     "extract": "sentences",
     "assess": "claims",
     "weigh": "claims",
@@ -54,14 +54,14 @@ _ASKED_ABOUT = {
     "answering": "answer",
     "answers": "answer",
 }
-"""The variable that holds what a step asks about; a file without it fails when it is loaded."""
+"""The variable that holds the subject of each step; a custom prompt that does not use it fails to load."""
 
-_ITEMS = {
+_ITEM_FIELDS = {
     **dict.fromkeys(("documents", "contexts", "references", "sentences"), ("id", "text")),
     "claims": ("id", "text", "line"),
     "scale": ("word", "meaning"),
 }
-"""The fields of the items of variables that are lists."""
+"""Fields of the items of list variables."""
 
 _JSON_ONLY = ("weigh", "rate", "queries", "screen", "answering", "answers")
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
@@ -70,10 +70,11 @@ _SPECIAL = re.compile(
     "\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U0010ffff]"
 )
-"""Characters that JSON leaves bare and that are invisible, direct the text, are unassigned, or could form a tag."""
+"""Characters that JSON does not escape but that are invisible, change text direction, are unassigned, or could form a
+tag."""
 _LITERAL = json.JSONEncoder(ensure_ascii=False).encode
 _TAG_OR_DELETE = re.compile("[<>\x7f]")
-"""Those of `_SPECIAL` that are ASCII."""
+"""The ASCII characters of `_SPECIAL`."""
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -82,9 +83,9 @@ def _escape(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def quoted(text: str) -> str:
-    """Return the text as a one-line JSON string in which only visible characters, and no `<` or `>`, stand bare.
+    """Return the text as a one-line JSON string that also escapes `<`, `>` and invisible characters.
 
-    Reversible with `json.loads`, for every string including lone surrogates. Letters of any language stay as they are.
+    `json.loads` reverses it for every string, including lone surrogates. Letters of all languages are unchanged.
     """
     literal = _LITERAL(text)
     if literal.isascii() and not _TAG_OR_DELETE.search(literal):
@@ -93,19 +94,19 @@ def quoted(text: str) -> str:
 
 
 class PromptRecord(Record):
-    """A prompt as it was when a run used it."""
+    """A prompt as a run used it."""
 
     name: str
     step: str
     digest: str
     source: str
     parameters: dict[str, str] = Field(default_factory=dict)
-    """The values of the prompt's own parameters."""
+    """Values of the prompt's parameters."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def id(self) -> str:
-        """The first eight characters of the digest, by which verdicts, claims and calls say what was asked."""
+        """The first eight characters of the digest, which identify the prompt in verdicts, claims and calls."""
         return self.digest[:8]
 
     @model_validator(mode="before")
@@ -115,11 +116,11 @@ class PromptRecord(Record):
 
 
 class Prompt:
-    """A prompt that was loaded, checked and compiled; it no longer changes when the file does."""
+    """A loaded and checked prompt; later changes to its file do not affect it."""
 
     @classmethod
     def of(cls, record: PromptRecord) -> Self:
-        """Return the prompt of a run as it was then."""
+        """Return the prompt that a run recorded."""
         return cls(record.name.partition("[")[0], record.step, record.source, record.parameters)
 
     def __init__(
@@ -131,7 +132,7 @@ class Prompt:
         *,
         shipped: bool = False,
     ) -> None:
-        """A shipped prompt is compiled, and so checked, when it is first rendered; any other one now."""
+        """Compile and check the template, unless it is a shipped prompt, which is compiled when first rendered."""
         self.step = step
         self.source = source
         header = _header(name, source)
@@ -139,12 +140,12 @@ class Prompt:
         self.reply: ReplyFormat = header.reply
         self.scale = SCALES[header.scale] if header.scale else None
         self.lists_unclear = header.adds == UNCLEAR
-        """Whether replies also list what the text refers to without saying what it is."""
-        self.parameters = _chosen(name, header.parameters, parameters)
+        """Whether replies also list references that could not be resolved."""
+        self.parameters = _parameter_values(name, header.parameters, parameters)
         self.digest = _digest(source, self.parameters)
-        """SHA-256 of the file, followed by the values of its parameters where it has some."""
-        set_here = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
-        self.name = f"{name}[{set_here}]" if set_here else name
+        """SHA-256 of the source, followed by the parameter values if there are any."""
+        values = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        self.name = f"{name}[{values}]" if values else name
         if step in ("assess", "weigh") and self.scale is None:
             raise PromptError(
                 f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
@@ -153,43 +154,43 @@ class Prompt:
             raise PromptError(f"prompt {name}: `adds: {UNCLEAR}` is for extract prompts with JSON replies, and alone")
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
-        self._made_of = name, step, source, self.parameters
+        self._arguments = name, step, source, self.parameters
         if not shipped:
             _ = self._compiled
 
     def __reduce__(self) -> tuple[type[Prompt], tuple[object, ...]]:
-        """The compiled template cannot be pickled, so a copy is loaded from the source."""
-        return Prompt, self._made_of
+        """Pickle the source, because the compiled template cannot be pickled."""
+        return Prompt, self._arguments
 
     @cached_property
     def _compiled(self) -> tuple[jinja2.Template, frozenset[str]]:
-        name, step, source, parameters = self._made_of
+        name, step, source, parameters = self._arguments
         return _compile(name, step, source, frozenset(parameters))
 
     @property
     def reads(self) -> frozenset[str]:
-        """The variables of the step that it uses."""
+        """The variables of the step that the prompt uses."""
         return self._compiled[1]
 
     @property
     def id(self) -> str:
-        """As of its record."""
+        """The first eight characters of the digest."""
         return self.digest[:8]
 
     @property
     def record(self) -> PromptRecord:
-        """What a run keeps of it."""
+        """The record of this prompt in a manifest."""
         return PromptRecord(
             name=self.name, step=self.step, digest=self.digest, source=self.source, parameters=self.parameters
         )
 
     def render(self, variables: Mapping[str, Value]) -> tuple[Message, ...]:
-        """Return the messages for these variables, which must be the step's; an empty block gives no message."""
+        """Return the messages for values of the step's variables; an empty block gives no message."""
         from jinja2 import TemplateError
 
         template, _ = self._compiled
-        environment, known = template.environment, {**variables, **self.parameters}
-        context = environment.context_class(environment, known, template.name, template.blocks)
+        environment, values = template.environment, {**variables, **self.parameters}
+        context = environment.context_class(environment, values, template.name, template.blocks)
         messages = []
         for role in ("system", "user"):
             try:
@@ -212,10 +213,10 @@ class _Header(Record):
     source: str = ""
     scale: str | None = None
     adds: str = ""
-    """`unclear` if replies of an extraction also list references that could not be resolved."""
+    """`unclear` if extraction replies also list references that could not be resolved."""
     variables: str = ""
     parameters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Variables of the prompt's own with their allowed values, the default first; an experiment can sweep them."""
+    """Allowed values of each prompt parameter, the default first; an experiment can sweep them."""
 
 
 @lru_cache(maxsize=64)
@@ -245,8 +246,8 @@ def _header(name: str, source: str) -> _Header:
     return _Header.model_validate({**texts, "parameters": lists})
 
 
-def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]) -> dict[str, str]:
-    """Return a value for every parameter of a prompt; PromptError for names and values it does not offer."""
+def _parameter_values(name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping[str, str]) -> dict[str, str]:
+    """Return a value for every parameter of a prompt. Raises PromptError for unknown names and values."""
     for key, value in selected.items():
         if key not in offered:
             raise unknown_name(f"parameter of prompt {name}:", key, offered, PromptError)
@@ -255,7 +256,7 @@ def _chosen(name: str, offered: Mapping[str, tuple[str, ...]], selected: Mapping
     return {key: selected.get(key, values[0]) for key, values in offered.items()}
 
 
-_OF_LOOPS = frozenset({"first", "last", "index", "index0", "length"})
+_LOOP_ATTRIBUTES = frozenset({"first", "last", "index", "index0", "length"})
 
 
 def _finalize(value: object) -> object:
@@ -272,10 +273,10 @@ def _environment() -> jinja2.Environment:
 
     class Environment(ImmutableSandboxedEnvironment):
         def getattr(self, obj: Any, attribute: str) -> Any:
-            """The entry of a mapping or the state of a loop, without the checks that other attributes go through."""
+            """Read mapping entries and loop attributes without the sandbox's checks, which they do not need."""
             if type(obj) is dict and attribute in obj:
                 return obj[attribute]
-            if type(obj) is LoopContext and attribute in _OF_LOOPS:
+            if type(obj) is LoopContext and attribute in _LOOP_ATTRIBUTES:
                 return getattr(obj, attribute)
             return super().getattr(obj, attribute)
 
@@ -307,53 +308,53 @@ def _compile(name: str, step: str, source: str, declared: frozenset[str]) -> tup
         raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
     if extra := names - VARIABLES[step] - declared:
         raise unknown_name(f"variable in prompt {name}:", min(extra), VARIABLES[step] | declared, PromptError)
-    for line, problem in _misread(tree, {}):
+    for line, problem in _invalid_reads(tree, {}):
         raise PromptError(f"{name}, line {line}: {problem}")
     if missing := {"system", "user"} - set(template.blocks):
         raise PromptError(f"prompt {name} has no block {min(missing)!r}; it needs the blocks system and user")
     return template, names - declared
 
 
-def _misread(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield line and problem where a template reads what a variable does not have, or prints no text.
+def _invalid_reads(node: nodes.Node, items: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield the line and a description of each access to an unknown field, and of each print of a non-text value.
 
-    `items` are the names of loops, with the variable whose items they are.
+    `items` maps loop variables to the list variable they iterate over.
     """
     from jinja2 import nodes
 
     if isinstance(node, nodes.For) and isinstance(node.target, nodes.Name):
         variable = node.iter.name if isinstance(node.iter, nodes.Name) else ""
-        yield from _misread(node.iter, items)
+        yield from _invalid_reads(node.iter, items)
         items = {name: of for name, of in items.items() if name != node.target.name}
-        inside = {**items, node.target.name: variable} if variable in _ITEMS else items
+        loop_items = {**items, node.target.name: variable} if variable in _ITEM_FIELDS else items
         for child in (*node.body, *node.else_):
-            yield from _misread(child, inside)
+            yield from _invalid_reads(child, loop_items)
         return
     if isinstance(node, nodes.Output):
         for child in node.nodes:
-            if isinstance(child, nodes.Name) and (child.name in items or child.name in _ITEMS):
-                yield node.lineno, f"{child.name!r} is no text. {_fields_of(items.get(child.name, child.name))}"
+            if isinstance(child, nodes.Name) and (child.name in items or child.name in _ITEM_FIELDS):
+                yield node.lineno, f"{child.name!r} is no text. {_available_fields(items.get(child.name, child.name))}"
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
         name, field = node.node.name, node.attr
-        if name in _ITEMS or (name in items and field not in _ITEMS[items[name]]):
-            yield node.lineno, f"unknown variable '{name}.{field}'. {_fields_of(items.get(name, name))}"
+        if name in _ITEM_FIELDS or (name in items and field not in _ITEM_FIELDS[items[name]]):
+            yield node.lineno, f"unknown variable '{name}.{field}'. {_available_fields(items.get(name, name))}"
     for child in node.iter_child_nodes():
-        yield from _misread(child, items)
+        yield from _invalid_reads(child, items)
 
 
-def _fields_of(variable: str) -> str:
+def _available_fields(variable: str) -> str:
     singular = "step of the scale" if variable == "scale" else variable.removesuffix("s")
-    return f"A {singular} has {', '.join(_ITEMS[variable])}"
+    return f"A {singular} has {', '.join(_ITEM_FIELDS[variable])}"
 
 
 def folder() -> Path:
-    """Where the shipped prompts lie: inside the installed package, or beside it in a checkout."""
-    inside = Path(__file__).parents[1] / "_prompts"
-    return inside if inside.is_dir() else Path(__file__).parents[2] / "prompts"
+    """Return the directory of the shipped prompts: in the installed package, or next to the package in a checkout."""
+    installed = Path(__file__).parents[1] / "_prompts"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
 
 
 TRANSLATED: dict[str, tuple[str, ...]] = {"extract": ("atomic",), "assess": ("three_way", "binary", "partial")}
-"""The shipped prompts that there are in other languages than English, by step."""
+"""The shipped prompts that are translated, by step."""
 
 
 def shipped(step: str) -> dict[str, Path]:
@@ -365,15 +366,15 @@ def shipped(step: str) -> dict[str, Path]:
 
 @lru_cache(maxsize=1)
 def languages() -> dict[str, Path]:
-    """Return the languages of the shipped prompts besides English, with the file of their texts."""
+    """Return the code of each language with translated prompts, and the file of the translations."""
     return {path.stem: path for path in sorted((folder() / "languages").glob("*.yaml"))}
 
 
 def named_in(step: str, spec: str, language: str | None) -> str:
-    """Return the name of a shipped prompt in a language; a path, or a name that says its language, stays as it is.
+    """Return the name of a shipped prompt in a language. Paths and names with a language suffix are unchanged.
 
     Raises:
-        UsageError: The language is unknown, or the prompt is not there in it.
+        UsageError: If the language is unknown, or the prompt is not translated into it.
     """
     if language in (None, "en"):
         return spec
@@ -384,15 +385,13 @@ def named_in(step: str, spec: str, language: str | None) -> str:
         return spec
     if name not in TRANSLATED.get(step, ()):
         available = ", ".join(TRANSLATED.get(step, ()))
-        raise PromptError(
-            f"{step} prompt {name!r} is not there in {language!r}; in that language there are: {available}"
-        )
+        raise PromptError(f"{step} prompt {name!r} is not translated into {language!r}; available: {available}")
     return f"{name}.{language}"
 
 
 @lru_cache(maxsize=64)
 def _translated(path: Path, step: str, prompt: str) -> str:
-    """The whole source of a shipped prompt in a language: the template of its step with the texts of the language."""
+    """Return the source of a shipped prompt in a language: the template of the step filled with the translations."""
     import jinja2
 
     texts = parse_yaml(path.read_text(encoding="utf-8"))
@@ -413,7 +412,7 @@ def _translated(path: Path, step: str, prompt: str) -> str:
 
 
 def find(spec: str, step: str | None = None) -> Prompt:
-    """Load a prompt by name or path; a file is tried as assess and extract if no step is given."""
+    """Load a prompt by name or path. Without a step, a file is read as an assess prompt, else as an extract prompt."""
     if step:
         return load(step, spec)
     if spec.partition("/")[0] in VARIABLES and not Path(spec).is_file():
@@ -434,9 +433,10 @@ def find(spec: str, step: str | None = None) -> Prompt:
 
 
 def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType({})) -> Prompt:
-    """The prompt of that name (`three_way` or `assess/three_way`) or path; PromptError names the closest otherwise.
+    """Load the prompt of a step by name (`three_way` or `assess/three_way`) or path.
 
-    `parameters` are values for the prompt's own parameters; those not given have their defaults.
+    `parameters` sets parameters of the prompt; the others keep their defaults. Raises PromptError, with the closest
+    name, if there is no such prompt.
     """
     if step not in VARIABLES:
         raise unknown_name("step", step, VARIABLES)
@@ -460,8 +460,8 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         prompt = Prompt(name, step, source, parameters, shipped=name in names)
     else:
         prompt = _parsed(name, step, source, shipped=name in names)
-    if name not in names and (needed := _ASKED_ABOUT[step]) not in prompt.reads:
-        raise PromptError(f"prompt {name} does not use {needed!r}, so the judge would not see what it is asked about")
+    if name not in names and (variable := _SUBJECT_VARIABLES[step]) not in prompt.reads:
+        raise PromptError(f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked about")
     return prompt
 
 

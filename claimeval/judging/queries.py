@@ -1,6 +1,6 @@
-"""Questions for a test set: document -> questions that it answers; question, answer, document -> is it fit for a test.
+"""Ask a judge to write test questions about a document, and to check a written question.
 
-A written question comes with its answer and the passage it rests on.
+A written question comes with its answer and the passage that supports it.
 """
 
 from __future__ import annotations
@@ -33,37 +33,31 @@ def ask_to_write(prompt: Prompt, judge: Judge, document: Document, number: int) 
         prompt: The prompt.
         judge: The model that writes.
         document: The document.
-        number: Greatest number of questions.
-
-    Returns:
-        The request.
+        number: Maximum number of questions.
     """
     variables: dict[str, Value] = {"document": document_text(document), "number": number}
     return build_request(prompt, judge, variables, _WRITTEN)
 
 
 def read_written(completion: Completion, request: Request) -> tuple[WrittenQuery, ...] | Failure:
-    """Return the questions in the reply; none is a valid reply."""
+    """Return the questions in the reply, which may be none."""
     return read_reply(completion, request, lambda text: replies.queries_json(text, shown(request)))
 
 
 def ask_to_check(prompt: Prompt, judge: Judge, question: str, answer: str, document: Document) -> Request:
-    """Return the request for an opinion on a question that was written for a document.
+    """Return the request to check a question that was written for a document.
 
     Args:
         prompt: The prompt.
-        judge: The judge that is asked.
+        judge: The judge.
         question: The written question.
         answer: Its answer.
         document: The document.
-
-    Returns:
-        The request.
     """
     variables = {"document": document_text(document), "question": quoted(question), "answer": quoted(answer)}
     return build_request(prompt, judge, variables, _CHECKED)
 
 
 def read_checked(completion: Completion, request: Request) -> QueryCheck | Failure:
-    """Return the opinion in the reply; all of it or none."""
+    """Return the check in the reply; a reply that lacks one of the criteria is a failure."""
     return read_reply(completion, request, lambda text: replies.screening_json(text, shown(request)))

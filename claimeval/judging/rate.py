@@ -1,4 +1,4 @@
-"""Question + whole answer, with what it is held against -> one word about it."""
+"""Ask a judge to rate a whole answer with one word, and read the rating."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from claimeval.judging import replies
-from claimeval.judging.prompts import Prompt, quoted
+from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import ParsedReply, shown
 from claimeval.judging.requests import (
     REASON,
@@ -32,47 +32,37 @@ def _schema(question: RatingQuestion) -> str:
 def ask(
     prompt: Prompt, judge: Judge, question: RatingQuestion, sample: Sample, documents: Sequence[Document]
 ) -> Request:
-    """Return the request for one word about a sample's answer.
+    """Return the request for a rating of a sample's answer.
 
     Args:
         prompt: The prompt.
-        judge: The judge that is asked.
-        question: The question about the answer, with its words.
+        judge: The judge.
+        question: The rating question, with its words.
         sample: The sample.
-        documents: What the answer is held against, of the part that the question names.
-
-    Returns:
-        The request.
+        documents: The documents of the part that the answer is rated against.
     """
     parts = {part: sample.documents(part) or () for part in ("contexts", "reference")}
     if question.against:
         parts[question.against] = tuple(documents)
-    return build_request(
-        prompt,
-        judge,
-        {
-            "question": quoted(sample.full_question),
-            "answer": quoted(sample.answer or ""),
-            "contexts": numbered("d", parts["contexts"]),
-            "references": numbered("r", parts["reference"]),
-        },
-        _schema(question),
-    )
+    variables: dict[str, Value] = {
+        "question": quoted(sample.full_question),
+        "answer": quoted(sample.answer or ""),
+        "contexts": numbered("d", parts["contexts"]),
+        "references": numbered("r", parts["reference"]),
+    }
+    return build_request(prompt, judge, variables, _schema(question))
 
 
 def read(
     completion: Completion, request: Request, question: RatingQuestion, subject: str
 ) -> ParsedReply[tuple[Verdict, ...]]:
-    """Return the verdicts on the subject: the word in the reply, exactly as offered, and one for each flag.
+    """Return the verdicts in the reply: one for the rating and one for each flag.
 
     Args:
         completion: The reply.
-        request: The request it replies to.
-        question: The question about the answer, with its words.
+        request: The request.
+        question: The rating question, with its words.
         subject: Id of the answer.
-
-    Returns:
-        The verdicts, or the reason why there are none.
     """
     parsed = read_reply(
         completion,

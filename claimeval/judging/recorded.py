@@ -1,9 +1,9 @@
-"""Verdicts in replies that other tools recorded, read in strict forms.
+"""Read verdicts in replies that other tools recorded.
 
-The first form that matches decides, and nothing in the text may contradict it; a text that says both, or neither, is
-refused. Statements count only if they are plain and about the whole text: not hypothetical ("if the candidate is
-correct"), about a part ("the rest of the summary is consistent") or reported ("the claim that the summary is
-consistent").
+Each form describes one notation of a verdict. The first form that matches decides. A text with no verdict, or with
+contradicting ones, is refused. Statements count only if they are unconditional and about the whole text: not
+hypothetical ("if the candidate is correct"), about a part ("the rest of the summary is consistent") or reported ("the
+claim that the summary is consistent").
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from claimeval.types.records import Label
 from claimeval.types.scales import Scale
 
 Meaning = Label | Literal["unsure"]
-"""What a word comes to; `unsure` is the judge's own abstention."""
+"""The label that a word stands for; `unsure` means that the judge abstained."""
 
 WORDS: dict[Meaning, tuple[str, ...]] = {
     "supported": (
@@ -35,11 +35,11 @@ WORDS: dict[Meaning, tuple[str, ...]] = {
     ),
     "unsure": ("unknown", "unsure", "idk", "abstain", "cannot determine", "cannot judge", "undetermined"),
 }
-"""The words that are understood. What is supported only in part is not supported."""
+"""Words recognized for each label. A partially supported claim is not supported."""
 
 
 class Sign(NamedTuple):
-    """One place in a text that says a verdict."""
+    """A position in a text that states a verdict."""
 
     meaning: Meaning
     start: int
@@ -47,28 +47,28 @@ class Sign(NamedTuple):
 
 
 class Vocabulary:
-    """Words and what they come to, on a scale of labels or of grades."""
+    """The words for verdicts, on a scale of labels or of grades."""
 
     def __init__(
         self, meanings: Mapping[str, Meaning] | None = None, *, binary: bool = False, grades: Scale | None = None
     ) -> None:
-        """`meanings` come before the built-in ones; with `binary`, contradicted is simply not supported."""
-        shipped = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
-        self._meanings = shipped | {fold(word): meaning for word, meaning in (meanings or {}).items()}
+        """`meanings` take precedence over `WORDS`; with `binary`, contradicted means not supported."""
+        built_in = {fold(word): meaning for meaning, words in WORDS.items() for word in words}
+        self._meanings = built_in | {fold(word): meaning for word, meaning in (meanings or {}).items()}
         self._binary = binary
         self.grades = grades
 
     def meaning(self, words: str) -> Meaning | None:
-        """Return what a word or phrase comes to; None for any other text."""
+        """Return the label that a word or phrase stands for; None for any other text."""
         meaning = self._meanings.get(fold(words))
         return "not_found" if self._binary and meaning == "contradicted" else meaning
 
     def sign(self, words: str, start: int = 0) -> Sign:
-        """Return the sign that a whole value is: a word, or a grade on the scale; Unparsable for anything else."""
+        """Return the verdict of a value that is a known word or a grade on the scale; raises Unparsable otherwise."""
         if self.grades is None:
             if meaning := self.meaning(words):
                 return Sign(meaning, start)
-            raise Unparsable(f"{words[:40]!r} is no verdict that is known")
+            raise Unparsable(f"{words[:40]!r} is not a known verdict")
         try:
             grade = int(words)
         except ValueError:
@@ -82,13 +82,13 @@ Find = Callable[[str, Vocabulary, str], list[Sign]]
 
 
 class Form(NamedTuple):
-    """One way of saying a verdict."""
+    """A notation of verdicts."""
 
     find: Find
-    """All places that say one in this way; the third argument is what follows the colon in the form's name. Raises
-    Unparsable for a text that has the form and breaks it."""
+    """Return all verdicts in this form. The third argument is the text after the colon in the form's name. Raises
+    Unparsable if the text uses the form incorrectly."""
     free: bool
-    """Whether the text around it is free, so that what it says there in other words counts too."""
+    """Whether the verdict stands in free text, where verdicts in other free forms count too."""
     example: str
 
 
@@ -109,14 +109,14 @@ _SCORE = re.compile(r"##\s*final score\s*[:：]\s*(-?\d+)(?![\d.])", re.IGNORECA
 
 
 def _first_word(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """Return the first word, standing alone: "No evidence is given" does not say no."""
+    """Read the first word if it stands alone: "No evidence is given" is not a no."""
     match = _FIRST.match(text)
     meaning = words.meaning(match.group(1)) if match else None
     return [Sign(meaning, match.start(1))] if match and meaning else []
 
 
 def _answer(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """Return a marked answer; a choice that is only offered (`Answer: Yes or No`) says nothing."""
+    """Read marked answers; a list of choices (`Answer: Yes or No`) is not an answer."""
     signs = []
     for match in _ANSWER.finditer(text):
         group = 1 if match.group(1) else 2
@@ -125,7 +125,7 @@ def _answer(text: str, words: Vocabulary, option: str) -> list[Sign]:
             signs.append(Sign(meaning, match.start()))
     for before, after in pairwise(signs):
         if _NEW_ITEM.search(text, before.start, after.start):
-            raise Unparsable("the reply goes on to answer about something else")
+            raise Unparsable("the reply continues with an answer about another item")
     return signs
 
 
@@ -135,7 +135,7 @@ def _brackets(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _tag(text: str, words: Vocabulary, name: str) -> list[Sign]:
-    """Return a tagged block; the text around it, and inside other tags, need not be escaped."""
+    """Read a tagged block; text outside it, and in other tags, need not be escaped."""
     tag = re.escape(name)
     blocks = list(re.finditer(rf"<{tag}>\s*(.*?)\s*</{tag}>", text, re.DOTALL | re.IGNORECASE))
     if len({fold(block.group(1)) for block in blocks}) > 1:
@@ -144,7 +144,7 @@ def _tag(text: str, words: Vocabulary, name: str) -> list[Sign]:
 
 
 def _json(text: str, words: Vocabulary, name: str) -> list[Sign]:
-    """One JSON object, and nothing around it but a code fence."""
+    """Read a field of one JSON object, which may be in a code fence."""
     value = json_object(text).get(name)
     if isinstance(value, bool):
         return [Sign("supported" if value else "not_found", 0)]
@@ -156,20 +156,20 @@ def _score(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _word(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """Return the whole text."""
+    """Read the whole text as a word."""
     meaning = words.meaning(text)
     return [Sign(meaning, 0)] if meaning else []
 
 
 def _number(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """Return the whole text."""
+    """Read the whole text as a grade."""
     return [words.sign(text.strip())] if re.fullmatch(r"\s*-?\d+\s*", text) else []
 
 
 def _probability(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """Return the whole text, from 0 to 1: supported from one half."""
+    """Read the whole text as a probability from 0 to 1; supported from 0.5."""
     if not re.fullmatch(r"\s*(?:0?\.\d+|[01](?:\.0*)?|\d(?:\.\d+)?e-\d+)\s*", text):
-        raise Unparsable(f"{text.strip()[:40]!r} is no probability")
+        raise Unparsable(f"{text.strip()[:40]!r} is not a probability")
     return [Sign("supported" if float(text) >= 0.5 else "not_found", 0)]
 
 
@@ -205,11 +205,11 @@ _NOT_PLAIN = re.compile(
 )
 _CLAUSE = re.compile(r"[.!?\n;:]|,\s")
 _BEFORE = 200
-"""Characters before a statement in which the beginning of its clause is looked for."""
+"""Characters before a statement that are searched for the start of its clause."""
 
 
 def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
-    """`The summary is not factually consistent`, `The candidate does not provide a correct answer`."""
+    """Read statements: `The summary is not factually consistent`, `The candidate does not provide a correct answer`."""
     signs = []
     for match in _IS.finditer(text):
         meaning = _judgment(match)
@@ -222,13 +222,13 @@ def statements(text: str, words: Vocabulary, option: str) -> list[Sign]:
 
 
 def _plain(text: str, start: int) -> bool:
-    """Return whether nothing before the statement in its clause makes it less than one."""
+    """Return whether no word before the statement in its clause makes it conditional, negated, reported or partial."""
     clause = _CLAUSE.split(text[max(0, start - _BEFORE) : start])[-1]
     return not _NOT_PLAIN.search(clause)
 
 
 def _judgment(match: re.Match[str]) -> Meaning | None:
-    """Partly correct is not supported, nor is what is not wholly correct; not incorrect says nothing."""
+    """Return the label of a statement: partly or not wholly correct is not found, not incorrect is no verdict."""
     adverbs = set(match["adverbs"].casefold().split())
     negated = bool(match["contracted"]) or "not" in adverbs or "n't" in adverbs
     if adverbs & set(_PARTLY) or (negated and adverbs & set(_WHOLLY)):
@@ -252,42 +252,41 @@ FORMS: dict[str, Form] = {
     "number": Form(_number, False, "3"),
     "probability": Form(_probability, False, "0.83"),
 }
-"""By name. `tag` and `json` are written with what to look for: `tag:answer`, `json:verdict`."""
-
+"""Forms by name. `tag` and `json` take the name of the tag or key: `tag:answer`, `json:verdict`."""
 
 _FREE = tuple(form.find for form in FORMS.values() if form.free)
 
 
 class RecordedVerdict(NamedTuple):
-    """What a reply says."""
+    """The verdict of a reply."""
 
     meaning: Meaning
     grade: int | None
     form: str
-    """The form in which it says so."""
+    """The form that matched."""
 
 
 class Reader:
-    """Reads replies in some forms, tried in order."""
+    """Reads replies in the given forms, tried in order."""
 
     def __init__(self, forms: Sequence[str], words: Vocabulary) -> None:
-        """`forms` are names in `FORMS`; UsageError for others."""
+        """Raises UsageError if a form is not in `FORMS`."""
         self._forms = tuple((spec, *_form(spec)) for spec in forms)
         self._words = words
 
     def read(self, text: str) -> RecordedVerdict:
-        """What the reply says after its reasoning; Unparsable where it says nothing in these forms, or two things."""
+        """Return the verdict after the reply's reasoning. Raises Unparsable if there is none, or more than one."""
         text = after_reasoning(text)
         for spec, form, option in self._forms:
             if signs := form.find(text, self._words, option):
                 return self._agreed(text, spec, form, signs)
-        raise Unparsable("no verdict in the forms that are looked for")
+        raise Unparsable("no verdict in the given forms")
 
     def _agreed(self, text: str, spec: str, form: Form, signs: list[Sign]) -> RecordedVerdict:
         others = [sign for find in _FREE for sign in find(text, self._words, "")] if form.free else []
         meanings = {(sign.meaning, sign.grade) for sign in (*signs, *others)}
         if meanings == {("not_found", None), ("unsure", None)}:
-            meanings = {("not_found", None)}  # "No, it cannot be told from the document" gives the reason for its no
+            meanings = {("not_found", None)}  # "No, it cannot be told from the document" explains its no
         if len(meanings) > 1:
             both = sorted(meaning if grade is None else str(grade) for meaning, grade in meanings)
             raise Unparsable(f"the reply says both {' and '.join(both)}")
@@ -296,7 +295,7 @@ class Reader:
 
 
 def is_binary(forms: Iterable[str]) -> bool:
-    """Whether replies in all of these forms are free text that says yes or no, so that the scale has two labels."""
+    """Return whether all forms are free text that says yes or no, so the scale has two labels."""
     return all(_form(spec)[0].free for spec in forms)
 
 
@@ -305,5 +304,5 @@ def _form(spec: str) -> tuple[Form, str]:
     if name not in FORMS:
         raise unknown_name("form of recorded replies", name, FORMS)
     if (name in ("tag", "json")) != bool(option):
-        raise UsageError(f"form {spec!r}: `tag:NAME` and `json:KEY` say what to look for, other forms do not")
+        raise UsageError(f"form {spec!r}: `tag:NAME` and `json:KEY` need a name, other forms take none")
     return FORMS[name], option

@@ -1,14 +1,14 @@
-"""Text of a judge -> checked reply, by reply format. What can mean only one thing is read; the rest is refused.
+"""Parse judges' replies: claims, verdicts, grades, written questions and ratings.
 
-* `json`: one JSON value of the right shape, wherever it stands in the message: an object with the list, the bare list,
-  or a single entry. Two that differ are refused.
+A reply is read only if it has one possible meaning. The reply formats are:
+
+* `json`: one JSON value of the expected shape anywhere in the message: an object with the list, the bare list, or a
+  single entry. Two different values are refused.
 * `bullets`: every line begins with a bullet; the single line NONE means no claims.
-* `tags`: every claim on a line of its own, ended by SUPPORTED=1 or SUPPORTED=0.
+* `tags`: one claim per line, followed by SUPPORTED=1 or SUPPORTED=0.
 
-A list of verdicts is read claim by claim: a claim with an unknown label, or with two labels, has no verdict, and the
-others stand. A reply that cannot be trusted as a whole raises `Unparsable`.
-
-The text of a completion, or why it must not be read; and what is read of a reply about several items.
+Verdicts are read claim by claim: a claim with an unknown label, or with two labels, has no verdict, but the other
+verdicts of the reply count. A reply that cannot be trusted as a whole raises `Unparsable`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ExtractedClaim(NamedTuple):
 
 
 UNCLEAR = "unclear"
-"""What a reply may list beside claims: references to something that neither the text nor the question names."""
+"""The field of an extraction reply for references to something that neither the text nor the question names."""
 
 
 class UnclearPhrase(NamedTuple):
@@ -55,7 +55,7 @@ class UnclearPhrase(NamedTuple):
 
 class ParsedVerdict(NamedTuple):
     label: str | None
-    """A word of the scale. None: the judge abstained."""
+    """A word of the scale; None if the judge abstained."""
     explanation: str | None
     evidence: tuple[str, ...]
     probability: float | None
@@ -73,20 +73,20 @@ class WrittenQuery(NamedTuple):
 
 
 SCREENED = ("answerable", "self_contained", "realistic")
-"""What a judge says of a question that was written for a document."""
+"""The criteria by which a judge checks a question that was written for a document."""
 
 
 class QueryCheck(NamedTuple):
     failed: tuple[str, ...]
-    """Those of `SCREENED` that the question is not."""
+    """The criteria in `SCREENED` that the question does not meet."""
     explanation: str | None
 
 
 class Rating(NamedTuple):
     word: str
-    """One of those that were offered."""
+    """One of the offered words."""
     flags: tuple[str, ...]
-    """Those that the judge raised."""
+    """The flags that the judge raised."""
     explanation: str | None
 
 
@@ -97,7 +97,6 @@ _BULLET = re.compile(r"\s*(?:[-*•‣–]|\(?\d{1,3}[.)])\s+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot|\w+n['’]t)\b", re.IGNORECASE)
 
-
 _CLAIMS = list_of("claims", "claim", texts=True)
 _VERDICTS = list_of("verdicts", "label")
 _GRADES = list_of("grades", "grade")
@@ -105,9 +104,9 @@ _QUESTIONS = list_of("questions", "question")
 
 
 def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, ...]:
-    """`{"claims": [{"claim", "sentences", "quote"}]}`; an empty list is a valid reply.
+    """Read `{"claims": [{"claim", "sentences", "quote"}]}`; an empty list is a valid reply.
 
-    Here and below, `shown` are the texts of the request, which the judge may quote.
+    Here and below, `shown` are the texts of the prompt, which the judge may quote and whose JSON is not a reply.
     """
     claims = []
     for entry in find(text, _CLAIMS, shown):
@@ -124,21 +123,20 @@ def claims_json(text: str, shown: Iterable[str] = ()) -> tuple[ExtractedClaim, .
 
 
 def unclear_json(text: str) -> tuple[UnclearPhrase, ...]:
-    """`{"unclear": [{"sentence", "phrase"}]}`, beside the claims; entries of another form are left out."""
+    """Read `{"unclear": [{"sentence", "phrase"}]}` next to the claims; entries of another form are ignored."""
     try:
-        value = json_object(after_reasoning(text))
+        value = json_object(after_reasoning(text)).get(UNCLEAR)
     except Unparsable:
         return ()
-    listed = value.get(UNCLEAR)
-    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    phrases = [(whole_number(one.get("sentence")), one.get("phrase")) for one in entries]
+    entries = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    phrases = [(whole_number(entry.get("sentence")), entry.get("phrase")) for entry in entries]
     return tuple([UnclearPhrase(n, phrase) for n, phrase in phrases if n is not None and isinstance(phrase, str)])
 
 
 def claims_bullets(text: str) -> tuple[ExtractedClaim, ...]:
-    """One claim a line, each with a bullet; the single line NONE is a valid reply.
+    """Read one claim per line, each with a bullet; the single line NONE is a valid reply.
 
-    An introduction that ends with a colon and a last paragraph behind a blank line do not count, nor does a fence.
+    A code fence, an introduction that ends with a colon, and a last paragraph after a blank line are ignored.
     """
     body = unfenced(text)
     if fold(body) == "none" or fold(_BULLET.sub("", body, count=1)) == "none":
@@ -179,12 +177,9 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
 
     Args:
         text: The reply.
-        ids: The ids that were asked about.
+        ids: The ids in the request.
         scale: The scale whose words are labels.
-        shown: Texts of the prompt, whose JSON is not a reply.
-
-    Returns:
-        The verdict of each id, and why others cannot be read.
+        shown: The texts of the prompt.
 
     Raises:
         Unparsable: If the reply is not about these ids.
@@ -195,11 +190,11 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
     def read(entry: Mapping[str, object]) -> tuple[str, ParsedVerdict]:
         """Read the verdict on one claim."""
         word = _word(entry, "label", words)
-        explanation, evidence, probability = entry.get("reason"), entry.get("evidence", []), entry.get("probability")
+        evidence, probability = entry.get("evidence", []), entry.get("probability")
         cited = evidence if isinstance(evidence, list) else [evidence]
         return word, ParsedVerdict(
             labels[word],
-            explanation if isinstance(explanation, str) else None,
+            _reason(entry),
             tuple([document for document in cited if isinstance(document, str)]),
             probability if isinstance(probability, float) and 0 <= probability <= 1 else None,
         )
@@ -215,6 +210,11 @@ def _word(entry: Mapping[str, object], field: str, words: Sequence[str]) -> str:
     return word
 
 
+def _reason(entry: Mapping[str, object]) -> str | None:
+    reason = entry.get("reason")
+    return reason if isinstance(reason, str) else None
+
+
 def _shortened(value: object) -> str:
     literal = repr(value)
     return literal if len(literal) <= 60 else f"{literal[:56]}...{literal[-1]}"
@@ -227,12 +227,9 @@ def grades_json(
 
     Args:
         text: The reply.
-        ids: The ids that were asked about.
+        ids: The ids in the request.
         steps: The grades of the scale.
-        shown: Texts of the prompt, whose JSON is not a reply.
-
-    Returns:
-        The grade of each id, and why others cannot be read.
+        shown: The texts of the prompt.
 
     Raises:
         Unparsable: If the reply is not about these ids.
@@ -242,17 +239,17 @@ def grades_json(
 
 
 def _grade(entry: Mapping[str, object], steps: Sequence[int]) -> tuple[int, ParsedGrade]:
-    grade, reason = whole_number(entry.get("grade")), entry.get("reason")
+    grade = whole_number(entry.get("grade"))
     if grade is None:
-        shown = _shortened(entry.get("grade"))
-        raise Unparsable(f"grade {shown} is no whole number" if "grade" in entry else "no grade")
+        value = _shortened(entry.get("grade"))
+        raise Unparsable(f"grade {value} is no whole number" if "grade" in entry else "no grade")
     if grade not in steps:
         raise Unparsable(f"grade {grade} is off the scale {steps[0]} to {steps[-1]}")
-    return grade, ParsedGrade(grade, reason if isinstance(reason, str) else None)
+    return grade, ParsedGrade(grade, _reason(entry))
 
 
 def queries_json(text: str, shown: Iterable[str] = ()) -> tuple[WrittenQuery, ...]:
-    """`{"questions": [{"question", "answer", "passage"}]}`; an empty list is a valid reply."""
+    """Read `{"questions": [{"question", "answer", "passage"}]}`; an empty list is a valid reply."""
     queries = []
     for entry in find(text, _QUESTIONS, shown):
         texts = [entry.get(field) for field in WrittenQuery._fields]
@@ -263,10 +260,10 @@ def queries_json(text: str, shown: Iterable[str] = ()) -> tuple[WrittenQuery, ..
 
 
 def screening_json(text: str, shown: Iterable[str] = ()) -> QueryCheck:
-    """`{"reason", "answerable", "self_contained", "realistic"}`, each of the three true or false."""
+    """Read `{"reason", "answerable", "self_contained", "realistic"}`; the last three are true or false."""
     reply = find(text, object_with(*SCREENED), shown)
-    flags, reason = _flags(reply, SCREENED), reply.get("reason")
-    return QueryCheck(tuple(name for name in SCREENED if not flags[name]), reason if isinstance(reason, str) else None)
+    flags = _flags(reply, SCREENED)
+    return QueryCheck(tuple(name for name in SCREENED if not flags[name]), _reason(reply))
 
 
 def rating_json(
@@ -277,12 +274,9 @@ def rating_json(
     Args:
         text: The reply.
         field: Name of the field with the word.
-        words: The words that are allowed.
+        words: The allowed words.
         flags: Names of the fields that are true or false.
-        shown: Texts of the prompt, whose JSON is not a reply.
-
-    Returns:
-        The word, the flags and the reason.
+        shown: The texts of the prompt.
 
     Raises:
         Unparsable: If the field is not one of the words, or a flag is neither true nor false.
@@ -291,8 +285,8 @@ def rating_json(
     word = chosen(reply[field], words)
     if word is None:
         raise Unparsable(f"{field!r} is {_shortened(reply[field])}, not one of {', '.join(words)}")
-    raised, reason = _flags(reply, flags), reply.get("reason")
-    return Rating(word, tuple(flag for flag in flags if raised[flag]), reason if isinstance(reason, str) else None)
+    raised = _flags(reply, flags)
+    return Rating(word, tuple(flag for flag in flags if raised[flag]), _reason(reply))
 
 
 def _flags(reply: Mapping[str, object], names: Sequence[str]) -> dict[str, bool]:
@@ -305,15 +299,15 @@ def _flags(reply: Mapping[str, object], names: Sequence[str]) -> dict[str, bool]
 
 
 FUZZY_MATCH = 90.0
-"""The least `rapidfuzz.fuzz.ratio` by which a line is taken for a claim that it does not repeat exactly."""
+"""Minimum `rapidfuzz.fuzz.ratio` at which a line matches a claim that it does not repeat exactly."""
 
 
 def verdicts_tags(text: str, claims: Mapping[str, str], scale: Scale) -> Readings[ParsedVerdict]:
-    """Lines ended by SUPPORTED=1 or SUPPORTED=0, matched to the claims that were sent, by id.
+    """Read lines that end with SUPPORTED=1 or SUPPORTED=0. `claims` maps ids to the claims that were sent.
 
-    A line belongs to the claim it repeats (bullets and white space apart); a line that repeats none belongs to the
-    one remaining claim that it nearly repeats, with the same numbers and negations, citations aside. Only the mark at
-    the end of the line counts. A claim with no line, or with two different marks, has no verdict.
+    A line belongs to the claim that it repeats, ignoring bullets and white space. A line that repeats no claim belongs
+    to the only remaining claim that it nearly repeats with the same numbers and negations, ignoring citations. Only
+    the mark at the end of a line counts. A claim with no line, or with two different marks, has no verdict.
     """
     by_text = {_spaced(claim): subject for subject, claim in claims.items()}
     marks: dict[str, dict[str, None]] = {}
@@ -365,17 +359,17 @@ T = TypeVar("T")
 
 
 class ParsedReply(NamedTuple, Generic[T]):
-    """What one reply says of the subjects it was asked about, by their ids."""
+    """The values in one reply, by the ids of the subjects."""
 
     values: Mapping[str, T] = MappingProxyType({})
     failure: Failure | None = None
-    """Why the reply as a whole was no use."""
+    """Why the whole reply cannot be read."""
     unread: Mapping[str, str] = MappingProxyType({})
-    """What the reply says of subjects whose value could not be read."""
+    """Why the value of a subject cannot be read."""
 
     @property
     def message(self) -> str | None:
-        """What could not be read, in words."""
+        """The problems in `unread` as one line; None if there are none."""
         return "; ".join([f"{name}: {words}" for name, words in self.unread.items()]) or None if self.unread else None
 
     def lack(self, subject: str) -> Failure:
@@ -386,12 +380,12 @@ class ParsedReply(NamedTuple, Generic[T]):
 
 
 def shown(request: Request) -> tuple[str, ...]:
-    """Return the texts that the judge saw, which its reply may quote."""
+    """Return the texts of the prompt, which the judge may quote."""
     return tuple([message.content for message in request.messages])
 
 
 def reply_text(completion: Completion, request: Request) -> str | Failure:
-    """Return the judge's words after its reasoning; a cut, filtered, refused or empty reply is a failure."""
+    """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a failure."""
     finish = completion.finish_reason
     if finish in ("length", "model_length"):
         return Failure(reason="truncated", message="the reply was cut at the token limit; raise max_tokens")

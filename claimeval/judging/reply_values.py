@@ -1,8 +1,8 @@
-"""What stands in a judge's text: words of a closed list, numbers, ids, reasoning, and JSON of a known shape.
+"""Read the parts of a judge's reply: words of a closed list, numbers, ids, reasoning, and JSON of a known shape.
 
-Each of these is read in every spelling that can mean only one thing, and in no other. A judge may quote what it was
-shown, so a text that holds JSON in the shape of a reply could speak in its place. Where a shown text holds such JSON,
-only a message that is nothing but the JSON is read, and where one holds `</think>`, nothing is set aside.
+Every spelling that can mean only one thing is accepted, and no other. A judge may quote a judged text, and that text
+may contain JSON in the shape of a reply. If the prompt's data contain such JSON, the whole reply must be JSON. If they
+contain `</think>`, no part of the reply is treated as reasoning.
 """
 
 from __future__ import annotations
@@ -19,38 +19,37 @@ T = TypeVar("T")
 
 
 class Unparsable(ClaimevalError):
-    """The reply is not in the agreed format; the message says how."""
+    """The reply is not in the requested format; the message says how it differs."""
 
 
 class Readings(NamedTuple, Generic[T]):
-    """What a list of entries says, by id."""
+    """The values in a list of entries, by id."""
 
     by_id: dict[str, T]
     unread: dict[str, str]
-    """Why an id that the list names has no reading. An id in neither was left out."""
+    """Why an id in the list has no value. An id in neither mapping is missing from the list."""
 
 
 # Words, numbers and ids
-
 
 _AROUND = re.compile(r"""^(?:[\s_.,;:"'*`“‘]|-(?!\d))+|[\s_.,;:!"'*`”’-]+$""")
 _SEPARATORS = re.compile(r"(?<=\w)[\s_\-\u2010-\u2015]+(?=\w)")
 _WHOLE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0+)?")
 _ID = re.compile(r"([a-z]*)([0-9]{1,9})")
 _ID_WORDS = {"c": ("", "claim", "claimc"), "d": ("", "doc", "document", "documentd")}
-"""What stands for the letter of an id."""
+"""Spellings of the letter of an id."""
 
 
 def fold(words: str) -> str:
-    """Return the words without case, without marks around them, and without space, hyphen and underscore between them.
+    """Fold case and remove surrounding marks, and spaces, hyphens and underscores between words.
 
-    `Not Found`, `not-found` and `**NOT_FOUND**` are all `notfound`. A minus before a digit stays.
+    `Not Found`, `not-found` and `**NOT_FOUND**` all become `notfound`. A minus before a digit is kept.
     """
     return _SEPARATORS.sub("", _AROUND.sub("", words.casefold()))
 
 
 def chosen(value: object, words: Sequence[str]) -> str | None:
-    """Return the one of a closed list of words that a value spells (see `fold`); None for any other value."""
+    """Return the word of a closed list that the value spells (see `fold`); None if it spells none."""
     spelling = str(value) if type(value) is int else value
     if not isinstance(spelling, str):
         return None
@@ -61,7 +60,7 @@ def chosen(value: object, words: Sequence[str]) -> str | None:
 
 
 def whole_number(value: object) -> int | None:
-    """Return the whole number that a value is or spells: 3, 3.0, "3" or "3.0"; None for any other, also for true."""
+    """Return the whole number that a value is or spells: 3, 3.0, "3" or "3.0". None for other values, such as true."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value.strip())
         return int(match[1]) if match else None
@@ -71,7 +70,7 @@ def whole_number(value: object) -> int | None:
 
 
 def true_or_false(value: object) -> bool | None:
-    """Return what a flag says as true, false, or as one of the words true, yes, false, no; None for any other value."""
+    """Return the value of a flag given as a boolean or as true, yes, false or no; None for any other value."""
     if isinstance(value, bool):
         return value
     word = chosen(value, ("true", "yes", "false", "no"))
@@ -79,7 +78,7 @@ def true_or_false(value: object) -> bool | None:
 
 
 def meant(value: object, ids: Sequence[str]) -> str | None:
-    """Return the one of `ids` (c1, c2, ... or d1, d2, ...) that a value names: c1 for "C1", "claim 1", "1" or 1."""
+    """Return the id in `ids` (c1, c2, ... or d1, d2, ...) that a value names: c1 for "C1", "claim 1", "1" or 1."""
     if isinstance(value, str) and value in ids:
         return value
     number = value if isinstance(value, str) else whole_number(value)
@@ -97,22 +96,19 @@ def by_id(
     what: str,
     read: Callable[[Mapping[str, object]], tuple[object, T]],
 ) -> Readings[T]:
-    """Return the readings of entries with an `id`.
+    """Return the values of entries by their `id`.
 
-    Ids without our letter count only in a list that names every item, because otherwise they may be counted from 0. An
-    item that is named twice has its reading if all its entries choose the same.
+    Bare numbers as ids are accepted only if the list is complete, because otherwise they may start at 0. An id with
+    several entries has a value if all of them make the same choice.
 
     Args:
         entries: The entries of the reply.
-        ids: The ids that were asked about.
+        ids: The ids in the request.
         what: What an entry is, for messages.
-        read: Returns the choice and the reading of an entry; raises Unparsable.
-
-    Returns:
-        The reading of each id, and why others cannot be read.
+        read: Returns the choice and the value of an entry; raises Unparsable.
 
     Raises:
-        Unparsable: If an id was not asked about; the list is then not about these items.
+        Unparsable: If an id is not in the request, or bare numbers may start at 0.
     """
     choices: dict[str, dict[object, T]] = {}
     unread: dict[str, list[str]] = {}
@@ -125,10 +121,9 @@ def by_id(
         numbered = numbered or (value != name and fold(str(value)) != name)
         try:
             choice, reading = read(entry)
+            choices.setdefault(name, {}).setdefault(choice, reading)
         except Unparsable as error:
             unread.setdefault(name, []).append(str(error))
-        else:
-            choices.setdefault(name, {}).setdefault(choice, reading)
     if numbered and len(choices.keys() | unread.keys()) < len(ids):
         raise Unparsable("the list leaves items out, and its ids may be counted from 0 or from 1")
     for name, several in choices.items():
@@ -140,25 +135,24 @@ def by_id(
 
 # Reasoning
 
-
-_REASONED = re.compile(r"</think\s*>", re.IGNORECASE)
-_REASONS = re.compile(r"\s*<think\s*>", re.IGNORECASE)
-_REASONED_IN_DATA = re.compile(r"(?:u003c|&lt;)\s*/\s*think", re.IGNORECASE)
-"""In the data of a prompt, where `<` is escaped."""
+_REASONING_END = re.compile(r"</think\s*>", re.IGNORECASE)
+_REASONING_START = re.compile(r"\s*<think\s*>", re.IGNORECASE)
+_REASONING_END_IN_DATA = re.compile(r"(?:u003c|&lt;)\s*/\s*think", re.IGNORECASE)
+"""`</think>` in the data of a prompt, where `<` is escaped."""
 
 
 def after_reasoning(text: str, shown: Iterable[str] = ()) -> str:
     """Return the text after the last `</think>`.
 
-    All of it where there is none, where it is JSON as a whole, and where the data in `shown` hold such a mark. Raises
-    Unparsable for reasoning that begins and does not end.
+    The whole text is returned if it has no `</think>`, if it is JSON, or if the data in `shown` contain `</think>`.
+    Raises Unparsable if the text starts with reasoning that does not end.
     """
-    ends = [match.end() for match in _REASONED.finditer(text)] if "<" in text else []
+    ends = [match.end() for match in _REASONING_END.finditer(text)] if "<" in text else []
     if not ends:
-        if _REASONS.match(text):
+        if _REASONING_START.match(text):
             raise Unparsable("the reply is reasoning that does not end: no </think>")
         return text
-    if any(_REASONED_IN_DATA.search(content) for content in shown):
+    if any(_REASONING_END_IN_DATA.search(content) for content in shown):
         return text
     try:
         _DECODER.decode(unfenced(text))
@@ -168,7 +162,6 @@ def after_reasoning(text: str, shown: Iterable[str] = ()) -> str:
 
 
 # JSON
-
 
 _FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(.*)\n[ \t]*```", re.DOTALL)
 
@@ -198,7 +191,7 @@ def unfenced(text: str) -> str:
 
 
 def json_object(text: str) -> dict[str, object]:
-    """Return the one JSON object that the text is; duplicate keys, NaN and text around it are refused."""
+    """Parse a text that is one JSON object; duplicate keys, NaN and surrounding text are refused."""
     try:
         value = _DECODER.decode(unfenced(text))
     except RecursionError as error:
@@ -211,16 +204,16 @@ def json_object(text: str) -> dict[str, object]:
 
 
 class Shape(NamedTuple, Generic[T]):
-    """What a reply in JSON looks like."""
+    """The shape of a JSON reply."""
 
     names: tuple[str, ...]
-    """The fields by which it is known."""
+    """The fields that identify the shape."""
     part: Callable[[object], T]
-    """The part of a value that is read; Unparsable for a value of another shape."""
+    """Return the relevant part of a value; raises Unparsable for a value of another shape."""
 
 
 def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
-    """Return the one value of the shape in the text: the whole text, or one that stands in other words."""
+    """Return the only value of the shape: the whole text, or a value within other text."""
     body = unfenced(text)
     try:
         return shape.part(_DECODER.decode(body))
@@ -234,7 +227,7 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
     rest, end = "", 0
     for value, start, stop in _values(text):
         try:
-            part = shape.part(value or None)  # an empty list in other words is no reply
+            part = shape.part(value or None)  # an empty list within other text is not a reply
         except Unparsable:
             continue
         rest += text[end:start]
@@ -254,7 +247,7 @@ def find(text: str, shape: Shape[T], shown: Iterable[str]) -> T:
 
 
 def _values(text: str) -> Iterator[tuple[object, int, int]]:
-    """Yield the JSON objects and lists in a text, outermost and in order, with where they begin and end."""
+    """Yield the outermost JSON objects and lists in a text, in order, each with its start and end."""
     position = 0
     while opening := _OPENING.search(text, position):
         try:
@@ -269,21 +262,21 @@ def _values(text: str) -> Iterator[tuple[object, int, int]]:
 
 @lru_cache(maxsize=32)
 def _names_in_json(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a field of the shape as a key, in any kind of quotation marks, or behind a brace without them."""
+    """Return a pattern for a field of the shape as a key, with quotation marks of any kind, or after a brace."""
     return re.compile(rf"(?:{_QUOTE}|\{{[^{{}}]*?\b)(?:{'|'.join(names)})\s*{_QUOTE}*\s*:", re.IGNORECASE)
 
 
 @lru_cache(maxsize=32)
 def names_in_data(names: tuple[str, ...]) -> re.Pattern[str]:
-    """The same in the data of a prompt, where no quotation mark is without a backslash, unlike in its own example."""
+    """Return a pattern for a field of the shape as a key in a prompt's data, where quotation marks are escaped."""
     key = "|".join(names)
     return re.compile(rf"(?:{_ODD_QUOTE}\s*(?:{key})\s*{_QUOTE}*|(?:{key})\s*{_ODD_QUOTE}+)\s*:", re.IGNORECASE)
 
 
 def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str, object]]]:
-    """`{FIELD: [{KEY, ...}]}`, the bare list, or one entry alone; with `texts`, also texts for entries.
+    """Return the shape `{FIELD: [{KEY, ...}]}`; the bare list and a single entry are accepted too.
 
-    For a list also an object of entries by id: `{FIELD: {ID: {KEY, ...}}}`.
+    Entries may also be an object by id: `{FIELD: {ID: {KEY, ...}}}`. With `texts`, an entry may be a text.
     """
 
     def part(value: object) -> list[dict[str, object]]:
@@ -291,13 +284,11 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
         if isinstance(entries, dict) and key in entries:
             return [entries]
         bare = entries is value
-        if isinstance(entries, dict) and entries and all(key in one for one in _objects_of(entries)):
-            by_name = dict(zip(entries, _objects_of(entries), strict=True))
-            if other := next(
-                (name for name, one in by_name.items() if fold(str(one.get("id", name))) != fold(name)), None
-            ):
-                raise Unparsable(f"the entry {other!r} has another id")
-            return [{**one, "id": name} for name, one in by_name.items()]
+        if isinstance(entries, dict) and entries and all(isinstance(e, dict) and key in e for e in entries.values()):
+            for name, entry in entries.items():
+                if fold(str(entry.get("id", name))) != fold(name):
+                    raise Unparsable(f"the entry {name!r} has another id")
+            return [{**entry, "id": name} for name, entry in entries.items()]
         if not isinstance(entries, list) or (bare and entries and not any(key in entry for entry in _objects(entries))):
             raise Unparsable(f"no list {field!r}")
         if texts and not bare:
@@ -310,24 +301,19 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
     return Shape((field, key), part)
 
 
-def _objects_of(entries: Mapping[str, object]) -> list[dict[str, object]]:
-    """Return the values of an object; an empty one in place of what is none."""
-    return [value if isinstance(value, dict) else {} for value in entries.values()]
-
-
 def _objects(values: Sequence[object]) -> list[dict[str, object]]:
     return [value for value in values if isinstance(value, dict)]
 
 
 def object_with(*names: str) -> Shape[dict[str, object]]:
-    """`{NAME: ..., NAME: ...}`."""
+    """Return the shape `{NAME: ..., NAME: ...}`; a list with one such object is accepted too."""
 
     def part(value: object) -> dict[str, object]:
-        one = value[0] if isinstance(value, list) and len(value) == 1 else value
-        if not isinstance(one, dict):
+        item = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if not isinstance(item, dict):
             raise Unparsable(f"a JSON object was asked for, not {type(value).__name__}")
-        if names[0] not in one:
+        if names[0] not in item:
             raise Unparsable(f"no {names[0]!r}")
-        return one
+        return item
 
     return Shape(names, part)

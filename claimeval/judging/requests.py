@@ -1,4 +1,4 @@
-"""Prompt and judge -> request, and completion -> parsed values: what all questions to judges have in common."""
+"""Build requests to judges and read their replies: the parts that all judge questions share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 TEXT: Schema = {"type": "string"}
 REASON: Schema = {"type": "string", "maxLength": 500}
-"""The words that a judge gives as a reason."""
+"""A judge's explanation."""
 YES_OR_NO: Schema = {"type": "boolean"}
 
 
@@ -38,9 +38,10 @@ def list_schema(name: str, properties: Mapping[str, Schema]) -> Schema:
 
 
 def closed_schema(name: str, ids: Sequence[str], properties: Mapping[str, Schema]) -> Schema:
-    """Return the JSON schema of an object with one entry for each id: no id is left out, doubled or made up.
+    """Return the JSON schema of an object with exactly one entry for each id.
 
-    Prompts ask for a list of entries with an id. A server that enforces the schema makes this of it, and both are read.
+    Prompts ask for a list of entries with an id. A server that enforces the schema returns this object instead; both
+    are accepted.
     """
     entry = {"$ref": "#/$defs/entry"}
     by_id = object_schema({name: object_schema(dict.fromkeys(ids, entry))})
@@ -57,17 +58,17 @@ def names_schema(names: Sequence[str]) -> Schema:
 
 
 def schema_text(schema: Schema, *, sort_keys: bool = False) -> str:
-    """Return the schema as it stands in a request and so in its key."""
+    """Return the schema as text, as it is in a request and its key."""
     return json.dumps(schema, separators=(",", ":"), sort_keys=sort_keys)
 
 
 def document_text(document: Document) -> str:
-    """Return title and text of a document as a prompt shows them."""
+    """Return the title and text of a document as a prompt shows them."""
     return quoted(f"{document.title}\n{document.text}" if document.title else document.text)
 
 
 def numbered(letter: str, documents: Iterable[Document]) -> list[Value]:
-    """Return documents as a prompt shows them: d1, d2, ... for the letter d."""
+    """Return documents as a prompt shows them, with the ids d1, d2, ... for the letter d."""
     return [{"id": f"{letter}{i}", "text": document_text(document)} for i, document in enumerate(documents, 1)]
 
 
@@ -78,14 +79,14 @@ def build_request(
     schema: str,
     task: ExtractTask | AssessTask | None = None,
 ) -> Request:
-    """Return the request that asks a judge with a prompt.
+    """Return a request to a judge.
 
     Args:
-        prompt: The prompt that is rendered.
-        judge: The judge that is asked.
-        variables: Values of the variables of the prompt's step; None for an engine, which reads the task alone.
-        schema: JSON schema of the reply, sent with prompts that ask for JSON.
-        task: The question in types; token probabilities go with assessments only.
+        prompt: The prompt.
+        judge: The judge.
+        variables: Values of the step's variables; None for an engine, which reads only the task.
+        schema: JSON schema of the reply, sent if the prompt asks for JSON.
+        task: The question as a typed record. Token probabilities are requested only for assessments.
     """
     return Request(
         judge=judge,
@@ -103,7 +104,7 @@ def build_request(
 
 
 def read_reply(completion: Completion, request: Request, parse: Callable[[str], T]) -> T | Failure:
-    """Return what `parse` makes of the judge's words, or why the reply cannot be read."""
+    """Return the reply parsed by `parse`, or why it cannot be read."""
     text = reply_text(completion, request)
     if isinstance(text, Failure):
         return text
@@ -120,14 +121,14 @@ def read_entries(
     parse: Callable[[str], Readings[Parsed]],
     value: Callable[[str, Parsed], T],
 ) -> ParsedReply[T]:
-    """Return what a reply about several subjects says of each.
+    """Return the values in a reply about several subjects.
 
     Args:
         completion: The reply.
-        request: The request it replies to.
+        request: The request.
         ids: Id of each subject by its name in the prompt (`c1`, `d1`).
         parse: Reads the entries of the reply by name; raises Unparsable.
-        value: Makes the value of a subject of its name and entry.
+        value: Converts the name and entry of a subject to its value.
     """
     entries = read_reply(completion, request, parse)
     if isinstance(entries, Failure):

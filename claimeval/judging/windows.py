@@ -1,7 +1,7 @@
-"""Texts that are longer than a judge's window: cut into windows, and what the verdicts on all windows come to.
+"""Split documents that exceed a judge's context window, and merge the verdicts on the windows.
 
-Documents stay whole where they can. One that is longer than a window is cut at ends of sentences into pieces that
-overlap, so that what stands at a cut is read with its surroundings once.
+Documents stay whole if possible. A document longer than a window is cut between sentences into overlapping pieces, so
+that the text around a cut is read together once.
 """
 
 from __future__ import annotations
@@ -16,24 +16,18 @@ from claimeval.types.requests import Failure
 from claimeval.types.scales import Scale
 
 LINE = 16
-"""Bytes of a document's line in a prompt beside the document."""
+"""Bytes of a document's line in a prompt in addition to the document."""
 OVERLAP = 0.1
 """Share of a piece that the next piece repeats."""
 SHORTEST = 400
-"""Bytes of the shortest window: what does not fit with so little evidence does not fit at all."""
+"""Bytes of the shortest useful window."""
 
 
 def split(documents: Sequence[Document], room: int) -> list[tuple[Document, ...]]:
-    """Return documents in windows of at most `room` bytes as a prompt shows them, in their order.
+    """Return the documents, in order, in windows of at most `room` bytes as a prompt shows them.
 
-    Every character that is no white space is in at least one window.
-
-    Args:
-        documents: The documents.
-        room: Size of the documents in one prompt, with what stands around them.
-
-    Returns:
-        The windows; empty if `room` is below `SHORTEST`, or if there are no documents.
+    Every character except white space is in at least one window. There are no windows if `room` is below `SHORTEST`, or
+    if there are no documents.
     """
     if room < SHORTEST:
         return []
@@ -60,12 +54,12 @@ def _bytes(text: str) -> int:
 
 
 def _pieces(document: Document, room: int) -> Iterator[Document]:
-    """Yield the document, or overlapping pieces of it under its id and title."""
+    """Yield the document, or overlapping pieces of it with its id and title."""
     if _size(document) <= room:
         yield document
         return
     title = document.title or ""
-    if _bytes(quoted(title)) > room // 2:  # a title as long as a text is a part of the text
+    if _bytes(quoted(title)) > room // 2:  # repeated in every piece, such a title would leave little room
         document = document.model_copy(update={"title": None, "text": f"{title}\n{document.text}"})
     frame = _size(document.model_copy(update={"text": ""}))
     for start, end in cuts(document.text, room - frame):
@@ -73,7 +67,7 @@ def _pieces(document: Document, room: int) -> Iterator[Document]:
 
 
 def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
-    """Yield where pieces of at most `room` bytes begin and end, each after the first repeating the end of the last."""
+    """Yield the spans of pieces of at most `room` bytes, each of which repeats the end of the piece before it."""
     starts = [0, *(sentence.start for sentence in sentences(text)[1:])]
     parts = [
         part for between in zip(starts, [*starts[1:], len(text)], strict=True) for part in _parts(text, *between, room)
@@ -87,16 +81,16 @@ def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
         yield parts[first][0], parts[last][1]
         if last + 1 == len(parts):
             return
-        following, repeated = last + 1, 0
-        while following - 1 > first and (repeated := repeated + sizes[following - 1]) <= room * OVERLAP:
-            following -= 1
-        if following == last + 1 and last - first > 1:  # at least one sentence is repeated
-            following = last
-        first = following
+        next_first, repeated = last + 1, 0
+        while next_first - 1 > first and (repeated := repeated + sizes[next_first - 1]) <= room * OVERLAP:
+            next_first -= 1
+        if next_first == last + 1 and last - first > 1:  # at least one sentence is repeated
+            next_first = last
+        first = next_first
 
 
 def _parts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
-    """Yield the sentence between these places, or parts of it where it is longer than a window."""
+    """Yield the span of a sentence, or spans of its parts if it is longer than a window."""
     longest = max(1, room // 4)  # so that a piece has several parts and can repeat one
     if _bytes(quoted(text[start : min(end, start + room + 1)])) <= room:
         longest = room
@@ -112,35 +106,31 @@ def _parts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, in
 
 
 def merge(verdicts: Sequence[Verdict | Failure], scale: Scale) -> Verdict | Failure:
-    """Return what verdicts on the windows of one body of evidence come to for all of it.
+    """Merge one judge's verdicts on one subject, one per window of the evidence.
 
-    The most favorable label counts: support by any window is support. Of the others, contradicted goes before not
-    found. A window without a verdict leaves the whole without one, unless another window settles it.
-
-    Args:
-        verdicts: The verdicts of one judge on one subject, a window each, or why there is none.
-        scale: The scale of the labels.
+    The most favorable label counts: support by any window is support, and contradicted takes precedence over not found.
+    If a window has no verdict, the merged verdict has none either, unless another window has the highest label.
     """
-    of_windows = [verdict for verdict in verdicts if isinstance(verdict, Verdict)]
-    labeled = [verdict for verdict in of_windows if verdict.label is not None]
+    assessed = [verdict for verdict in verdicts if isinstance(verdict, Verdict)]
+    labeled = [verdict for verdict in assessed if verdict.label is not None]
 
     def favor(verdict: Verdict) -> tuple[float, bool]:
-        """Rank a verdict: by what its label counts, then contradicted before the other labels."""
+        """Rank a verdict by the value of its label, then contradicted above other labels."""
         assert verdict.label is not None, "only verdicts with a label are ranked"
         return scale.value(verdict.label), verdict.support == "contradicted"
 
     best = max(labeled, key=favor, default=None)
     settled = best is not None and best.label is not None and scale.value(best.label) == max(scale.values)
-    if not settled and (failure := next((one for one in verdicts if isinstance(one, Failure)), None)):
+    if not settled and (failure := next((verdict for verdict in verdicts if isinstance(verdict, Failure)), None)):
         return failure
-    if best is None or (favor(best) == (min(scale.values), False) and len(labeled) < len(of_windows)):
-        best = next(verdict for verdict in of_windows if verdict.label is None)
-    same = [verdict for verdict in of_windows if verdict.label == best.label]
-    likely = [verdict.probability for verdict in of_windows if verdict.probability is not None]
+    if best is None or (favor(best) == (min(scale.values), False) and len(labeled) < len(assessed)):
+        best = next(verdict for verdict in assessed if verdict.label is None)
+    same = [verdict for verdict in assessed if verdict.label == best.label]
+    probabilities = [verdict.probability for verdict in assessed if verdict.probability is not None]
     return best.model_copy(
         update={
             "cites": tuple(dict.fromkeys(name for verdict in same for name in verdict.cites)),
-            "probability": max(likely, default=None),
+            "probability": max(probabilities, default=None),
             "windows": len(verdicts),
         }
     )

@@ -172,7 +172,7 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
     said = " ".join(done.stdout.split())
     assert "old 2 2 0 0 0 first_word 2" in said
     assert "older 2 1 0 1 0 first_word 1" in said
-    assert "2 older: no verdict in the forms that are looked for ?" in said
+    assert "2 older: no verdict in the given forms ?" in said
     assert "2 human labels" in said
     held = claimeval("agreement", "a", "--json")
     assert held.returncode == 0, held.stderr

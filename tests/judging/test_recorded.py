@@ -104,7 +104,7 @@ def test_a_text_that_says_neither_is_refused(text: str) -> None:
 
 def test_a_reply_that_goes_on_to_other_items_is_refused() -> None:
     text = "Answer: Yes, it is there.\n\nSummary 2: The clock stopped.\nAnswer: Yes, it did."
-    with pytest.raises(Unparsable, match="something else"):
+    with pytest.raises(Unparsable, match="another item"):
         read(text)
 
 

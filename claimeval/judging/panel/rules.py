@@ -1,11 +1,11 @@
-"""Verdicts -> ballots, one opinion per judge, its repeats taken together; and the voting rules: ballots -> the choices
-in first place.
+"""Ballots and vote rules.
 
-The first vote is on what a score counts: supported against all other labels together, or the grade. The second is
-among the labels of the winning value. Winners of one value are no tie; `voting.py` chooses among them.
+The verdicts of each judge become one ballot. A rule returns the choices in first place. The first vote is on the value
+that a score counts: supported against all other labels, or the grade. The second is among the labels of the winning
+value. Several winners of one value are not a tie; `voting.py` chooses among them.
 
-Every rule sees only ballots with a choice, two different ones at least. A new rule is a function and a row in `VOTES`;
-the first line of its docstring is what `claimeval metrics` says of it.
+A rule sees only ballots with a choice, with at least two different choices. To add a rule, write a function and a row
+in `VOTES`. `claimeval metrics` shows the first line of its docstring.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Winners = tuple[str, ...]
-"""The words in first place. Several are a tie where they differ in value."""
+"""The labels in first place. Labels of different values are a tie."""
 
 NO_GRADE: Reason = "unparsable"
-"""Where a panel on an ordered scale meets a verdict on another."""
+"""The reason for a verdict whose label is not on the panel's scale."""
 
 EQUAL = 1e-9
 """Totals that differ by less are equal."""
 
 
 class Ballot(NamedTuple):
-    """The opinion of one judge on one claim."""
+    """The vote of one judge on one claim."""
 
     judge: str
     choice: str | None
-    """None: no opinion, so no vote."""
+    """None if the judge does not vote."""
     probability: float | None
-    """Of "supported": the mean over the repeats that have one, else the share of the repeats that say so."""
+    """Probability of "supported": the mean over replicates that have one, else the share of supported replicates."""
     because: Reason | None
     """Why there is no choice."""
 
 
 def choice(verdict: Verdict, panel: Panel) -> str | None:
-    """Return the word that a verdict votes for, None if it is unassessed.
+    """Return the label that a verdict votes for; None if it is unassessed.
 
-    A word of another scale votes as what it comes to, where the panel's scale has a word for that.
+    A label of another scale counts as supported, contradicted or not found if the panel's scale has these labels.
     """
     words = panel.scale.words
     if verdict.label in words:
@@ -63,9 +63,9 @@ def choice(verdict: Verdict, panel: Panel) -> str | None:
 def cast_ballots(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
     """Return a ballot per judge, in the order of the verdicts.
 
-    A judge with replicates has one vote, by majority: first on the value, then among the labels of that value. If two
-    values are equally frequent, it abstains (`tie`), but of grades that are all support, or all not, it votes for the
-    lowest. If no replicate has a label, its most frequent reason is kept.
+    A judge with replicates votes for its most frequent value, and the most frequent label of that value. If two values
+    are equally frequent, it abstains (`tie`), unless both count as supported, or neither does: then it votes for the
+    lower one. If no replicate has a label, its most frequent reason is kept.
     """
     if panel.replicates == 1:
         return [_ballot(verdict, panel) for verdict in verdicts]
@@ -97,10 +97,10 @@ def _together(judge: str, verdicts: Sequence[Verdict], panel: Panel) -> Ballot:
 
 
 def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
-    """Return the words in first place, given the weight of the votes for each.
+    """Return the labels in first place, given the weight of the votes for each.
 
-    Words first compete by their values, those of one value together; then the words of the winning value among
-    themselves. Where values tie, those of the side, positive or not, that has more weight are left.
+    The first vote is among values, the second among the labels of the winning value. If values tie, those on the side
+    (positive or not) with less weight are dropped.
     """
     scale = panel.scale
     values, sides = defaultdict[float, float](float), defaultdict[bool, float](float)
@@ -108,33 +108,33 @@ def leading(totals: Mapping[str, float], panel: Panel) -> Winners:
         values[scale.value(word)] += total
         sides[scale.positive(word)] += total
     side_of = {scale.value(word): scale.positive(word) for word in totals}
-    first = _most(values)
-    heaviest = _most({side: sides[side] for side in {side_of[value] for value in first}})
+    first = _largest(values)
+    heaviest = _largest({side: sides[side] for side in {side_of[value] for value in first}})
     return tuple(
         winner
         for value in first
         if side_of[value] in heaviest
-        for winner in _most({word: total for word, total in totals.items() if scale.value(word) == value})
+        for winner in _largest({word: total for word, total in totals.items() if scale.value(word) == value})
     )
 
 
 def representative(alike: Sequence[str], panel: Panel) -> str:
-    """The one that stands for words on one side with equally many votes: the lowest, of equal ones `not_found`."""
+    """Return the lowest of labels with equally many votes on one side; of equal ones `not_found`."""
     ranked = panel.scale.ranked
     return min(alike, key=lambda word: (panel.scale.value(word), -ranked.index(word)))
 
 
-def _most(totals: Mapping[T, float]) -> list[T]:
+def _largest(totals: Mapping[T, float]) -> list[T]:
     most = max(totals.values())
     return [key for key, total in totals.items() if total >= most - EQUAL]
 
 
 class VoteContext(NamedTuple):
-    """What a rule may know besides the ballots."""
+    """Input of a rule besides the ballots."""
 
     panel: Panel
     rates: ErrorRates | None = None
-    """The error rates of the judges, learned from the whole run, for `dawid_skene`."""
+    """The judges' error rates over the whole run, for `dawid_skene`."""
 
 
 class VoteRule(NamedTuple):
@@ -142,39 +142,38 @@ class VoteRule(NamedTuple):
 
     decide: Callable[[Sequence[Ballot], VoteContext], Winners]
     learns: Literal["weights", "error_rates"] | None = None
-    """What it needs to know of the judges beforehand: weights that are given or learned from human labels, or error
-    rates learned from all votes of the run."""
+    """What the rule needs about the judges: weights, given or learned from human labels, or error rates, learned from
+    all votes of the run."""
 
 
 def majority(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The value with the most votes, then the label; neither need have more than half."""
+    """The value with the most votes, then the label; neither needs more than half."""
     return leading(Counter(_choices(ballots)), context.panel)
 
 
 def unanimous(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The value of all, and the most frequent label; where values differ, a tie of all that was said."""
+    """The value that all judges give, then the most frequent label; different values are a tie."""
     counts = Counter(_choices(ballots))
     values = dict.fromkeys(map(context.panel.scale.value, counts))
     return tuple(word for value in values for word in _of_value(counts, value, context.panel))
 
 
 def any_(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The most favorable choice that anyone made: supported as soon as one judge finds support."""
-    return (max(_places(ballots, context))[1],)
+    """The most favorable choice: supported if at least one judge finds support."""
+    return (max(_ranked_votes(ballots, context))[1],)
 
 
 def median(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The middle choice from the least to the most favorable; of two in the middle the lower. Never a tie."""
-    places = sorted(_places(ballots, context))
+    """The middle choice from least to most favorable; of two middle choices the lower. Never a tie."""
+    places = sorted(_ranked_votes(ballots, context))
     return (places[(len(places) - 1) // 2][1],)
 
 
 def mean(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The value that is nearest to the mean of the votes, of two equally near a tie.
+    """The value nearest to the mean of the votes; two equally near values are a tie.
 
-    On an ordered scale each vote is the value of its word. On others it is the probability of "supported", without one
-    1 or 0, so that over one half is supported, if any judge says so; under it the most frequent of the other labels
-    stands.
+    On an ordered scale, a vote is the value of its label. On other scales it is the probability of "supported", or 1 or
+    0 without one. A mean over 0.5 is supported if any judge says so; under 0.5, the most frequent other label wins.
     """
     scale, counts = context.panel.scale, Counter(_choices(ballots))
     average = math.fsum(_vote(ballot, scale) for ballot in ballots) / len(ballots)
@@ -187,7 +186,7 @@ def mean(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
 def weighted(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
     """The value with the greatest sum of its judges' weights, then the label.
 
-    A negative weight (a judge worse than chance) speaks for all other values. Source: Nitzan & Paroush 1982.
+    A negative weight (a judge worse than chance) favors all other values. Source: Nitzan & Paroush 1982.
     """
     totals: dict[str, float] = dict.fromkeys(context.panel.scale.ranked, 0.0)
     for ballot in ballots:
@@ -197,9 +196,9 @@ def weighted(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
 
 
 def dawid_skene(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The most probable value, given how often each judge errs in which way over the whole run, then the label.
+    """The most probable value, given each judge's error rates over the whole run, then the label.
 
-    Source: Dawid & Skene 1979. It assumes that judges err independently.
+    Assumes that judges err independently. Source: Dawid & Skene 1979.
     """
     assert context.rates is not None, "the rates are learned before the vote"
     evidence = context.rates.evidence((ballot.judge, ballot.choice) for ballot in ballots)
@@ -227,13 +226,13 @@ def vote_rule(name: str) -> VoteRule:
 
 
 def _open(totals: Mapping[str, float], ballots: Sequence[Ballot], panel: Panel) -> dict[str, float]:
-    """The totals of what may win: nothing is supported, or not supported, that no judge finds so."""
+    """Return the totals of the labels that can win: those on a side for which at least one judge voted."""
     sides = {panel.scale.positive(choice) for choice in _choices(ballots)}
     return {choice: total for choice, total in totals.items() if panel.scale.positive(choice) in sides}
 
 
 def _of_value(counts: Mapping[str, float], value: float, panel: Panel) -> Winners:
-    """The labels of a value in first place; where nobody gave one, the label that has it."""
+    """Return the labels in first place among those of a value; without votes for it, the label of that value."""
     scale = panel.scale
     votes = {word: n for word, n in counts.items() if scale.value(word) == value}
     return leading(votes, panel) if votes else (scale.words[scale.values.index(value)],)
@@ -243,7 +242,7 @@ def _choices(ballots: Iterable[Ballot]) -> list[str]:
     return [ballot.choice for ballot in ballots if ballot.choice is not None]
 
 
-def _places(ballots: Sequence[Ballot], context: VoteContext) -> list[tuple[int, str]]:
+def _ranked_votes(ballots: Sequence[Ballot], context: VoteContext) -> list[tuple[int, str]]:
     order = context.panel.scale.ranked
     return [(order.index(b.choice), b.choice) for b in ballots if b.choice is not None]
 
@@ -256,9 +255,9 @@ def _vote(ballot: Ballot, scale: Scale) -> float:
 
 
 Pattern = tuple[tuple[str, str], ...]
-"""The judges that voted on a claim and what they said."""
+"""The judges that voted on a claim, with their choices."""
 
-_LEAST = 1e-300
+_SMALLEST = 1e-300
 
 
 class ErrorRates(Record):
@@ -266,25 +265,25 @@ class ErrorRates(Record):
 
     choices: tuple[str, ...]
     prevalence: tuple[float, ...]
-    """Share of claims that truly are each choice."""
+    """Share of claims whose true label is each choice."""
     judges: dict[str, tuple[tuple[float, ...], ...]]
-    """`judges[name][l][k]`: probability that the judge says choice k of a claim that truly is choice l."""
+    """`judges[name][l][k]`: probability that the judge gives choice k to a claim whose true label is choice l."""
     converged: bool = True
 
     def evidence(self, votes: Iterable[tuple[str, str | None]]) -> dict[str, float]:
-        """The logarithm of each choice's probability given the votes, up to a constant."""
-        totals = [math.log(max(share, _LEAST)) for share in self.prevalence]
+        """Return the logarithm of each choice's probability given the votes, up to a constant."""
+        totals = [math.log(max(share, _SMALLEST)) for share in self.prevalence]
         for judge, label in votes:
             if label is None:
                 continue
             column = self.choices.index(label)
             for truth, row in enumerate(self.judges[judge]):
-                totals[truth] += math.log(max(row[column], _LEAST))
+                totals[truth] += math.log(max(row[column], _SMALLEST))
         return dict(zip(self.choices, totals, strict=True))
 
 
 def estimate_error_rates(patterns: Mapping[Pattern, int]) -> ErrorRates | None:
-    """The error rates from how often each pattern of votes occurs; None without a vote."""
+    """Estimate error rates from the number of claims with each pattern of votes; None without a vote."""
     from claimeval.statistics import dawid_skene
 
     voted = [pattern for pattern in patterns if pattern]

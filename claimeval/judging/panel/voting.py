@@ -1,6 +1,6 @@
-"""Ballots -> one label: quorum, vote, ties.
+"""Turn verdicts into one label: quorum, vote and ties.
 
-What all judges count the same the panel counts so too, under every rule.
+Under every rule, the panel agrees with a unanimous vote.
 """
 
 from __future__ import annotations
@@ -14,15 +14,7 @@ from claimeval.judging.panel.rules import Ballot, ErrorRates, VoteContext, Winne
 from claimeval.statistics import vote_entropy
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
-from claimeval.types.records import (
-    ABSTAINED,
-    Assessment,
-    Evidence,
-    Part,
-    Reason,
-    Sample,
-    Verdict,
-)
+from claimeval.types.records import ABSTAINED, Assessment, Evidence, Part, Reason, Sample, Verdict
 from claimeval.types.requests import Judge
 
 _ALONE = Panel()
@@ -38,27 +30,24 @@ def vote(
     rates: ErrorRates | None = None,
     question: str = "support",
 ) -> Assessment:
-    """Return the label that the verdicts of all judges on one claim come to.
+    """Return the panel's assessment of one claim.
 
-    The first vote is on the value, the second on the label (`rules.py`); only the first can tie, and the tie rule
-    resolves it. If labels are equally frequent in the second, that of the judge who breaks ties is chosen if it gave
-    one of them, else `not_found`. If all tied grades count as supported, or none does, the label is settled and the tie
-    rule decides the grade only. A unanimous choice holds under every rule.
+    The first vote is on the value, the second on the label (`rules.py`). Only the first can tie; the tie rule then
+    decides. If labels are equally frequent in the second vote, the label of the judge who breaks ties is chosen if it
+    is one of them, else `not_found`. If all tied grades count as supported, or none does, the tie rule decides only
+    the grade. A unanimous choice wins under every rule.
 
-    If there is no label, the most frequent reason is given; the first judge's among equals. With fewer labels than the
-    quorum the reason is `no_quorum`, or the judges' abstention if the quorum would be met with those who abstained.
+    If no judge has a label, the reason is the most frequent one (the first judge's if equal). With fewer labels than
+    the quorum, the reason is `no_quorum`, or the abstention if the judges who abstained would complete the quorum.
 
     Args:
         subject: Id of the claim.
         evidence: The evidence of the verdicts.
         verdicts: The verdicts of all judges.
-        panel: Voting rule, tie rule and quorum.
-        same_family: Judges that are left out under `no-vote`.
-        rates: Error rates that `learn` estimated, for `dawid_skene`.
-        question: Kind of question, `support` or the name of another one.
-
-    Returns:
-        The assessment, with all verdicts.
+        panel: Vote rule, tie rule and quorum.
+        same_family: Judges whose verdicts do not count under `no-vote`.
+        rates: The judges' error rates, for `dawid_skene`.
+        question: Name of the question.
     """
     about = {"subject": subject, "question": question, "evidence": evidence}
     if len(verdicts) == 1 and not same_family and ((label := verdicts[0].label) is None or label in panel.scale.words):
@@ -80,16 +69,16 @@ def vote(
 
 
 class _Outcome(NamedTuple):
-    """What a vote comes to."""
+    """The result of a vote."""
 
     label: str | None
     choice: str | None
-    """None without a label, and where a tie settles the side alone."""
+    """None without a label, and if a tie settles only the side."""
     because: Reason | None
 
 
 def _preliminary(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> Assessment:
-    """Return what every rule makes of one verdict, in the common case of a single judge."""
+    """Return the assessment of a single judge's verdict, which is the same under every rule."""
     return Assessment.holding(
         {
             **about,
@@ -106,32 +95,32 @@ def _preliminary(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> As
 
 
 def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
-    """Return whether these judges are not of one mind: two values, or a judge without one.
+    """Return whether the judges give different values, or one of them gives none.
 
-    Judges who differ only in which label of no support they give are of one mind: no score depends on it.
+    Different labels of the same value are no dispute, because no score depends on them.
     """
     values = {None if b.choice is None else panel.scale.value(b.choice) for b in cast_ballots(verdicts, panel)}
     return len(values) != 1 or None in values
 
 
 def _too_few(ballots: Sequence[Ballot], labeled: Sequence[Ballot], panel: Panel) -> Reason | None:
-    """Return why there is no vote; None when the quorum is met."""
+    """Return why there is no vote; None if the quorum is met."""
     if not labeled:
         return Counter(ballot.because for ballot in ballots).most_common(1)[0][0]
     voters = [ballot for ballot in ballots if ballot.because != "same_family"]
     quorum = panel.needed(len(voters))
     if len(labeled) >= quorum:
         return None
-    honest = [ballot.because for ballot in voters if ballot.because in ABSTAINED]
-    return Counter(honest).most_common(1)[0][0] if len(labeled) + len(honest) >= quorum else "no_quorum"
+    abstained = [ballot.because for ballot in voters if ballot.because in ABSTAINED]
+    return Counter(abstained).most_common(1)[0][0] if len(labeled) + len(abstained) >= quorum else "no_quorum"
 
 
 def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str | None:
-    """Return the choice among several winners, None where they differ in value and the tie rule has no choice."""
+    """Return the choice among several winners; None if they differ in value and the tie rule does not decide."""
     tied: Sequence[str] = winners
     if panel.tie == CONSERVATIVE:
-        least = min(panel.scale.value(winner) for winner in winners)
-        tied = [winner for winner in winners if panel.scale.value(winner) == least]
+        lowest = min(panel.scale.value(winner) for winner in winners)
+        tied = [winner for winner in winners if panel.scale.value(winner) == lowest]
     elif panel.tie != ABSTAIN:
         for choice in (ballot.choice for ballot in labeled if ballot.judge == panel.tie and ballot.choice is not None):
             if choice in winners:
@@ -166,7 +155,7 @@ def _assessment(
 
 
 def _label(winners: Winners, panel: Panel) -> str | None:
-    """Return the lowest of the winners, if a score counts their side alone and they are all on one; else None."""
+    """Return the lowest of the winners if they are all on one side and a score counts only the side; else None."""
     sides = {panel.scale.positive(winner) for winner in winners}
     return representative(winners, panel) if not panel.scale.divided and len(sides) == 1 else None
 
@@ -176,7 +165,7 @@ def _share(winner: str, labeled: Sequence[Ballot]) -> float:
 
 
 def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> float | None:
-    """Mean over the judges; a vote without a probability counts as 0 or 1 beside others, and alone says nothing."""
+    """Return the mean over the judges. Among several votes, one without a probability counts as 0 or 1."""
     probabilities = [ballot.probability for ballot in ballots if ballot.probability is not None]
     if several:
         choices = [b.choice for b in ballots if b.probability is None and b.choice is not None]
@@ -185,21 +174,21 @@ def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> f
 
 
 def same_family(judges: Sequence[Judge], families: Families, sample: Sample, *parts: Part) -> frozenset[str]:
-    """The judges of the family that wrote the sample's answer, where that is one of the parts that are compared."""
+    """Return the judges of the family that wrote the answer, if the answer is one of the compared parts."""
     if not sample.generator or "answer" not in parts:
         return frozenset()
     return families.same_family_judges(((judge.name, judge.model) for judge in judges), sample.generator)
 
 
-def refuse_same_family(people: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]) -> None:
-    """UsageError where someone, with the role, is of a generator's family and the panel declares that an error."""
+def refuse_same_family(judges: Iterable[tuple[str, Judge]], panel: Panel, generators: Iterable[str | None]) -> None:
+    """Raise UsageError if a judge, given with its role, is of a generator's family and `on_same_family` is `error`."""
     if panel.on_same_family != "error":
         return
-    families, people = Families(panel.families), list(people)
+    families, judges = Families(panel.families), list(judges)
     for generator in dict.fromkeys(filter(None, generators)):
-        for role, one in people:
-            if families.are_same_family(one.model, generator):
+        for role, judge in judges:
+            if families.are_same_family(judge.model, generator):
                 raise UsageError(
-                    f"{role} {one.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                    f"{role} {judge.name!r} is of the family of {generator!r}, which wrote answers here; take another "
                     f"{role}, or set --on-same-family to warn or skip"
                 )
