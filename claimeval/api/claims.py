@@ -31,7 +31,7 @@ from claimeval.evaluation.claims import (
     choose_metrics,
     incomplete,
     make_job,
-    settled_language,
+    prompt_language,
 )
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
@@ -131,7 +131,7 @@ async def ascore(
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
     remarks: tuple[str, ...] = ()
     if language == AUTO:
-        settled, why = settled_language(samples)
+        settled, why = prompt_language(samples)
         job_options, remarks = replace(job_options, language=settled), (why,)
     job = replace(make_job(job_options, chosen), remarks=remarks)
     check_questions(job, surveyed)

@@ -1,4 +1,5 @@
-"""The jobs: claims, ratings, relevance, matching and queries, what each asks about an item and what it reads off.
+"""The jobs: claims, ratings, grades, written queries, extraction and measures. Forecasts and summaries of runs.
 
-Knows how to ask, never how an answer is obtained or where a run is kept.
+A job defines the requests and the scores of an item. How requests are answered (`execution`) and where runs are stored
+(`runs`) is unknown here.
 """

@@ -13,24 +13,24 @@ from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 MAX_ATTEMPTS = 2
-"""How often a judge is asked if the reply cannot be read or leaves subjects out."""
+"""Maximum attempts if the reply cannot be read or leaves subjects out."""
 MAX_ALONE = 3
-"""Up to this many subjects that a reply left out are asked about again one by one; more are asked about together."""
+"""Up to this many left-out subjects are re-asked one by one, more are re-asked together."""
 RE_ASKED_REASONS: frozenset[Reason] = frozenset({"unparsable", "truncated"})
-"""Reasons why a whole reply is asked for again. A provider that fails, refuses or filters is not asked again."""
+"""Reasons to re-ask a whole reply. A provider that fails, refuses or filters is not re-asked."""
 
 
 class Subject(Protocol):
-    """What a judge is asked about: a claim, a document, an answer."""
+    """The subject of a request: a claim, a document or an answer."""
 
     @property
     def id(self) -> str:
-        """By which a reply and a verdict name it."""
+        """The id in replies and verdicts."""
         ...
 
 
 class CallAddress(NamedTuple):
-    """What the records of the calls of one question say of it."""
+    """The step, part and evidence that the records of calls name."""
 
     step: str
     part: Part
@@ -42,14 +42,14 @@ T = TypeVar("T")
 
 
 class Replies(NamedTuple, Generic[T]):
-    """What a judge replied about subjects, by their ids: a value or why there is none."""
+    """A judge's replies: a value by subject id, or why there is none."""
 
     values: dict[str, T | Failure]
     calls: tuple[Call, ...]
 
 
 class SingleReply(NamedTuple, Generic[T]):
-    """What a judge replied about one thing."""
+    """A judge's reply about a single subject."""
 
     value: T | Failure
     calls: tuple[Call, ...]
@@ -63,17 +63,17 @@ async def ask_about(
     address: CallAddress,
     replicate: int = 0,
 ) -> Replies[T]:
-    """Ask with attempt 0, 1, ... until every subject has a value, at most `MAX_ATTEMPTS` times.
+    """Ask until every subject has a value, with attempts 0, 1, ... up to `MAX_ATTEMPTS`.
 
-    Where stored replies gave nothing, a further attempt is taken from the store, or asked for if the run asks for such
-    replies again (`RunOptions.ask_again`).
+    If all stored replies are useless, a further attempt is taken from the reply cache, or sent if the run re-asks such
+    replies (`RunOptions.ask_again`).
 
     Args:
-        subjects: What the judge is asked about in one request.
+        subjects: The subjects of one request.
         ask: Builds the request about some of the subjects.
         read: Reads a reply about them.
-        executor: Answers the request.
-        address: What the records of the calls say of the question.
+        executor: Answers the requests.
+        address: Step, part and evidence in the records of the calls.
         replicate: Number of the replicate, from 0.
     """
     review: Review | None = getattr(executor, "review", None)
@@ -118,7 +118,7 @@ def _unreadable(reading: ParsedReply[T]) -> Failure:
 def _call(
     address: CallAddress, request: Request, outcome: Outcome, reading: ParsedReply[T], subjects: tuple[str, ...]
 ) -> Call:
-    """Return the record of a call; `reading` says whether the reply, or a part of it, was useless."""
+    """Return the record of a call; `reading` has the problems of its reply."""
     completion = outcome if isinstance(outcome, Completion) else _NO_REPLY
     usage, seconds = completion.usage, completion.latency
     return Call.holding(
@@ -148,11 +148,11 @@ def _call(
 
 
 _NO_REPLY = Completion(body=b"", text=None)
-"""Stands for the reply of a call that failed."""
+"""The reply in the record of a failed call."""
 
 
 def _batches_to_re_ask(subjects: Sequence[S], reading: ParsedReply[T]) -> list[tuple[S, ...]]:
-    """Return subjects that a reply left without a value in the batches in which they are asked about again."""
+    """Return the subjects without a value in batches, one per new request."""
     missing = tuple(subjects)
     if reading.failure is None:
         return [(subject,) for subject in missing] if len(missing) <= MAX_ALONE else [missing]
@@ -165,7 +165,7 @@ def _batches_to_re_ask(subjects: Sequence[S], reading: ParsedReply[T]) -> list[t
 
 
 class _Only(NamedTuple):
-    """The one subject of a request; without an id where there is nothing to tell apart."""
+    """The only subject of a request, whose id may be empty."""
 
     id: str
 
@@ -177,14 +177,14 @@ async def ask_until_read(
     address: CallAddress,
     subject: str = "",
 ) -> SingleReply[T]:
-    """Ask for one thing with attempt 0, 1, ... until the reply can be read, at most `MAX_ATTEMPTS` times.
+    """Ask about a single subject until the reply can be read, up to `MAX_ATTEMPTS` times.
 
     Args:
-        request: What is asked.
+        request: The request.
         read: Reads the reply.
         executor: Answers the request.
-        address: What the records of the calls say of the question.
-        subject: Id of what is asked about; empty for a whole part of a sample.
+        address: Step, part and evidence in the records of the calls.
+        subject: Id of the subject; empty for a whole part of a sample.
     """
 
     def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> ParsedReply[T]:

@@ -1,7 +1,7 @@
-"""The claims job: claims are taken from texts once, put to the judges for each pair of part and evidence, and scored.
+"""The claims job: extract claims from texts, have judges assess them against evidence, and score the labels.
 
-How one sample is evaluated is straight-line code over `ask`: extract the claims of each part, ask about each claim, ask
-once more about claims that a reply left out, vote, score. What an earlier result of the sample has is taken from it.
+The claims of each part of a sample are extracted once and assessed for each pair of part and evidence that the metrics
+need. Claims and verdicts of an earlier result of the sample are reused.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from claimeval.evaluation.judgment import (
     JudgingContext,
     PanelJob,
     Question,
+    is_too_long,
     judge,
     one_each,
 )
@@ -57,62 +58,61 @@ from claimeval.types.records import (
 from claimeval.types.requests import Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
-"""Parts that are read as a whole; all others are sets of documents."""
+"""Parts that are one text; all others are sets of documents."""
 FIRST_TEXTS, UNGROUNDED_SHARE = 20, 0.9
-"""Texts after which a run is stopped if a larger share of their claims is ungrounded."""
+"""A run stops if more than this share of the claims in its first texts is ungrounded."""
 LANGUAGE_SAMPLES = 200
-"""Samples, from the first, by which the language of the prompts is settled."""
+"""Number of samples, from the first, that determine the language of the prompts."""
 EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
-"""The prompts for taking and assessing claims if none is named."""
-
+"""Default prompts for extracting and assessing claims."""
 
 _ONE_JUDGE = Panel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsOptions:
-    """What a user says about the claims job; None is not said, so the panel file, the source or the default decides."""
+    """User settings of the claims job. None leaves the choice to the panel file, the source run or the default."""
 
     judges: Sequence[str | Judge] = ()
-    """`provider:model`, `openai:model@URL`, YAML files or `Judge`; of a run that is judged again also their names."""
+    """`provider:model`, `openai:model@URL`, YAML files or `Judge`; for a rejudged run also names of its judges."""
     extractor: str | Judge | None = None
-    """Who takes the claims from the texts; the first judge by default."""
+    """Model that extracts the claims. Default: the first judge."""
     metrics: Sequence[str | Metric] | None = None
     extract_prompt: str | None = None
     assess_prompt: str | None = None
-    """By default `three_way`, or `partial` if a metric counts partial support."""
+    """Default: `three_way`, or `partial` if a metric counts partial support."""
     prompt_parameters: Mapping[str, str] = field(default_factory=dict)
-    """Values of the prompts' parameters, each for the prompt that has it."""
+    """Values of prompt parameters, each for the prompt that has it."""
     language: str | None = None
-    """Code of the language of the shipped prompts; None for English. `auto` is settled by `settled_language` before."""
+    """Code of the language of the shipped prompts; None for English. `prompt_language` replaces `auto` beforehand."""
     per_document: bool | None = None
-    """Assess claims against each document alone too."""
+    """Also assess claims against each document alone."""
     shuffle_contexts: int | None = None
-    """In how many other orders of the documents claims are assessed too."""
+    """Number of other document orders in which claims are also assessed."""
     claims_per_call: int | None = None
-    """Claims in one question to every judge; None for the setting of each."""
+    """Claims in one request, for every judge; None for each judge's setting."""
     claim_order: int = 0
-    """Number of the order in which judges are shown the claims of a sample, which an experiment can vary."""
+    """Number of the order in which judges see the claims of a sample, which an experiment can vary."""
     extract_per_judge: bool | None = None
-    """Every judge takes its own claims and assesses those alone."""
+    """Each judge extracts its own claims and assesses only those."""
     panel: PanelOptions = PanelOptions()
     cluster: str | None = None
-    """The field by which samples belong together in intervals; None for their question."""
+    """Field that defines clusters of samples in intervals; None for the question."""
 
     @property
     def panel_settings(self) -> dict[str, Any]:
-        """The settings of a panel that were given, by the names of `Panel`."""
-        question = {
+        """The given panel settings, by the names of `Panel`."""
+        settings = {
             "per_document": self.per_document,
             "shuffle_contexts": self.shuffle_contexts,
             "extract_per_judge": self.extract_per_judge,
         }
-        return self.panel.given | {name: value for name, value in question.items() if value is not None}
+        return self.panel.given | {name: value for name, value in settings.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ClaimsJob(PanelJob):
-    """Judge answers claim by claim: what is asked of every sample, settled and checked before any call is made."""
+    """Judge answers claim by claim. Created by `make_job`, which checks all settings before the first call."""
 
     metrics: tuple[Metric, ...]
     judges: tuple[Judge, ...]
@@ -122,46 +122,46 @@ class ClaimsJob(PanelJob):
     panel: Panel = _ONE_JUDGE
     recorded_judges: frozenset[str] = frozenset()
     extracts: bool = True
-    """Whether some text may have to be taken apart."""
+    """Whether claims may have to be extracted."""
     derived: tuple[str, ...] = ()
-    """Metrics that are read off the verdicts, by name."""
+    """Names of the derived metrics."""
     metric_prompts: Mapping[str, Prompt] = field(default_factory=dict)
-    """By metric, the prompts of rows that ask something else than whether a text supports a claim."""
+    """The prompts of metrics that do not ask whether a text supports a claim, by metric."""
     joint: bool = True
-    """Whether claims that no single document supports are assessed against all of them together."""
+    """Whether claims that no single document supports are assessed against all documents together."""
     cluster: str | None = None
-    """The field by which samples belong together in intervals; None for their question."""
+    """Field that defines clusters of samples in intervals; None for the question."""
     claim_order: int | None = 0
-    """Number of the order in which judges are shown the claims of a sample; None for that of the text."""
+    """Number of the order in which judges see the claims of a sample; None for text order."""
     remarks: tuple[str, ...] = ()
-    """What was settled by the data, for the notes of the run."""
+    """Notes about settings that depend on the data."""
     name = "score"
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
-        return (*self.asked_judges, self.extractor) if self._one_extracts else self.asked_judges
+        """All judges and extractors that may get requests."""
+        return (*self.asked_judges, self.extractor) if self._has_extractor else self.asked_judges
 
     @property
-    def _one_extracts(self) -> bool:
+    def _has_extractor(self) -> bool:
         return self.extracts and not self.panel.extract_per_judge
 
     @cached_property
     def families(self) -> Families:
-        """Which models are of one family."""
+        """The families of models."""
         return Families(self.panel.families)
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides numbers."""
-        used = (self.extract_prompt, self.assess_prompt, *self.metric_prompts.values())
+        """All settings that affect numbers."""
+        prompts_used = (self.extract_prompt, self.assess_prompt, *self.metric_prompts.values())
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
-            questions=tuple({one.name: one for one in map(self.record_of, self.metrics)}.values()),
+            questions=tuple({record.name: record for record in map(self.record_of, self.metrics)}.values()),
             judges=self.judges,
             extractor=self.extractor,
-            prompts=tuple(prompt.record for prompt in used),
+            prompts=tuple(prompt.record for prompt in prompts_used),
             panel=self.panel,
             settings={
                 "per_document": self.panel.per_document,
@@ -175,18 +175,18 @@ class ClaimsJob(PanelJob):
         )
 
     def prompt(self, of: Part, against: Part) -> Prompt:
-        """Return what judges are asked of the claims of a part against a text."""
+        """Return the prompt for claims of a part against another part."""
         for metric in self.metrics if self.metric_prompts else ():
             if metric.prompt and (metric.claims_of, metric.against) == (of, against):
                 return self.metric_prompts[metric.name]
         return self.assess_prompt
 
     def record_of(self, metric: Metric) -> QuestionRecord:
-        """Return the question that a metric asks."""
+        """Return the question of a metric."""
         return self.record(metric.claims_of, metric.against)
 
     def record(self, of: Part, against: Part) -> QuestionRecord:
-        """Return the question about claims of a part against a text."""
+        """Return the question about claims of a part against another part."""
         if (of, against) not in self._records:
             panel = self.panel.for_question(name := claims_question(of, against))
             self._records[of, against] = QuestionRecord(
@@ -204,31 +204,30 @@ class ClaimsJob(PanelJob):
 
     @cached_property
     def _grounding(self) -> defaultdict[str, Counter[str]]:
-        """Of each extractor's first texts, how many claims there are and how many are grounded."""
+        """Counts of the first texts of each extractor, their claims and the ungrounded claims."""
         return defaultdict(Counter)
 
     def check_grounding(self, extractor: Judge, claims: tuple[Claim, ...] | Failure) -> None:
-        """Raise StoppedEarly if nearly no claim of the first texts is from its text: replies belong to other questions.
+        """Raise StoppedEarly if nearly all claims of the first texts are ungrounded.
 
-        A results file of a batch whose lines answer one another's questions is noticed so before verdicts are paid.
+        This detects replies that belong to other requests, as in a batch with wrong ids, before verdicts are paid for.
         """
-        seen = self._grounding[extractor.name]
-        if isinstance(claims, Failure) or not claims or seen["texts"] == FIRST_TEXTS or not reads_prompts(extractor):
+        counts = self._grounding[extractor.name]
+        if isinstance(claims, Failure) or not claims or counts["texts"] == FIRST_TEXTS or not reads_prompts(extractor):
             return
-        seen["texts"] += 1
-        seen["claims"] += len(claims)
-        seen["ungrounded"] += sum(claim.grounding == "ungrounded" for claim in claims)
-        if seen["texts"] == FIRST_TEXTS and seen["ungrounded"] > UNGROUNDED_SHARE * seen["claims"]:
+        counts["texts"] += 1
+        counts["claims"] += len(claims)
+        counts["ungrounded"] += sum(claim.grounding == "ungrounded" for claim in claims)
+        if counts["texts"] == FIRST_TEXTS and counts["ungrounded"] > UNGROUNDED_SHARE * counts["claims"]:
             raise StoppedEarly(
-                f"{extractor.name}: {seen['ungrounded']} of its first {seen['claims']} claims are not in the texts it "
-                "was asked about. The replies belong to other questions, as in a batch with wrong ids, "
+                f"{extractor.name}: {counts['ungrounded']} of its first {counts['claims']} claims are not in the texts "
+                "it was asked about. The replies belong to other questions, as in a batch with wrong ids, "
                 "or the model invents claims. Use another --cache to ask again"
             )
 
     @cached_property
     def first_stage(self) -> ClaimsJob:
-        """The job without judges who are asked only where others disagree, and without all documents together about
-        claims that no single one supports; itself if nothing hangs on verdicts."""
+        """The job without requests that depend on verdicts: escalation, and all documents together."""
         if not (self.panel.escalate or self.panel.per_document):
             return self
         return replace(
@@ -239,22 +238,22 @@ class ClaimsJob(PanelJob):
         )
 
     def question(self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]) -> Question[Claim]:
-        """Ask whether a part of a sample supports the claims of another, or what they have to do with its question.
+        """Return the question about claims of one part against another, or against the sample's question.
 
         Args:
             sample: The sample.
-            of: The part whose claims are meant.
-            against: The part that they are held against.
+            of: The part that the claims are from.
+            against: The part that they are assessed against.
             documents: The documents of that part.
         """
         prompt, alternatives = self.prompt(of, against), sample.alternatives(against)
-        record, of_extractor = self.record(of, against), self.panel.extract_per_judge
+        record, by_extractor = self.record(of, against), self.panel.extract_per_judge
         whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffle_contexts)
 
         def concerns(judge: Judge, claim: Claim) -> bool:
-            """Return whether the judge reads such a prompt and, where each takes its own claims, took this one."""
+            """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted the claim."""
             reads = prompt.step == "assess" or reads_prompts(judge)
-            return reads and (not of_extractor or claim.extractor == judge.name)
+            return reads and (not by_extractor or claim.extractor == judge.name)
 
         def ask(judge: Judge, claims: Sequence[Claim], documents: Sequence[Document]) -> Request:
             """Return the request for verdicts on the claims, shown as c1, c2, ..."""
@@ -270,29 +269,28 @@ class ClaimsJob(PanelJob):
             read=lambda completion, request, _: one_each(
                 assess.read(completion, request, computed=not reads_prompts(request.judge))
             ),
-            singles=() if whole else tuple(_singles(sample, against)),
+            singles=() if whole else tuple(_single_documents(sample, against)),
             per_call=claims_per_call,
             order=lambda judge, claims: (
                 assess.shuffled(claims, sample.id, self.claim_order) if reads_prompts(judge) else claims
             ),
-            concerns=concerns if of_extractor or prompt.step != "assess" else None,
+            concerns=concerns if by_extractor or prompt.step != "assess" else None,
         )
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether no judge, or no extractor, is left."""
-        return super().cannot_continue(stopped) or (self._one_extracts and self.extractor.name in stopped)
+        return super().cannot_continue(stopped) or (self._has_extractor and self.extractor.name in stopped)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return all claims, verdicts and scores of one sample. What fails is in the result as a reason.
+        """Return the claims, verdicts and scores of one sample. Failures are reasons in the result.
 
-        What an earlier result has (claims of parts whose extraction did not fail, verdicts) is taken over and not asked
-        for again.
+        Verdicts of an earlier result, and its claims of parts whose extraction did not fail, are reused.
         """
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         return await _evaluate(sample, self, executor, EarlierVerdicts(earlier))
 
 
-def _singles(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
+def _single_documents(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
     for rank, document in zip(sample.ranks(part), sample.documents(part) or (), strict=True):
         yield Evidence(part=part, document=rank), document
 
@@ -302,8 +300,8 @@ Extracted = SingleReply[tuple[Claim, ...]]
 
 
 async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts) -> SampleResult:
-    fed = [metric for metric in job.metrics if metric.missing_part(sample) is None]
-    parts = list(dict.fromkeys(metric.claims_of for metric in fed))
+    metrics = [metric for metric in job.metrics if metric.missing_part(sample) is None]
+    parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
     extracted: list[Extracted] = await gather_all([_claims(sample, part, job, executor, earlier) for part in parts])
     claims = {
         part: () if isinstance(one.value, Failure) else one.value for part, one in zip(parts, extracted, strict=True)
@@ -321,19 +319,19 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
         )
         return judge(job.question(sample, of, against, evidence[against]), claims[of], context)
 
-    evidence = {against: sample.documents(against) or () for against in dict.fromkeys(metric.against for metric in fed)}
+    evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
     pairs = [
         (of, against)
-        for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in fed)
+        for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
         if claims[of] and evidence[against]
     ]
     judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
     steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
-    all_claims_supported = tuple(chain.from_iterable(claims.values()))
-    without = [metric for metric in fed if (metric.claims_of, metric.against) not in pairs]
+    all_claims = tuple(chain.from_iterable(claims.values()))
+    unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
     unscored = SampleResult.trusted(
         sample=sample,
-        claims=all_claims_supported,
+        claims=all_claims,
         unextracted={
             part: one.value.reason if isinstance(one.value, Failure) else "no_claims"
             for part, one in zip(parts, extracted, strict=True)
@@ -342,7 +340,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
         assessments=tuple(
             chain(
                 *[one.assessments for one in judged_pairs],
-                *scoring.unasked(without, sample, all_claims_supported).values(),
+                *scoring.unasked(unjudged, sample, all_claims).values(),
             )
         ),
         per_document=tuple(chain.from_iterable([one.per_document for one in judged_pairs])),
@@ -351,26 +349,26 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
         calls=earlier.calls + tuple([call for one in steps for call in one.calls]),
         details={},
     )
-    details = {UNCLEAR: left_out} if (left_out := _unclear(job, unscored)) else {}
+    details = {UNCLEAR: phrases} if (phrases := _unclear(job, unscored)) else {}
     scores = scoring.scores(job.metrics, unscored, job.derived)
     return SampleResult.holding({**unscored.__dict__, "scores": scores, "details": details})
 
 
 def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
-    """Return by part the phrases that its extraction left out because nothing says what they refer to."""
+    """Return the phrases that the extraction of each part left out because their reference is unknown."""
     if not job.extract_prompt.lists_unclear:
         return {}
     unresolved: dict[str, dict[UnclearPhrase, None]] = {}
     for call in result.calls:
         if call.step == "extract" and call.reply and not call.failed:
             unresolved.setdefault(call.part, {}).update(dict.fromkeys(unclear_json(call.reply)))
-    return {part: [one._asdict() for one in phrases] for part, phrases in unresolved.items() if phrases}
+    return {part: [phrase._asdict() for phrase in phrases] for part, phrases in unresolved.items() if phrases}
 
 
 async def _claims(
     sample: Sample, part: Part, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts
 ) -> Extracted:
-    """Return the claims of one part: known, taken by the extractor, or by every judge for itself."""
+    """Return the claims of one part: from an earlier result, from the extractor, or from every judge."""
     if (claims := earlier.claims(part)) is not None:
         return Extracted(claims, ())
     if not job.panel.extract_per_judge:
@@ -379,7 +377,7 @@ async def _claims(
         [_extract(sample, part, judge, job, executor) for judge in job.judges]
     )
     by_judge = {judge.name: one.value for judge, one in zip(job.judges, extractions, strict=True)}
-    return Extracted(extract.side_by_side(part, by_judge), tuple(call for one in extractions for call in one.calls))
+    return Extracted(extract.join_extractors(part, by_judge), tuple(call for one in extractions for call in one.calls))
 
 
 async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob, executor: Executor) -> Extracted:
@@ -393,30 +391,30 @@ async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob,
     if not sample.alternatives(part):
         return extractions[0]
     pairs = [(text, one.value) for text, one in zip(texts, extractions, strict=True)]
-    return Extracted(extract.one_after_another(part, pairs), tuple(call for one in extractions for call in one.calls))
+    return Extracted(extract.join_alternatives(part, pairs), tuple(call for one in extractions for call in one.calls))
 
 
 async def extract_text(
     sample: Sample, part: Part, text: str, extractor: Judge, prompt: Prompt, executor: Executor
 ) -> Extracted:
-    """Return the claims that a judge takes from a text, in windows of its sentences if it is too long for one request.
+    """Extract the claims of a text, in windows of its sentences if it is too long for one request.
 
     Args:
         sample: The sample, which has the question.
-        part: The part that the text is, or is one of.
+        part: The part that the text belongs to.
         text: The text.
-        extractor: The judge.
-        prompt: How it is asked.
+        extractor: The extractor.
+        prompt: The prompt.
         executor: Answers the requests.
     """
     if not has_words(text):
         return Extracted((), ())
 
-    def asked(window: extract.TextWindow | None = None) -> Request:
-        """Return the request for the claims of the sentences of a window."""
+    def request_for(window: extract.TextWindow | None = None) -> Request:
+        """Return the request for the claims of a window."""
         return extract.ask(prompt, extractor, part, text, sample.full_question, window)
 
-    def take(request: Request, window: extract.TextWindow | str = "") -> Coroutine[Any, Any, Extracted]:
+    def ask(request: Request, window: extract.TextWindow | str = "") -> Coroutine[Any, Any, Extracted]:
         """Ask for the claims."""
         return ask_until_read(
             request,
@@ -426,39 +424,35 @@ async def extract_text(
             str(window),
         )
 
-    whole = asked()
+    whole = request_for()
     fits: Fits | None = getattr(executor, "fits", None)
     room_of: Room | None = getattr(executor, "room", None)
     room = room_of(whole) if room_of else None
     calls: tuple[Call, ...] = ()
     if fits is None or room is None or await fits(whole):
-        one = await take(whole)
-        if not _is_too_long(one.value):
-            return one
-        calls, room = one.calls, _smaller(whole, one.value, room_of(whole) if room_of else None)
-    while len(windows := extract.windows(whole, asked(extract.NOTHING), room)) > 1:
-        extractions = [await take(asked(windows[0]), windows[0])]  # alone, which shows whether such a size is read
-        if not _is_too_long(extractions[0].value):
-            extractions += await gather_all([take(asked(window), window) for window in windows[1:]])
+        extracted = await ask(whole)
+        if not is_too_long(extracted.value):
+            return extracted
+        calls, room = extracted.calls, _smaller_room(whole, extracted.value, room_of(whole) if room_of else None)
+    while len(windows := extract.windows(whole, request_for(extract.NOTHING), room)) > 1:
+        extractions = [await ask(request_for(windows[0]), windows[0])]  # alone, to test whether this size is accepted
+        if not is_too_long(extractions[0].value):
+            extractions += await gather_all([ask(request_for(window), window) for window in windows[1:]])
         calls += tuple(chain.from_iterable(_numbered(one.calls, number) for number, one in enumerate(extractions, 1)))
-        if any(_is_too_long(one.value) for one in extractions):
+        if any(is_too_long(one.value) for one in extractions):
             room //= 2
             continue
         failed = next((one.value for one in extractions if isinstance(one.value, Failure)), None)
-        extracted = [one.value for one in extractions if not isinstance(one.value, Failure)]
-        return Extracted(failed or extract.joined(part, windows, extracted), calls)
+        claims = [one.value for one in extractions if not isinstance(one.value, Failure)]
+        return Extracted(failed or extract.join_windows(part, windows, claims), calls)
     return Extracted(Failure(reason="too_long", message="the window has no room for the text"), calls)
 
 
-def _smaller(refused: Request, why: tuple[Claim, ...] | Failure, learned: int | None) -> int:
-    """Return the size that a request may have after a larger one was refused as too long."""
+def _smaller_room(refused: Request, why: tuple[Claim, ...] | Failure, learned: int | None) -> int:
+    """Return the maximum request size after a request was refused as too long."""
     stated = why.context_tokens if isinstance(why, Failure) else None
     room = refused.room(stated) if stated else learned
     return min(refused.size // 2, room) if room else refused.size // 2
-
-
-def _is_too_long(claims: tuple[Claim, ...] | Failure) -> bool:
-    return isinstance(claims, Failure) and claims.reason == "too_long"
 
 
 def _numbered(calls: Iterable[Call], window: int) -> tuple[Call, ...]:
@@ -466,17 +460,20 @@ def _numbered(calls: Iterable[Call], window: int) -> tuple[Call, ...]:
 
 
 def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> MetricSelection:
-    """Return the metrics that were asked for, or the built-in ones about answers that some sample can feed.
+    """Return the requested metrics, or the built-in ones about answers whose inputs some sample has.
 
-    Where none of these can be fed, `reference_support` is taken if it can: the file is a test set without answers.
+    For a test set without answers, the default is `reference_support`. Samples that lack an input of a metric count as
+    `missing_input`.
 
-    Samples that lack what a metric needs are counted as `missing_input`. UsageError where no sample can feed a metric
-    that was asked for, or none at all; DataError where two samples have one id.
+    Raises:
+        UsageError: If no sample has the inputs of a requested metric, or of any metric.
+        DataError: If two samples have the same id.
     """
     if surveyed.duplicate_numbers:
         raise repeated_id(surveyed.duplicate_ids[0], *surveyed.duplicate_numbers)
-    fed = tuple(metric for metric in SUPPORT if not requested and surveyed.has_inputs_for(metric.name))
-    chosen = requested.rows if requested else tuple(metric for metric in fed if metric.name in ABOUT_ANSWERS) or fed
+    usable = tuple(metric for metric in SUPPORT if not requested and surveyed.has_inputs_for(metric.name))
+    about_answers = tuple(metric for metric in usable if metric.name in ABOUT_ANSWERS)
+    chosen = requested.rows if requested else about_answers or usable
     if not chosen:
         needs = "; ".join(incomplete(surveyed, [METRICS[name] for name in ABOUT_ANSWERS]))
         raise UsageError(
@@ -494,7 +491,7 @@ def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> Metri
 
 
 def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[str]]:
-    """Return what some samples lack, in words, and the metrics that need it."""
+    """Return descriptions of inputs that some samples lack, each with the metrics that need it."""
     lacks: dict[str, list[str]] = {}
     for metric in metrics:
         for lack in surveyed.missing_fields[metric.name]:
@@ -504,7 +501,7 @@ def incomplete(surveyed: Survey, metrics: Sequence[Metric]) -> dict[str, list[st
 
 
 def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
-    """Return the job with everything checked; UsageError before any call can be made."""
+    """Return the job after checking all settings. Raises UsageError before any call is made."""
     panel = specs.parse_panel(options.judges, options.claims_per_call)
     spec = options.extractor or panel.extractor
     extractor = specs.parse_judge(spec, specs.asking(options.claims_per_call)) if spec else panel.judges[0]
@@ -534,31 +531,30 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
 
 
 def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:
-    """Return the prompts that extract and assess claims; UsageError for a parameter that neither has."""
-    named = {
+    """Return the prompts that extract and assess claims. Raises UsageError for a parameter that neither has."""
+    by_step = {
         "extract": options.extract_prompt or EXTRACT_PROMPT,
-        "assess": options.assess_prompt or usual_assess_prompt(metrics),
+        "assess": options.assess_prompt or default_assess_prompt(metrics),
     }
+    by_step = {step: prompts.named_in(step, spec, options.language) for step, spec in by_step.items()}
     parameters = options.prompt_parameters
-    named = {step: prompts.named_in(step, spec, options.language) for step, spec in named.items()}
-    loaded = [prompts.load(step, spec) for step, spec in named.items()]
-    declared = {name for prompt in loaded for name in prompt.parameters}
-    if stray := set(parameters) - declared:
-        raise unknown_name("parameter of the prompts:", min(stray), declared)
-    values = [{name: parameters[name] for name in prompt.parameters if name in parameters} for prompt in loaded]
+    declared = {step: prompts.load(step, spec).parameters for step, spec in by_step.items()}
+    if unknown := set(parameters).difference(*declared.values()):
+        raise unknown_name("parameter of the prompts:", min(unknown), set().union(*declared.values()))
     return [
-        prompts.load(*one, of) if of else prompt for one, of, prompt in zip(named.items(), values, loaded, strict=True)
+        prompts.load(step, spec, {name: parameters[name] for name in declared[step] if name in parameters})
+        for step, spec in by_step.items()
     ]
 
 
 AUTO = "auto"
-"""Stands for the language of the samples."""
+"""The language of the samples."""
 
 
-def settled_language(samples: Iterable[Sample]) -> tuple[str, str]:
-    """Return the code of the language that the prompts shall have for samples in two thirds of which it is found.
+def prompt_language(samples: Iterable[Sample]) -> tuple[str, str]:
+    """Return the code of the language of two thirds of the samples, and a note about the choice.
 
-    English stands in where there is none, or no prompts in it. The second value says so in words.
+    The language is English if no language covers two thirds, or if the prompts are not translated into it.
     """
     first = islice(samples, LANGUAGE_SAMPLES)
     result = language_of_all(f"{sample.question}\n{sample.answer or ''}" for sample in first)
@@ -570,20 +566,22 @@ def settled_language(samples: Iterable[Sample]) -> tuple[str, str]:
     )
 
 
-def usual_assess_prompt(metrics: MetricSelection | None) -> str:
-    """The assess prompt if none is named: `partial` if a metric counts partial support, `three_way` otherwise, and
-    also if a metric needs contradicted told from not found, which `partial` does not."""
+def default_assess_prompt(metrics: MetricSelection | None) -> str:
+    """Return the default assess prompt: `partial` if a metric counts partial support, else `three_way`.
+
+    It is also `three_way` if a metric distinguishes contradicted from not found, which `partial` does not.
+    """
     rows = [derived(name) for name in (metrics.derived if metrics else None) or ()]
     return "partial" if any(row.partial for row in rows) and not any(row.three_way for row in rows) else ASSESS_PROMPT
 
 
 def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
-    """Return what must stand beside the numbers; `extractor` took the claims if the job's did not."""
+    """Return notes on the reliability of the numbers. `extractor` is given if the job's did not extract the claims."""
     return (*specs.notes(job.judges, extractor or job.extractor), *without_partial_support(job))
 
 
 def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
-    """Return a note if metrics count partial support and the prompt lets no judge say it."""
+    """Return a note if a metric counts partial support but the assess prompt has no label for it."""
     names = [name for name in job.derived if derived(name).partial]
     if not names or job.panel.scale.ordered:
         return ()
@@ -595,7 +593,7 @@ def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:
 
 
 def metric_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings: Panel) -> dict[str, Prompt]:
-    """The prompts of rows that have one of their own, by name; UsageError where nobody can be asked about a claim."""
+    """Return the custom prompts of metrics, by name. Raises UsageError if no judge can be asked about a claim."""
     by_metric = {metric.name: prompts.load("weigh", metric.prompt) for metric in metrics if metric.prompt}
     local = [judge.name for judge in judges if not reads_prompts(judge)]
     if by_metric and len(local) == len(judges):
@@ -603,25 +601,26 @@ def metric_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings:
     if by_metric and settings.extract_per_judge and local:
         raise UsageError(
             f"{min(by_metric)} asks what a claim has to do with a question, which takes a language model, and "
-            f"{local[0]!r}, which is none, extracts claims too (extract_per_judge)"
+            f"{local[0]!r} is not one but extracts claims too (extract_per_judge)"
         )
     return by_metric
 
 
 def check_questions(job: ClaimsJob, surveyed: Survey) -> None:
-    """Raise DataError if samples have no question and a judge would be asked with a prompt that reads it."""
+    """Raise DataError if samples have no question but a prompt needs it."""
     if not surveyed.no_question:
         return
-    assessors = any(map(reads_prompts, job.asked_judges))
-    loaded = [*((job.assess_prompt, *job.metric_prompts.values()) if assessors else ())]
+    used: list[Prompt] = []
+    if any(map(reads_prompts, job.asked_judges)):
+        used += (job.assess_prompt, *job.metric_prompts.values())
     if job.extracts and reads_prompts(job.extractor):
-        loaded.append(job.extract_prompt)
-    for prompt in loaded:
+        used.append(job.extract_prompt)
+    for prompt in used:
         if "question" in prompt.reads:
             raise no_question(surveyed.no_question, surveyed.samples, prompt.name, surveyed.metadata)
 
 
 def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:
-    """UsageError where judge or extractor are of a generator's family and that was declared an error."""
-    people = [*(("judge", one) for one in job.judges), ("extractor", job.extractor)]
-    refuse_same_family(people, job.panel, generators)
+    """Raise UsageError if a judge or the extractor is of a generator's family and `on_same_family` is `error`."""
+    judges = [*(("judge", judge) for judge in job.judges), ("extractor", job.extractor)]
+    refuse_same_family(judges, job.panel, generators)

@@ -1,6 +1,7 @@
-"""A job says what is asked about an item, and which scores are read off; `run_job` carries any job over items.
+"""The protocol of jobs, and `run_job`, which runs any job on items.
 
-An item is a sample, an earlier result of one, or whatever else the job takes; what comes out is a result an item.
+A job defines the requests and the scores of an item: a sample, an earlier result, or a document. Each item gives one
+result.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Job(ItemJob[T_contra, SampleResult], Protocol[T_contra]):
-    """Which questions are put about an item, to whom, and which scores are read off the replies. Can be pickled."""
+    """The requests and scores of items. Jobs can be pickled."""
 
     @property
     def name(self) -> str:
-        """What the manifest calls it: `score`, `rate`, `grade`, ..."""
+        """The job's name in the manifest: `score`, `rate`, `grade`, ..."""
         ...
 
     @property
     def judges(self) -> tuple[Judge, ...]:
-        """Those whose verdicts count."""
+        """The judges whose verdicts count."""
         ...
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides numbers: metrics, prompts, judges, panel, settings."""
+        """All settings that affect numbers: metrics, prompts, judges, panel, settings."""
         ...
 
 
@@ -49,53 +50,53 @@ class Reiterable(Generic[T]):
     """
 
     identity: Callable[[], str] | None = None
-    """What makes the items the same, whatever their order, where that is known without reading them as items."""
+    """Return a text that identifies the items, whatever their order, if that is known without reading them."""
 
     def __init__(self, begin: Callable[[], Iterator[T]], *, hold: bool = False) -> None:
         self._begin = begin
         self._hold = hold
-        self._held: list[T] | None = None
+        self._items: list[T] | None = None
 
     def __iter__(self) -> Iterator[T]:
-        if self._held is not None:
-            return iter(self._held)
-        return self._read_and_hold() if self._hold else self._begin()
+        if self._items is not None:
+            return iter(self._items)
+        return self._read_and_keep() if self._hold else self._begin()
 
     def count(self) -> int:
-        """Return how many items there are."""
+        """Return the number of items."""
         return sum(1 for _ in self)
 
-    def part(self, places: range) -> Reiterable[T]:
-        """Return the items at these places, from 0."""
-        return Reiterable(lambda: islice(iter(self), places.start, places.stop))
+    def part(self, indices: range) -> Reiterable[T]:
+        """Return the items at these indices, from 0."""
+        return Reiterable(lambda: islice(iter(self), indices.start, indices.stop))
 
-    def _read_and_hold(self) -> Iterator[T]:
+    def _read_and_keep(self) -> Iterator[T]:
         items = []
         for item in self._begin():
             items.append(item)
             yield item
-        self._held = items
+        self._items = items
 
 
 class JobOutcome(NamedTuple):
-    """What a job came to, and how it ended."""
+    """The summary of a run, and how it ended."""
 
     summary: Summary
-    """`complete` is False when the run stopped before the last item."""
+    """`complete` is False if the run stopped before the last item."""
     status: RunStatus
 
 
 def run_identity(record: Manifest, items: Iterable[object]) -> str:
-    """Return what makes two commands one run, for which a cap holds: the same questions about the same items.
+    """Return a digest of the questions and items of a run, whatever the order of the items.
 
-    Their order does not count.
+    Commands with the same digest are one run, for which a budget applies.
     """
     if isinstance(items, Reiterable) and items.identity:
         return hashlib.sha256(f"{record.identity} {items.identity()}".encode()).hexdigest()
     total = 0
     for item in items:
-        about = item.sample if isinstance(item, SampleResult) else item
-        total += int.from_bytes(hashlib.sha256(repr(about).encode("utf-8", "surrogatepass")).digest())
+        subject = item.sample if isinstance(item, SampleResult) else item
+        total += int.from_bytes(hashlib.sha256(repr(subject).encode("utf-8", "surrogatepass")).digest())
     return hashlib.sha256(f"{record.identity} {total}".encode()).hexdigest()
 
 
@@ -109,26 +110,26 @@ async def run_job(
     on_result: Callable[[SampleResult], None],
     run: str | None = None,
 ) -> JobOutcome:
-    """Carry a job over items; stop early, with what is finished so far, on Ctrl-C, at a cap, or if nobody is left.
+    """Run a job on items. It stops early on Ctrl-C, at a budget, or if no judge is left.
 
-    Replies that are under way then are waited for and kept.
+    When it stops, it waits for pending replies and stores them.
 
     Args:
-        job: What is done for each item.
-        items: Read once; several times, and the same each time, with a cap or in batches.
-        record: The manifest of the run, from which it is summed up.
-        options: How judges are asked, and what may be spent.
-        progress: Told of every item and call.
-        on_result: Gets the results one by one, in the order of the items.
-        run: What the caps are for; by default these questions about these items.
+        job: The job.
+        items: Read once; with a budget or in batches several times, with the same items each time.
+        record: The manifest of the run.
+        options: How judges are asked, and the budget.
+        progress: Counts items and calls.
+        on_result: Called with each result, in the order of the items.
+        run: Identity of the run for its budget. Default: `run_identity`.
 
     Returns:
-        The summary of the results, and how the run ended.
+        The summary of the finished results, and how the run ended.
     """
     tallies = SummaryBuilder(record, options.prices)
 
     def take(result: SampleResult) -> None:
-        """Count the result and pass it on."""
+        """Add the result to the summary and pass it on."""
         tallies.add(result)
         on_result(result)
 

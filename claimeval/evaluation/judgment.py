@@ -1,7 +1,7 @@
-"""One judgment: a question is put to every judge about subjects by id, and their verdicts become one label a subject.
+"""Ask all judges a question about subjects (claims, documents or answers), and vote on a label for each subject.
 
-Chunks, re-asks, replicates, escalation, judges of the answer's family, single documents, other orders of the
-documents and windows of long ones are here, for claims, documents and answers alike.
+This module implements chunks, replicates, escalation, judges of the answer's family, single documents, other document
+orders, and windows of long documents. Re-asking is in `ask.py`.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ S = TypeVar("S", bound=Subject)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[S]):
-    """What every judge is asked about subjects of one kind, held against one body of evidence."""
+    """A question about subjects of one kind, assessed against the same evidence."""
 
     records: tuple[QuestionRecord, ...]
     """The question, and others that the same reply answers about the same subject."""
     address: CallAddress
-    """Step and part that calls are recorded under."""
+    """Step and part in the records of calls."""
     evidence: Evidence
-    """What the subjects are held against as a whole."""
+    """The whole evidence."""
     documents: Callable[[Evidence], Sequence[Document]]
-    """The documents at an address; none if the subjects are not held against documents."""
+    """Return the documents at an address; none if subjects are not assessed against documents."""
     ask: Callable[[Judge, Sequence[S], Sequence[Document]], Request]
-    """Build the request for verdicts of a judge on subjects, held against these documents."""
+    """Build the request for a judge's verdicts on subjects, assessed against these documents."""
     read: Callable[[Completion, Request, Sequence[S]], ParsedReply[tuple[Verdict, ...]]]
-    """Read the verdicts of a reply: of each subject one a record."""
+    """Read the verdicts of a reply: for each subject, one per record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
-    """The single documents of the evidence; none if it is read as a whole."""
+    """The single documents of the evidence; none if it is always assessed as a whole."""
     per_call: Callable[[Judge], int] = lambda judge: 1
-    """Subjects in one request to a judge."""
+    """Number of subjects in one request to a judge."""
     order: Callable[[Judge, Sequence[S]], Sequence[S]] = lambda judge, subjects: subjects
-    """The order in which a judge is shown subjects."""
+    """Return subjects in the order in which a judge sees them."""
     concerns: Callable[[Judge, S], bool] | None = None
     """Whether a judge is asked about a subject; None if every judge is asked about all."""
 
     @property
     def panel(self) -> Panel:
-        """How the judges are asked, and how their verdicts are counted."""
+        """The panel settings of the question."""
         return self.records[0].panel
 
 
 class EarlierVerdicts:
-    """Claims of parts whose extraction did not fail, and verdicts, of an earlier result of the sample."""
+    """Verdicts of an earlier result of the sample, and its claims of parts whose extraction did not fail."""
 
     def __init__(self, earlier: SampleResult | None = None) -> None:
         self.calls = earlier.calls if earlier else ()
@@ -84,12 +84,12 @@ class EarlierVerdicts:
     def verdicts(
         self, question: Question[S], subjects: Sequence[S], evidence: Evidence, judge: Judge, replicate: int
     ) -> dict[str, Sequence[Verdict]]:
-        """Return a judge's verdicts on subjects, one for each record of the question, where none of them is missing.
+        """Return a judge's verdicts, one per record of the question, on the subjects for which all are known.
 
         Args:
             question: The question.
             subjects: The subjects.
-            evidence: What they are held against.
+            evidence: The evidence.
             judge: The judge.
             replicate: Number of the replicate, from 0.
         """
@@ -101,7 +101,7 @@ class EarlierVerdicts:
         return known
 
     def claims(self, part: Part) -> tuple[Claim, ...] | None:
-        """Return the claims of a part, none where it makes none; None where they are not known."""
+        """Return the claims of a part, which may be none; None if they are unknown."""
         if self._earlier is None:
             return None
         return self._earlier.claims_of(part) or (() if self._earlier.unextracted.get(part) == "no_claims" else None)
@@ -113,12 +113,9 @@ class EarlierVerdicts:
 
         Args:
             evidence: The whole set.
-            subjects: The subjects whose verdicts are wanted.
+            subjects: The subjects.
             judge: The judge.
             replicate: Number of the replicate, from 0.
-
-        Yields:
-            The verdicts with question, evidence and subject of each.
         """
         ids, judge_and_replicate = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
@@ -128,34 +125,34 @@ class EarlierVerdicts:
 
 
 class JudgingContext(NamedTuple):
-    """What is constant while the subjects of one item are judged."""
+    """Settings that are constant while one item is judged."""
 
     judges: tuple[Judge, ...]
     executor: Executor
     same_family: frozenset[str] = frozenset()
     """The judges of the family that wrote the answer."""
     recorded_judges: frozenset[str] = frozenset()
-    """Judges that are not asked: the earlier verdicts of theirs are all there is."""
+    """Judges that are not asked; only their earlier verdicts count."""
     joint: bool = True
-    """Whether claims that no single document supports are assessed against all of them together."""
+    """Whether claims that no single document supports are assessed against all documents together."""
     earlier: EarlierVerdicts = EarlierVerdicts()
 
 
 class PanelJob:
-    """What jobs have in common that put their questions to a panel."""
+    """The common part of jobs that ask a panel."""
 
     judges: tuple[Judge, ...]
     recorded_judges: frozenset[str]
-    """Judges that are not asked: the verdicts that an earlier result has of them are all there is."""
+    """Judges that are not asked; only their earlier verdicts count."""
 
     @property
     def asked_judges(self) -> tuple[Judge, ...]:
-        """The judges that are not only on record."""
+        """The judges that are not recorded."""
         return tuple(judge for judge in self.judges if judge.name not in self.recorded_judges)
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges that may get requests."""
         return self.asked_judges
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
@@ -164,7 +161,7 @@ class PanelJob:
 
 
 class OtherJudging(NamedTuple):
-    """What is other when the answers or documents of a run are judged again."""
+    """The changed settings when the answers or documents of a run are judged again."""
 
     judges: tuple[Judge, ...]
     recorded_judges: frozenset[str]
@@ -172,16 +169,16 @@ class OtherJudging(NamedTuple):
     prompt: Prompt | None
     """Another prompt for the only question; None for the same."""
     counted: Callable[[Panel, str], Panel]
-    """Returns the panel for a panel of the run and the usual vote of its question."""
+    """Return the new panel, given a panel of the run and the default vote of its question."""
     cluster: str | None
-    """The field by which samples belong together in intervals."""
+    """Field that defines clusters of samples in intervals."""
 
 
 class JudgedSubjects(NamedTuple):
-    """What all judges replied about the subjects of one question, and what the panel makes of it."""
+    """The assessments of the subjects of one question."""
 
     assessments: tuple[Assessment, ...]
-    """One a subject, in their order."""
+    """Against the whole evidence: one per subject and record, in the order of the subjects."""
     per_document: tuple[Assessment, ...]
     """Against single documents."""
     orders: tuple[Assessment, ...]
@@ -190,12 +187,12 @@ class JudgedSubjects(NamedTuple):
 
 
 class _EvidencePart(NamedTuple, Generic[S]):
-    """One of the questions that a question is cut into."""
+    """A part of a request that is too long: fewer subjects, or a window of the evidence."""
 
     chunk: tuple[S, ...]
     documents: tuple[Document, ...]
     window: bool
-    """Whether the other parts are about the same subjects."""
+    """Whether it is a window, so the other parts have the same subjects."""
 
 
 class _OneVerdict(NamedTuple):
@@ -206,27 +203,27 @@ class _OneVerdict(NamedTuple):
 
 
 class _Answers(NamedTuple):
-    """What one judge says about subjects, and the calls that brought it."""
+    """The verdicts of one judge, and its calls."""
 
     verdicts: Mapping[str, Sequence[Verdict]]
-    """By subject, held against the evidence as a whole: one for each record of the question."""
+    """Verdicts against the whole evidence, by subject: one per record of the question."""
     not_whole: tuple[_OneVerdict, ...] = ()
-    """Against single documents of the evidence, or against it in other orders."""
+    """Verdicts against single documents, or against other orders."""
     calls: tuple[Call, ...] = ()
 
 
 async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
-    """Ask all judges about the subjects and vote; those after `escalate` are asked only where the first ones differ."""
+    """Ask all judges about the subjects, and vote. With `escalate`, later judges get only disputed subjects."""
     first, panel = question.panel.escalate, question.panel
     answers = await _ask_judges(question, subjects, context.judges[:first], context)
 
     def replies(subject: S, n: int) -> list[Verdict]:
-        """Return the verdicts of all judges on a subject, in the n-th record of the question."""
+        """Return the verdicts of all judges on a subject for the n-th record of the question."""
         return [one.verdicts[subject.id][n] for one in answers if subject.id in one.verdicts]
 
     if first:
-        divided = [subject for subject in subjects if voting.disputed(replies(subject, 0), panel)]
-        answers += await _ask_judges(question, divided, context.judges[first:], context)
+        disputed = [subject for subject in subjects if voting.disputed(replies(subject, 0), panel)]
+        answers += await _ask_judges(question, disputed, context.judges[first:], context)
     panels = {record.name: record.panel.provisional for record in question.records}
     vote = partial(voting.vote, same_family=context.same_family)
     whole = [
@@ -272,13 +269,13 @@ async def _ask_judges(
 async def _ask_in_parts(
     question: Question[S], subjects: Sequence[S], judge: Judge, replicate: int, context: JudgingContext
 ) -> _Answers:
-    """Return the verdicts of one judge: on all documents together, on each alone, or in several orders."""
+    """Return one judge's verdicts against all documents together, against each alone, or in several orders."""
 
     def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _Answers]:
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
-    async def ask_apart(parts: Sequence[Evidence]) -> _Answers:
+    async def ask_each(parts: Sequence[Evidence]) -> _Answers:
         """Ask about the subjects against each of these."""
         answers = await gather_all([ask(evidence) for evidence in parts])
         verdicts = [
@@ -295,34 +292,34 @@ async def _ask_in_parts(
         return (await ask(whole))._replace(not_whole=not_whole)
     if not settings.per_document:
         orders = [Evidence(part=whole.part, order=n) for n in settings.other_orders(len(question.singles))]
-        as_given, shuffled = await gather_all([ask(whole), ask_apart(orders)])
-        return _Answers(as_given.verdicts, shuffled.not_whole, as_given.calls + shuffled.calls)
+        original, shuffled = await gather_all([ask(whole), ask_each(orders)])
+        return _Answers(original.verdicts, shuffled.not_whole, original.calls + shuffled.calls)
     singles = dict(question.singles)
-    alone = await ask_apart(tuple(singles))
+    alone = await ask_each(tuple(singles))
     supported = _supported(alone.not_whole, singles)
-    rest = [subject for subject in subjects if subject.id not in supported]
+    unsupported = [subject for subject in subjects if subject.id not in supported]
     if context.joint:
-        joint = await ask(whole, rest)
+        joint = await ask(whole, unsupported)
     else:
-        joint = _Answers(_unassessed(question, rest, judge, "not_in_cache", replicate))
+        joint = _Answers(_unassessed(question, unsupported, judge, "not_in_cache", replicate))
     verdicts = {subject: (verdict,) for subject, verdict in supported.items()}
     return _Answers({**verdicts, **joint.verdicts}, alone.not_whole, alone.calls + joint.calls)
 
 
 def _supported(alone: Iterable[_OneVerdict], documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
-    """Return what verdicts on single documents, one of which at least supports the claim, come to for all of them."""
+    """Merge the verdicts of claims that at least one single document supports into verdicts on all documents."""
     by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
     for _, evidence, subject, verdict in alone:
         if verdict.support == "supported":
             by_subject.setdefault(subject, []).append((evidence, verdict))
     return {
-        subject: yes[0][1].model_copy(
+        subject: pairs[0][1].model_copy(
             update={
-                "cites": tuple(documents[evidence].id for evidence, _ in yes),
-                "probability": max((v.probability for _, v in yes if v.probability is not None), default=None),
+                "cites": tuple(documents[evidence].id for evidence, _ in pairs),
+                "probability": max((v.probability for _, v in pairs if v.probability is not None), default=None),
             }
         )
-        for subject, yes in by_subject.items()
+        for subject, pairs in by_subject.items()
     }
 
 
@@ -334,7 +331,7 @@ async def _ask_at(
     replicate: int,
     context: JudgingContext,
 ) -> _Answers:
-    """Return the verdicts of one judge on one body of evidence; those that are known are taken over."""
+    """Return one judge's verdicts against one evidence; known verdicts are reused."""
     verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
     unknown: Sequence[S] = [one for one in subjects if one.id not in verdicts] if verdicts else subjects
     if judge.name in context.recorded_judges:
@@ -358,19 +355,19 @@ async def _ask_at(
 
 
 class _ReadReply(NamedTuple):
-    """What a judge replied about subjects in one question, or in several about windows of their evidence."""
+    """One judge's replies about a chunk of subjects: one per window of the evidence."""
 
     values: dict[str, list[tuple[Verdict, ...] | Failure]]
-    """By subject, one value a window."""
+    """One value per window, by subject."""
     calls: tuple[Call, ...]
     windows: int = 1
     limit: int | None = None
-    """Half the size of the shortest question that was refused as too long; None if none was."""
+    """Half the size of the shortest request that was refused as too long; None if none was."""
 
 
 @dataclass(slots=True)
 class _Asking(Generic[S]):
-    """One judge that is asked one question about chunks of subjects: in windows where they do not fit into its own."""
+    """Asks one judge about chunks of subjects, in windows if a request does not fit into the judge's context window."""
 
     question: Question[S]
     judge: Judge
@@ -379,7 +376,7 @@ class _Asking(Generic[S]):
     executor: Executor
 
     def merged(self, values: Sequence[tuple[Verdict, ...] | Failure]) -> tuple[Verdict, ...] | Failure:
-        """Return what the verdicts on all windows come to, for each of the question's records."""
+        """Merge the verdicts on all windows, for each record of the question."""
         merged = [
             windows.merge([one if isinstance(one, Failure) else one[n] for one in values], record.scale)
             for n, record in enumerate(self.question.records)
@@ -388,7 +385,7 @@ class _Asking(Generic[S]):
         return failed or tuple(one for one in merged if isinstance(one, Verdict))
 
     async def read(self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None) -> _ReadReply:
-        """Ask about the subjects, in parts if they do not fit; `limit` is half the size of what was refused before."""
+        """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
         request = self.question.ask(self.judge, chunk, documents)
         room = self._window_room(request)
         too_large = (limit is not None and request.size > limit) or (room is not None and not await self._fits(request))
@@ -405,7 +402,7 @@ class _Asking(Generic[S]):
             self.replicate,
         )
         read = _ReadReply({name: [value] for name, value in replies.values.items()}, replies.calls, limit=limit)
-        too_long = tuple([one for one in chunk if _is_too_long(replies.values[one.id])])
+        too_long = tuple([one for one in chunk if is_too_long(replies.values[one.id])])
         if not too_long:
             return read
         limit = min(request.size // 2, limit or request.size)
@@ -418,7 +415,7 @@ class _Asking(Generic[S]):
         return read._replace(limit=limit)
 
     def _window_room(self, request: Request) -> int | None:
-        """Return the size that a request may have in what is known of the judge's window."""
+        """Return the maximum request size for the judge's window, if known."""
         room: Room | None = getattr(self.executor, "room", None)
         return room(request) if room else None
 
@@ -427,26 +424,26 @@ class _Asking(Generic[S]):
         return fits is None or await fits(request)
 
     def _parts(self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int) -> list[_EvidencePart[S]]:
-        """Return questions of at most this size about all of the subjects and documents; none if there are no such.
+        """Return parts of at most this size that cover all subjects and documents; none if that is impossible.
 
-        Fewer subjects are asked about where they take more than half of the room by themselves.
+        If the subjects alone need more than half of the room, they are divided; else the documents are.
         """
         alone = self.question.ask(self.judge, chunk, ()).size if documents else room
         if len(chunk) > 1 and alone > room // 2:
             middle = len(chunk) // 2
-            return [_EvidencePart(some, documents, window=False) for some in (chunk[:middle], chunk[middle:])]
+            return [_EvidencePart(half, documents, window=False) for half in (chunk[:middle], chunk[middle:])]
         if documents:
-            return [_EvidencePart(chunk, some, window=True) for some in _several(documents, room - alone)]
+            return [_EvidencePart(chunk, window, window=True) for window in _split(documents, room - alone)]
         (subject,) = chunk
         if not isinstance(subject, Document):
             return []
         alone = self.question.ask(self.judge, (subject.model_copy(update={"text": "", "title": None}),), ()).size
-        return [_EvidencePart(some, (), window=True) for some in _several((subject,), room - alone)]
+        return [_EvidencePart(window, (), window=True) for window in _split((subject,), room - alone)]
 
     async def _in_parts(self, parts: Sequence[_EvidencePart[S]], limit: int | None) -> _ReadReply:
-        """Ask the first part alone, which shows whether such a size is read, and then the others."""
+        """Ask the first part alone, to test whether this size is accepted, then the others."""
         first = await self.read(parts[0].chunk, parts[0].documents, limit)
-        if all(_is_too_long(value) for values in first.values.values() for value in values):
+        if all(is_too_long(value) for values in first.values.values() for value in values):
             unread = first.values[parts[0].chunk[0].id]
             return first._replace(values={one.id: unread for part in parts for one in part.chunk})
         others = await gather_all([self.read(part.chunk, part.documents, first.limit) for part in parts[1:]])
@@ -463,12 +460,13 @@ class _Asking(Generic[S]):
         return _ReadReply(values, tuple(calls), max(before, 1), first.limit)
 
 
-def _is_too_long(value: tuple[Verdict, ...] | Failure) -> bool:
+def is_too_long(value: object) -> bool:
+    """Return whether a value is the failure of a request that was too long."""
     return isinstance(value, Failure) and value.reason == "too_long"
 
 
-def _several(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
-    """Return documents in two windows or more of at most this size; none if it is too small for any."""
+def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
+    """Return documents in at least two windows of at most this size; none if the size is too small."""
     while len(parts := windows.split(documents, room)) == 1:
         room = room * 3 // 4
     return [*parts]
@@ -481,21 +479,18 @@ def _unassessed(
 
 
 def one_each(reading: ParsedReply[Verdict]) -> ParsedReply[tuple[Verdict, ...]]:
-    """Return the reading of a reply that answers one question alone."""
+    """Return the reply with each verdict in a tuple, for a question with one record."""
     values = {subject: (verdict,) for subject, verdict in reading.values.items()}
     return ParsedReply(values, reading.failure, reading.unread)
 
 
 def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> Verdict:
-    """Return the verdict of a judge that has none.
+    """Return a verdict without a label.
 
     Args:
         judge: The judge.
         reason: Why there is no label.
         replicate: Number of the replicate, from 0.
         prompt: Id of the prompt, if the judge was asked.
-
-    Returns:
-        A verdict without a label.
     """
     return Verdict(judge=judge.name, unassessed=reason, replicate=replicate, prompt=prompt)

@@ -21,8 +21,8 @@ from claimeval.evaluation.claims import (
     check_families,
     check_questions,
     choose_metrics,
+    default_assess_prompt,
     metric_prompts,
-    usual_assess_prompt,
 )
 from claimeval.evaluation.claims import notes as notes_of
 from claimeval.evaluation.grade import GradeJob
@@ -190,7 +190,7 @@ def _prepare_claims(
     source: RejudgeSource, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
 ) -> PreparedRejudge:
     metrics = _metrics(source, requested)
-    earlier = ReusableVerdicts(source.manifest, requested, (EXTRACT_PROMPT, usual_assess_prompt(metrics)))
+    earlier = ReusableVerdicts(source.manifest, requested, (EXTRACT_PROMPT, default_assess_prompt(metrics)))
     panel, recorded_judges = _panel(earlier, metrics, keep_verdicts, options)
     missing: dict[Part, int] = {}
     surveyed: Survey | None = None

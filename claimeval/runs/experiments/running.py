@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import AUTO, ClaimsJob, check_questions, choose_metrics, settled_language
+from claimeval.evaluation.claims import AUTO, ClaimsJob, check_questions, choose_metrics, prompt_language
 from claimeval.evaluation.job import JobOutcome, run_identity
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution.batch.executor import batch_judges, options_for
@@ -65,9 +65,7 @@ def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, .
     slugs = [slug(arm.name) for arm in design.arms]
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
-    plans = _plans(
-        design, metrics, settled_language(samples) if AUTO in {one.language for one in design.arms} else None
-    )
+    plans = _plans(design, metrics, prompt_language(samples) if AUTO in {one.language for one in design.arms} else None)
     for job in plans:
         check_questions(job, surveyed)
     return plans
