@@ -1,9 +1,9 @@
-"""Citations in a text: they name the source of a statement and are no part of it.
+"""Citations in a text, which name the source of a statement and are not part of it.
 
 >>> without("Brandi was a restorer【1†source】, according to document 3.")
 'Brandi was a restorer.'
 
-These forms count, with numbers of up to three digits:
+These are citations, with numbers of up to three digits:
 
 * marks in square or similar brackets: ``[1]``, ``[1, 2]``, ``[1-3]``, ``[1][2]``, ``[[1]](https://...)``, ``[^1]``,
   ``[^1^]``, ``[^note]``, ``[d1]``, ``[doc_2]``, ``[source: 3]``, ``[citation:4]``, ``【1†source】``,
@@ -13,13 +13,14 @@ These forms count, with numbers of up to three digits:
 * phrases that name a numbered source: ``According to document 3, ...``, ``..., as stated in Document 3.``,
   ``Document 3 states that ...``; also with ``[3]`` for the source, and in some other languages.
 
-These do not, as their number may be a fact:
+These are not, because their number may be a fact:
 
 * a year (``[1994]``), a thousand (``[1,200]``), a bare number in round brackets (``(2)``), a name (``(Smith, 2020)``);
 * values in brackets after a word such as "interval" (``the interval [2, 5]``) and powers (``5 km²``, ``10⁶``, ``x²``);
 * a numbered document that is the topic: ``Document 3 of the treaty``, ``the limit in document 3``.
 
-Use it to compare texts. A text that is stored or shown stays as it is: `Bare` maps positions back to the original.
+Citations are only removed to compare texts, never from stored or displayed texts. `Bare` maps positions back to the
+original.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _STEMS = (
     *("evidence", "dokum", "quell", "fuent", "font", "документ", "источник"),
     *("文档", "文件", "资料", "文献", "来源", "資料", "文書", "出典", "문서", "출처"),
 )
-"""What a text holds if it names a source: looked for first, since most texts name none."""
+"""Every text that names a source has one of these. They are searched first, because most texts name none."""
 _NUMBER = r"\d{1,3}(?!\d)"
 _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
 _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
@@ -63,7 +64,7 @@ TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED})"
 
 _MARK = rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})"
 OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<]")
-"""What a mark begins with, after white space."""
+"""The first character of a mark, after white space."""
 _DIGIT = re.compile(r"\d")
 
 _NAMED = (
@@ -88,7 +89,7 @@ _STATEMENT = (
 )
 
 _BEFORE = 24
-"""Characters before a mark in which the word that it follows is looked for."""
+"""Number of characters before a mark that are searched for the preceding word."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\W{0,2}\Z")
 _CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
 _BEFORE_VALUES = re.compile(r"intervals?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain|coordinates")
@@ -97,7 +98,7 @@ _UNIT = re.compile(
     r"(?:miles?|inch(?:es)?|foot|feet|yards?|acres?|(?:kilo|centi|milli)?met(?:re|er)s?|sec(?:ond)?s?)"
     r"|chi|eta|sin|cos|tan|log|.{1,2}"
 )
-"""Words after which a raised number is a power; of one or two letters, nearly every one is."""
+"""Words after which a raised number is a power, including nearly all words of one or two letters."""
 
 
 class Bare(NamedTuple):
@@ -108,7 +109,7 @@ class Bare(NamedTuple):
     """`offsets[i]` is the position of `text[i]` in the original; empty if there was no citation."""
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original that `text[start:end]`, which is not empty, was taken from."""
+        """Return the span in the original of the non-empty `text[start:end]`."""
         return (self.offsets[start], self.offsets[end - 1] + 1) if self.offsets else (start, end)
 
 
@@ -116,7 +117,7 @@ class Bare(NamedTuple):
 def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of the citations of `text`, in order and without overlap.
 
-    The white space before a mark belongs to it, and the comma that sets a phrase off.
+    Spans include the white space before a mark and the comma around a phrase.
     """
     spans: list[tuple[int, int]] = []
     if OPENS_MARK.search(text):
@@ -137,21 +138,21 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _pattern(source: str) -> re.Pattern[str]:
-    """Compile a pattern on first use: the long ones take a tenth of the time in which a command starts."""
+    """Compile a pattern on first use, because the long ones take a tenth of the start-up time of a command."""
     return re.compile(source, re.IGNORECASE)
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
-    """Find what `_MARK` finds; it is tried only where a mark may begin, since a search tries every character."""
+    """Yield the matches of `_MARK`, trying only positions where a mark may begin, which is faster than a search."""
     pattern = _pattern(_MARK)
     end = 0
     for opening in OPENS_MARK.finditer(text):
-        start = at = opening.start()
-        if at < end:
+        start = opening.start()
+        if start < end:
             continue
-        while start > max(end, at - 2) and text[start - 1].isspace():
+        while start > max(end, opening.start() - 2) and text[start - 1].isspace():
             start -= 1
-        for position in range(start, at + 1):
+        for position in range(start, opening.start() + 1):
             if match := pattern.match(text, position):
                 yield match
                 end = match.end()
@@ -159,14 +160,14 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
 
 
 def _may_name_a_source(text: str) -> bool:
-    for stem in _STEMS:  # noqa: SIM110  # `any` takes twice the time, and most texts are checked in vain
+    for stem in _STEMS:  # noqa: SIM110  # `any` takes twice the time, and most texts have no stem
         if stem in text:
             return True
     return False
 
 
 def _states_a_value(text: str, mark: re.Match[str]) -> bool:
-    """Return whether the number in a mark is a value: a power, or in brackets after a word such as "interval"."""
+    """Return whether the number in a mark is a power, or a value in brackets after a word such as "interval"."""
     before = text[max(0, mark.start() - _BEFORE) : mark.start()]
     word = _WORD_BEFORE.search(before)
     if mark["raised"] is None:
@@ -194,7 +195,7 @@ def _attribution(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=256)
 def bare(text: str) -> Bare:
-    """Return `text` without its citations and the positions of the rest; words that a citation separates stay apart."""
+    """Return `text` without its citations, and the positions of the rest. Words around a citation stay separate."""
     spans = citation_spans(text)
     if not spans:
         return Bare(text, ())

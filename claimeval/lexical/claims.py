@@ -1,7 +1,7 @@
-"""Coarse claims of a text, by rule: a sentence, or its clauses if they can safely stand alone. English.
+"""Rule-based claims of an English text: a claim is a sentence, or a clause if it can safely stand alone.
 
-Rules cannot take a text apart into single facts. This splitter makes only cuts that rarely change the meaning: most
-sentences are one claim, and no claim is without a verb unless its sentence is.
+Rules cannot split a text into single facts. This splitter only makes cuts that rarely change the meaning: most
+sentences are one claim, and every claim has a verb unless its sentence has none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from claimeval.lexical.clauses import WORD, clauses, facts, is_finite, is_verb
 from claimeval.lexical.sentences import Span, TextBlock, block_sentences, blocks, is_question, sentences
 
 _LONGEST_BOILERPLATE = 600
-"""Characters: a longer sentence asserts something."""
+"""Maximum number of characters of a sentence that asserts nothing."""
 
 _LEAD_IN = (
     r"(?:(?:(?:i'm|i am|we're)\s(?:very\s|so\s)?|i\s)?"
@@ -78,19 +78,19 @@ _COURTESIES = (
 
 @cache
 def _empty() -> re.Pattern[str]:
-    """Return the pattern of what asserts nothing, compiled on first use."""
+    """Return the pattern of sentences that assert nothing, compiled on first use."""
     phrases = rf"(?:(?P<refusal>{'|'.join(_REFUSALS)})|(?:{'|'.join(_COURTESIES)}))"
     return re.compile(rf"[\W_]*{_LEAD_IN}{phrases}", re.IGNORECASE)
 
 
 SentenceKind = Literal["statement", "refusal", "courtesy", "question", "lead_in", "heading", "code"]
-"""What a sentence is: only a statement, as a whole or in one of its clauses, asserts something."""
+"""Kind of a sentence. It is a statement if it or one of its clauses asserts something."""
 
 
 def clause_kind(clause: str) -> SentenceKind:
-    """Return whether a clause refuses, asks, leads in to what follows, or greets, thanks, offers help, names sources.
+    """Return the kind of a clause. A courtesy is a greeting, thanks, an offer of help or a list of sources.
 
-    What comes after ", but" can still assert something: "I don't know the day, but it was in 1848."
+    Text after ", but" can still assert something: "I don't know the day, but it was in 1848."
     """
     bare = clause.rstrip("\"'”’)*_ ")
     if is_question(bare):
@@ -130,22 +130,22 @@ class SentenceClaim(NamedTuple):
     """One claim of a text, with its position."""
 
     text: str
-    """The claim as a separate sentence: without citations and emphasis, a shared subject and the lead-in of a list
-    repeated, table cells named by their columns."""
+    """The claim as a separate sentence: without citations and emphasis, with the shared subject and the lead-in of a
+    list repeated, and with table cells named by their columns."""
     sentence_ids: tuple[int, ...]
-    """The indices of its sentences in `sentences` of the same text: its own, for a list item after its lead-in's."""
+    """Indices of its sentences in `sentences` of the same text: its own, after that of the lead-in for a list item."""
     start: int
-    """`source[start:end]` is the verbatim quote that the claim was made from."""
+    """`source[start:end]` is the verbatim quote of the claim."""
     end: int
 
 
 def split_claims(text: str) -> list[SentenceClaim]:
-    """Split `text` into claims, in order; none if it asserts nothing.
+    """Split `text` into claims, in order; empty if it asserts nothing.
 
     A sentence is cut at a semicolon or conjunction if both sides have a finite verb and nothing in it (a condition,
-    reported speech, a quotation) could reach across the cut. Questions, refusals, greetings, headings, lead-ins that
-    end in a colon, lists of sources, bare links and code assert nothing by themselves; what a lead-in says is repeated
-    with each item of its list that is no statement without it. A table row is one claim.
+    reported speech, a quotation) could apply to both sides. Questions, refusals, greetings, headings, lead-ins that end
+    in a colon, lists of sources, bare links and code assert nothing by themselves. A lead-in is repeated with each list
+    item that is no statement without it. A table row is one claim.
     """
     claims: list[SentenceClaim] = []
     sentence_id = 0
@@ -172,18 +172,18 @@ def split_claims(text: str) -> list[SentenceClaim]:
 
 
 _SHORTEST_LEAD_IN = 4
-"""Words: "Sure:" and "For example:" say nothing of the items."""
+"""Minimum number of words. "Sure:" and "For example:" say nothing about the items."""
 
 
 class _LeadIn(NamedTuple):
-    """What the items of a list complete, as "The symptoms are:"."""
+    """A sentence that the items of a list complete, such as "The symptoms are:"."""
 
     words: str
     sentence_id: int
 
 
 def _lead_in(text: str, bare: str, sentence: Span, sentence_id: int) -> _LeadIn | None:
-    """Return a sentence as the lead-in of a list, if it is one and says something of the items."""
+    """Return a sentence as the lead-in of a list, if it is one and says something about the items."""
     words = text[sentence.start : sentence.end].rstrip("\"'”’)*_ ")
     statement = bare[sentence.start : sentence.end].rstrip(" :：*_")
     if not words.endswith((":", "：")) or clause_kind(statement) not in ("statement", "courtesy"):
@@ -194,14 +194,14 @@ def _lead_in(text: str, bare: str, sentence: Span, sentence_id: int) -> _LeadIn 
 
 
 def _needs_lead_in(bare: str, item: Span) -> bool:
-    """Return whether a list item is no statement by itself."""
+    """Return whether a list item is not a statement by itself."""
     first, *words = [word.lower() for word in WORD.findall(bare[item.start : item.end])] or [""]
     ended = bare[item.start : item.end].rstrip("\"'”’)*_ ").endswith((".", "!")) and not first.endswith("ing")
     return not any(is_finite(word) or (ended and is_verb(word)) for word in words)
 
 
 def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
-    """Yield the parts of a sentence that assert something, as words and quote; citations are masked in `bare`."""
+    """Yield the parts of a sentence that assert something, as words and quote. Citations are masked in `bare`."""
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
@@ -215,19 +215,19 @@ def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterato
 
 _HEADING_WORD = re.compile(r"[^\W_]+")
 _LONGEST_HEADING = 8
-"""Words."""
+"""Maximum number of words."""
 
 
 def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> bool:
-    """Return whether a block is a heading: marked as one, or short and unfinished, without a verb or a digit."""
+    """Return whether a block is marked as a heading, or short, without closing punctuation, verb or digit."""
     if block.kind != "prose" or following is None:
         return block.kind == "heading"
     words = _HEADING_WORD.findall(text, block.start, block.end)
-    stands_over = (
+    has_content = (
         following.kind in ("item", "row") or len(_HEADING_WORD.findall(text, *following[:2])) > _LONGEST_HEADING
     )
     return (
-        stands_over
+        has_content
         and len(words) <= _LONGEST_HEADING
         and text[block.start : block.end].rstrip()[-1:].isalnum()
         and not any(is_verb(word) or word.isdecimal() for word in words)
@@ -235,7 +235,7 @@ def _is_heading(text: str, block: TextBlock, following: TextBlock | None) -> boo
 
 
 def _row(text: str, block: TextBlock) -> str:
-    """Format a table row, its cells named by the header: `Paris; Country: France; Inhabitants: 2.1 million`."""
+    """Format a table row with the names of its columns: `Paris; Country: France; Inhabitants: 2.1 million`."""
     cells = _cells(text[block.start : block.end])
     if block.header is None:
         return "; ".join(cell for cell in cells if cell)
@@ -253,7 +253,7 @@ def _cells(row: str) -> list[str]:
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _NOISE = (
     re.compile(r"\s?\((?:sources?|see|refs?)\b[^()]{0,200}\)", re.IGNORECASE),
-    re.compile(r"\s?\(\s*\)"),  # what is left of a citation
+    re.compile(r"\s?\(\s*\)"),  # brackets around a removed citation
     re.compile(r"</?[a-zA-Z][^<>]{0,60}>"),
     re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,!;])[*_](?!\w)"),  # emphasis
 )

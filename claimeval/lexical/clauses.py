@@ -1,9 +1,9 @@
-"""Clauses of a sentence that can stand alone, and the single facts of those about somebody named. English.
+"""Splits English sentences into clauses that can stand alone, and clauses about a named person into single facts.
 
-Clauses are found by the words that finite verbs and subjects are. Only clauses about a name, he or she are taken apart
-into births, lists, examples and relative clauses: what is said of things in general hangs on its conditions. Each fact
-is a part of the clause behind other words of the clause, mostly its subject and verb; no word is added but an article.
-A clause stays whole if it has a negation, a condition, reported speech, a choice, or anything that reaches over a cut.
+Lists of words identify finite verbs and subjects. Only clauses about a name, he or she are split into births, lists,
+examples and relative clauses, because general statements depend on their conditions. A fact is a part of the clause
+with other words of the clause before it, mostly subject and verb; only an article is ever added. A clause is not split
+if it has a negation, a condition, reported speech, a choice, or anything else that applies to both sides of a cut.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Clause(NamedTuple):
     """A part of a sentence that asserts something by itself."""
 
     before: str
-    """The words that it shares with what is before it, such as the subject; empty if it has them."""
+    """Words of the earlier text that complete it, such as the subject; empty if it is complete."""
     span: Span
     after: str = ""
-    """The words that it shares with what is behind it."""
+    """Words of the later text that complete it."""
 
 
 _AUXILIARIES = words_of(
@@ -34,7 +34,7 @@ _PAST = words_of(
     "became began came fell grew rose drew drove flew gave knew sang took threw wore wrote chose broke went saw spoke"
     " died"
 )
-"""Past forms that are not participles: nothing but a finite verb."""
+"""Past forms that are not participles, and therefore always finite verbs."""
 _PAST_OR_PARTICIPLE = words_of(
     "won made lost built bought brought held led left met moved found got kept paid put read said sold sent set spent"
     " stood taught told thought felt ran shot hit cut"
@@ -56,25 +56,25 @@ _REACHES_OVER_JOINTS = re.compile(
 _JOINT = re.compile(r"(?P<comma>[,;]?)\s+(?:(?P<and>and|but)|while|whereas|although|though|yet)\s+|(?P<semicolon>;)\s+")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LIKE_BORN = words_of("raised educated brought schooled baptized baptised christened buried")
-"""Participles that "was born and" goes on to; other forms in -ed are a simple past there."""
+"""Participles that can follow "was born and"; other forms in -ed are a simple past there."""
 _ADVERBS = words_of("also later then soon often again still now")
 _AFTER_VERB = words_of(
     "the a an in on at as to for from with by his her its their into over under about against through until up out off"
     " back down two three four five six seven eight nine ten many several more some all no one"
 )
-"""Words that follow a verb and not an adjective, to tell "and moved to Rome" from "and related services"."""
+"""Words that follow a verb and not an adjective, to distinguish "and moved to Rome" from "and related services"."""
 _DETERMINERS = words_of(
     "the a an this these his her its their our some many most more all several no each every one two another both"
 )
 _BEFORE_NOUNS = words_of("the a an his her its their our my your no every")
-"""Words that no subject ends with: after them a form in -ed is an adjective, as in "an opened jar"."""
+"""Words that no subject ends with. A form in -ed after them is an adjective, as in "an opened jar"."""
 _LONGEST_SUBJECT = 6
 _LONGEST_LIST_MEMBER = 3
-"""Words."""
+"""Maximum number of words."""
 _NEAR = 120
-"""Characters in which a subject and its verb are looked for."""
+"""Number of characters that are searched for a subject and its verb."""
 LONGEST_SENTENCE = 1000
-"""Characters: a longer sentence is left whole."""
+"""Maximum number of characters of a sentence that is split."""
 
 
 def is_verb(word: str) -> bool:
@@ -84,7 +84,7 @@ def is_verb(word: str) -> bool:
 
 
 def is_finite(word: str) -> bool:
-    """Return whether a word in lower case is nothing but a finite verb."""
+    """Return whether a lowercase word is always a finite verb."""
     return word in _AUXILIARIES or word in _PAST or word in _PRESENT
 
 
@@ -114,9 +114,9 @@ def clauses(text: str, sentence: Span) -> list[Clause]:
 
 
 def _has_subject(before: str, clause: str, *, separated: bool) -> bool:
-    """Return whether a clause starts with a subject and finite verb; `separated` by a comma from the text before it.
+    """Return whether a clause starts with a subject and a finite verb. `separated`: there is a comma before it.
 
-    A noun is taken for a subject only if it cannot be the last member of a list before it.
+    A noun is a subject only if it cannot be the last member of a preceding list.
     """
     words = [word.lower() for word in WORD.findall(clause[:_NEAR].split(",")[0])]
     if len(words) > 2 and words[0] in _PRONOUNS and (is_verb(words[1]) or words[1].endswith("s")):
@@ -163,7 +163,7 @@ def _shared_subject(before: str, after: str) -> str:
 
 
 def _is_before_noun(words: Sequence[re.Match[str]]) -> bool:
-    """Return whether words end with an article or possessive, with adverbs in -ly after it or without."""
+    """Return whether words end with an article or possessive, ignoring adverbs in -ly after it."""
     last = next((word[0].lower() for word in reversed(words) if not word[0].endswith("ly")), "")
     return last in _BEFORE_NOUNS
 
@@ -192,7 +192,7 @@ _ROLE = re.compile(
     r"(?:er|or|ist|cian|man|woman|ess|eur|yst|dian|arian|tect|poet|host|coach|chef|critic|model|icon|activist|president"
     r"|judge|athlete|scholar|diplomat|advocate|priest|rapper|star|saint|king|queen|prince|founder|chairperson|CEO)$"
 )
-"""How the last word of a profession or office ends; adjectives rarely do."""
+"""Endings of the last word of a profession or office, which adjectives rarely have."""
 _NO_ROLE = words_of("former popular minor major senior junior superior inner clever other older younger regular")
 _PREPOSITIONS = "in|on|at|for|with|by|as|from|to|of|into|under|alongside|within|among|across|about|against|through|over"
 _AUXILIARY = frozenset(["is", "was", "are", "were", "has", "have", "had", "became", "been"])
@@ -201,7 +201,7 @@ _FEW_WORDS = 5
 
 
 class _ClausePart(NamedTuple):
-    """A part of the clause, as a fact: the words before it, where it is, and the words behind it."""
+    """A part of the clause that is a fact: its span, and words of the clause to add before and after it."""
 
     before: str
     start: int
@@ -210,7 +210,7 @@ class _ClausePart(NamedTuple):
 
 
 def facts(text: str, clause: Clause) -> list[Clause]:
-    """Take a clause apart into single facts, in order; the clause itself if it holds one, or a cut could change it.
+    """Split a clause into single facts, in order; only the clause itself if it is one, or a cut could change it.
 
     >>> text = "Ana Souto (born 1931 in Porto) is an architect, painter, and teacher."
     >>> [f"{fact.before} {text[slice(*fact.span)]}".strip() for fact in facts(text, Clause("", Span(0, len(text))))]
@@ -236,7 +236,7 @@ def facts(text: str, clause: Clause) -> list[Clause]:
 
 
 def _parts(whole: str, before: str, start: int, end: int) -> Iterator[_ClausePart]:
-    """Yield the facts of `whole[start:end]`, which is a clause, or what is said of the subject `before`."""
+    """Yield the facts of `whole[start:end]`, which is a clause, or a predicate of the subject `before`."""
     behind = f"{before} " if before else ""
     head = _HEAD.match(behind + whole[start:end])
     if not (head and is_verb(head["verb"]) and head["named"].split()[0] not in _NOT_NAMED):
@@ -255,7 +255,7 @@ def _parts(whole: str, before: str, start: int, end: int) -> Iterator[_ClausePar
 
 
 def _aside(whole: str, head: re.Match[str], shift: int) -> Iterator[_ClausePart]:
-    """Yield what stands between subject and verb, where it is a fact of the subject."""
+    """Yield the text between subject and verb, if it is a fact about the subject."""
     start, end = shift + head.start("aside"), shift + head.end("aside")
     opening = re.compile(r"\W*(?P<what>born|who)\s").match(whole, start, end)
     if not opening:
@@ -269,17 +269,16 @@ def _aside(whole: str, head: re.Match[str], shift: int) -> Iterator[_ClausePart]
 
 
 def _circumstances(whole: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the parts of "on 3 May 1931 in Porto" are."""
-    at = start
+    """Yield the spans of times and places, as in "on 3 May 1931 in Porto"."""
     if not _CLAUSE_IN_CLAUSE.search(whole, start, end):
         for cut in re.compile(r",?\s(?=(?:in|on|at|to|into|of)\s)").finditer(_closed(whole[:end]), start + 1):
-            yield at, cut.start()
-            at = cut.end()
-    yield at, end
+            yield start, cut.start()
+            start = cut.end()
+    yield start, end
 
 
 def _closed(words: str) -> str:
-    """Return the words with quotations, parentheses and dates as one name each, of the same length."""
+    """Return the words with quotations, parentheses and dates replaced by single names of the same length."""
     words = re.sub(r'"[^"]*"|“[^”]*”', lambda match: "Q" * len(match[0]), words)
     words = re.sub(r"\([^()]*\)", lambda match: "P" * len(match[0]), words)
     return re.sub(r"(?<=\d), (?=\d{4})", "__", words)
@@ -291,7 +290,7 @@ _SEPARATOR = re.compile(r",? and |, |(?<=QQ) (?=QQ)")
 
 
 class _Predicate(NamedTuple):
-    """What a clause says of its subject: a verb, and `whole[start:end]` behind it."""
+    """The predicate of a clause: a verb, and `whole[start:end]` after it."""
 
     whole: str
     subject: str
@@ -302,7 +301,7 @@ class _Predicate(NamedTuple):
     end: int
 
     def parts(self) -> Iterator[_ClausePart]:
-        """Yield the facts, each behind subject and verb; the first may be moved to where the clause begins."""
+        """Yield the facts, each with subject and verb before it. The first may be moved to the start of the clause."""
         rest = _closed(self.whole[self.start : self.end])
         last = self.group.split()[-1]
         is_a = last in ("is", "was", "became")
@@ -321,7 +320,7 @@ class _Predicate(NamedTuple):
             yield self._part("", self.start + 1, self.end)
 
     def _said_too(self, start: int, *, who: bool) -> Iterator[_ClausePart]:
-        """Yield what "who", "born" or "known" says of the subject, behind what it is."""
+        """Yield the facts after "who", "born" or "known", which follow what the subject is."""
         born = f"{self.subject} was" if self.verb == "was" else self.subject
         if not self.whole.startswith("born ", start):
             yield from _parts(self.whole, self.subject if who else f"{self.subject} {self.verb}", start, self.end)
@@ -333,7 +332,7 @@ class _Predicate(NamedTuple):
         return _ClausePart(f"{self.subject} {self.group} {lead}".rstrip(), start, end, after)
 
     def _examples(self, rest: str, cut: re.Match[str]) -> Iterator[_ClausePart]:
-        """Yield what there are examples of, then each example behind it, or in its place if that is plain."""
+        """Yield the kind of the examples, then each example after the kind, or instead of it if that is clear."""
         yield from self._replace(end=self.start + cut.start()).parts()
         kind = re.match(rf" (?P<lead>(?:(?:roles|work) )?(?:{_PREPOSITIONS}) )?(?P<kind>[^,]+)$", rest[: cut.start()])
         plain = (
@@ -347,7 +346,7 @@ class _Predicate(NamedTuple):
             yield self._part(lead, self.start + start, self.start + end)
 
     def _members(self, rest: str, *, is_a: bool) -> list[_ClausePart]:
-        """Return the facts of a list: of offices, of two phrases that begin alike, or of names or things."""
+        """Return the facts of a list of offices, of two phrases with the same first word, or of names or things."""
         return (self._offices(rest) if is_a else []) or self._alike(rest) or self._things(rest)
 
     def _offices(self, rest: str) -> list[_ClausePart]:
@@ -410,7 +409,7 @@ _TWO_NAMES = re.compile(rf"(?P<lead>[^,]*\b(?:with|alongside) )(?P<list>{_FULL_N
 
 
 def _split(rest: str, at: int) -> list[tuple[int, int]]:
-    """Return where the members of the list behind `at` are; one, if they do not look like members of a list."""
+    """Return the spans of the members of the list that starts at `at`; a single span if it is not a list."""
     cuts = list(_SEPARATOR.finditer(rest, at))
     ends = [*(cut.start() for cut in cuts), len(rest)]
     members = list(zip([at, *(cut.end() for cut in cuts)], ends, strict=True))

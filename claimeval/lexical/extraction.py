@@ -1,28 +1,23 @@
-"""What claims lose of their text, and what is wrong with them: counts from the words alone, without gold and judge.
+"""Quality of extracted claims by their words alone: faults without a judge, and a comparison with gold claims.
 
-`examine` compares the claims of a text with its sentences. `MEASURES` is the table of what it counts: of each, how
-many there are and of how many, so that counts of many texts can be added up. The word rules are English; numbers,
-months and negations are read in other languages too.
+`examine` compares the claims of a text with its sentences. `MEASURES` is the table of its counts, each with the number
+of items it is counted over, so that counts of many texts can be added up. The rules are for English; numbers, months
+and negations are also recognized in other languages. Only a judge can find roles that are swapped within a sentence,
+repetition in other words, wrongly resolved pronouns, and hedges that changed.
 
-Blind spots are roles that are swapped within a sentence, repetition in other words, a pronoun that is resolved wrongly,
-and one hedge in place of another: these take a judge.
+`match` compares the claims of an extractor with gold claims, written by people, of the same text. No single matching
+ranks extractors reliably, so there are several:
 
-`match` tells how two lists of claims of one text correspond: which claims are right, and which of the other list
-are found.
-
-The claims of an extractor are held against those of people. No single matching orders extractors reliably, so two
-stand side by side in what is printed:
-
-* `guarded`: one to one, with the greatest sum of token F1 over pairs of at least `PAIR`; only pairs with the same
-  numbers, and both or neither denied, count;
-* `pairs`: the same without that guard;
-* `contain`: many to one. A gold claim is found if one claim holds `CONTAINED` of its content words; a claim is right
-  if the gold claims that hold it or that it holds explain `CONTAINED` of its words;
-* `support`: the lexical support score of each claim by the other list as one text, at least `SUPPORTED`.
+* `guarded`: one to one, with the maximum sum of token F1 over pairs of at least `PAIR`. A pair must have the same
+  numbers, and either both claims or neither must be negated.
+* `pairs`: the same without the conditions on numbers and negation.
+* `contain`: many to one. A gold claim is found if one claim has `CONTAINED` of its content words. A claim is right if
+  the gold claims that contain it, or that it contains, have `CONTAINED` of its words.
+* `support`: the lexical support score of each claim, with the other list as the document, is at least `SUPPORTED`.
 
 The thresholds separate human claims of the same sentence (right) from those of other sentences (wrong) on the visible
-half of FActScore (Min et al. 2023); each finds about one in ten of the wrong ones. Words are those of the lexical
-support score: stems, and numbers by value. English.
+half of FActScore (Min et al. 2023). Each accepts about one in ten of the wrong ones. Words are those of the lexical
+support score: stems, and numbers by value.
 """
 
 from __future__ import annotations
@@ -49,14 +44,14 @@ if TYPE_CHECKING:
 
 
 class ExtractionMeasure(NamedTuple):
-    """One count."""
+    """A count over the claims or sentences of a text."""
 
     name: str
     of: str
-    """What it is counted over."""
+    """The items that it is counted over."""
     description: str
     fault: bool = True
-    """Whether it is a share of what went wrong; the others describe the claims."""
+    """Whether it is a share of faults. The others describe the claims."""
 
 
 MEASURES = {
@@ -84,24 +79,24 @@ MEASURES = {
 }
 """The counts by name. `claims_per_sentence` is claims over sentences, `words_per_claim` words over claims."""
 FOREIGN = 1 / 3
-"""A claim with a larger share of content words that are in neither text nor question is foreign."""
+"""Maximum share of content words that are in neither text nor question. Claims above it are foreign."""
 ELSEWHERE = 0.34
-"""By how much more of a claim's words another sentence has than the claim's own, for it to be misplaced."""
+"""A claim is misplaced if another sentence has a share of its words that is higher by this much."""
 FRAGMENT = 3
-"""Words of a fragment, at most."""
+"""Maximum number of words of a fragment."""
 REPEATED = 95.0
-"""From which `rapidfuzz.fuzz.ratio` of their sorted words on, of 100, a claim repeats one of the same numbers."""
+"""Minimum `rapidfuzz.fuzz.ratio` of sorted words, up to 100, of a claim that repeats one with the same numbers."""
 
 
 class Statement(NamedTuple):
-    """A claim, as it is counted."""
+    """A claim to be counted."""
 
     text: str
     sentences: tuple[int, ...] | None = None
-    """The sentences that it names, counted from 0; None where nobody says: then the sentence with most of its words
-    stands in, and the claim is not checked for being misplaced."""
+    """Its sentences, counted from 0. If None, the sentence with most of its words is used, and the claim is not checked
+    for being misplaced."""
     repeats: int = 0
-    """How many more times the extractor gave it."""
+    """Number of further times that the extractor returned it."""
 
 
 Where = Literal["claims", "sentences"]
@@ -109,16 +104,16 @@ Where = Literal["claims", "sentences"]
 
 @dataclass
 class ExtractionCounts:
-    """What was counted over one text."""
+    """The counts of one text."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """By measure, how many, and of how many."""
+    """By measure, the count and the number of items it is counted over."""
     kinds: dict[SentenceKind, int] = field(default_factory=dict)
-    """Sentences without a claim, by what they are."""
+    """Number of sentences without a claim, by kind."""
     claims: dict[str, list[int]] = field(default_factory=dict)
-    """By measure, the positions of the claims concerned."""
+    """By measure, the positions of the affected claims."""
     sentences: dict[str, list[int]] = field(default_factory=dict)
-    """By measure, the positions of the sentences concerned."""
+    """By measure, the positions of the affected sentences."""
 
 
 _HEDGES = words_of(
@@ -137,7 +132,7 @@ _YEAR = re.compile(r"#1[5-9]\d\d|#20\d\d")
 
 
 class _Words(NamedTuple):
-    """What is looked for in a sentence."""
+    """The words and features of a sentence."""
 
     every: frozenset[str]
     content: frozenset[str]
@@ -151,17 +146,11 @@ class _Words(NamedTuple):
 def examine(text: str, claims: Sequence[Statement], question: str = "") -> ExtractionCounts:
     """Compare the claims of a text with its sentences.
 
-    >>> found = examine("She was born in 1931. She never married.", [Statement("She was born.", (0,))])
-    >>> found.counts["numbers_lost"], found.counts["statements_lost"], found.sentences["statements_lost"]
+    >>> result = examine("She was born in 1931. She never married.", [Statement("She was born.", (0,))])
+    >>> result.counts["numbers_lost"], result.counts["statements_lost"], result.sentences["statements_lost"]
     ((1, 1), (1, 2), [1])
 
-    Args:
-        text: The text. Its citations, list marks and code are no words of it.
-        claims: The claims that were taken from it.
-        question: What the text answers; claims may have its words and numbers.
-
-    Returns:
-        The counts by measure, and which claims and sentences they concern; of 0 where there is nothing to count.
+    Citations, list markers and code do not count as words. Claims may have words and numbers of the question.
     """
     plain = masked(text)
     spans = sentence_kinds(text)
@@ -174,7 +163,7 @@ def examine(text: str, claims: Sequence[Statement], question: str = "") -> Extra
 
 
 def _sentences_of(claims: Sequence[Statement], sentences: Sequence[_Words]) -> list[tuple[int, ...]]:
-    """Return the sentences of each claim: those that it names and that exist, else the one with most of its words."""
+    """Return the existing sentences that each claim names; if it names none, the one with most of its words."""
     return [
         tuple(i for i in claim.sentences if 0 <= i < len(sentences))
         if claim.sentences is not None
@@ -230,13 +219,12 @@ def _count_claims(
         "fragment": lambda i: len(words[i].words) <= FRAGMENT,
         "compound": lambda i: _COMPOUND.search(claims[i].text) is not None,
     }
-    everything = range(len(claims))
     repeats = sum(claim.repeats for claim in claims)
-    counts.claims = {name: [i for i in everything if is_faulty(i)] for name, is_faulty in faults.items()}
+    counts.claims = {name: [i for i in range(len(claims)) if is_faulty(i)] for name, is_faulty in faults.items()}
     counts.claims["doubled"] = _doubled([claim.text for claim in claims])
-    placed = [i for i in everything if claims[i].sentences]
+    placed = [i for i, claim in enumerate(claims) if claim.sentences]
     counts.claims["misplaced"] = [i for i in placed if _is_misplaced(words[i].content, of_sentence[i], sentences)]
-    counts.counts = {name: (len(where), len(claims)) for name, where in counts.claims.items()}
+    counts.counts = {name: (len(positions), len(claims)) for name, positions in counts.claims.items()}
     counts.counts["doubled"] = (len(counts.claims["doubled"]) + repeats, len(claims) + repeats)
     counts.counts["misplaced"] = (len(counts.claims["misplaced"]), len(placed))
     counts.counts["claims_per_sentence"] = (len(claims) + repeats, len(sentences))
@@ -256,7 +244,7 @@ def _is_misplaced(content: frozenset[str], cited: Sequence[int], sentences: Sequ
 
 
 def _doubled(texts: Sequence[str]) -> list[int]:
-    """Return the positions of claims that repeat an earlier one, in the same or another order of words."""
+    """Return the positions of claims that repeat an earlier one, ignoring the order of words."""
     if len(texts) < 2:
         return []
     from rapidfuzz import fuzz, process
@@ -308,31 +296,31 @@ PAIR, CONTAINED, SUPPORTED = 0.55, 0.55, 0.6
 
 
 class MatchedClaims(NamedTuple):
-    """What a matching finds."""
+    """The result of a matching."""
 
     right: tuple[bool, ...]
-    """Of each claim, whether the gold claims have it."""
+    """For each claim, whether it is among the gold claims."""
     found: tuple[bool, ...]
-    """Of each gold claim, whether the claims have it."""
+    """For each gold claim, whether it is among the claims."""
 
 
 class ClaimWords(NamedTuple):
-    """The words of one claim, as they are compared."""
+    """The words of one claim, for comparison."""
 
     words: tuple[str, ...]
-    """All of them in order; function words in lower case, others as keys."""
+    """All words in order: function words in lower case, others as keys."""
     content: frozenset[str]
-    """The keys of content words and numbers; of a claim without any, its function words."""
+    """The keys of content words and numbers; the function words if there are none."""
     numbers: frozenset[str]
     """The keys of numbers in digits."""
     denied: bool
-    """Whether the number of its negations is odd."""
+    """Whether the number of negations is odd."""
     negations: int
 
 
 @lru_cache(maxsize=1 << 14)
 def claim_words(text: str) -> ClaimWords:
-    """Return the words of a claim; citations have none."""
+    """Return the words of a claim, without citations."""
     tokens = words.tokens(text)
     keys = tuple(token.key or token.text.lower() for token in tokens)
     content = frozenset(token.key for token in tokens if token.key)
@@ -342,21 +330,10 @@ def claim_words(text: str) -> ClaimWords:
 
 
 def match(claims: Sequence[str], gold: Sequence[str], matching: Matching = "guarded") -> MatchedClaims:
-    """Hold claims against gold claims.
+    """Compare the claims of an extractor with gold claims of the same text. Nothing matches if a list is empty.
 
     >>> match(["He won in 1990."], ["He won in 1991."])
     MatchedClaims(right=(False,), found=(False,))
-
-    Args:
-        claims: The claims of an extractor.
-        gold: Those of people, about the same text.
-        matching: How they are compared.
-
-    Returns:
-        Which claims are right and which gold claims are found; nothing is where one list is empty.
-
-    Raises:
-        UsageError: The matching does not exist.
     """
     if matching not in _MATCHERS:
         raise unknown_name("matching", matching, MATCHINGS)
@@ -366,7 +343,7 @@ def match(claims: Sequence[str], gold: Sequence[str], matching: Matching = "guar
 
 
 def alike(claim: str, other: str) -> bool:
-    """Return whether two claims have the same numbers, and both or neither are denied."""
+    """Return whether two claims have the same numbers, and either both are negated or neither is."""
     a, b = claim_words(claim), claim_words(other)
     return a.numbers == b.numbers and a.denied == b.denied
 
@@ -386,7 +363,7 @@ def _one_to_one(claims: Sequence[str], gold: Sequence[str], *, guarded: bool) ->
 
 
 def token_f1(claims: Sequence[str], gold: Sequence[str]) -> Matrix:
-    """Return the token F1 of each pair: twice the shared words, repetitions included, over all words of both."""
+    """Return the token F1 of each pair: twice the number of shared words over the number of words of both."""
     import numpy as np
 
     rows, columns = ([_counted(text) for text in texts] for texts in (claims, gold))
@@ -400,7 +377,7 @@ def token_f1(claims: Sequence[str], gold: Sequence[str]) -> Matrix:
 
 @lru_cache(maxsize=1 << 14)
 def _counted(text: str) -> frozenset[tuple[str, int]]:
-    """Return the words of a text, each occurrence of a word being another item."""
+    """Return the words of a text, with a separate item for each occurrence of a word."""
     counts: Counter[str] = Counter()
     items = []
     for word in claim_words(text).words:
@@ -441,8 +418,7 @@ def _contain(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
 
 
 def _support(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
-    sides = (claims, gold), (gold, claims)
-    right, covered = (_supported(texts, " ".join(changed_texts)) for texts, changed_texts in sides)
+    right, covered = _supported(claims, " ".join(gold)), _supported(gold, " ".join(claims))
     return _flags(len(claims), len(gold), right, covered)
 
 

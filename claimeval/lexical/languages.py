@@ -1,9 +1,9 @@
-"""The language of a text, by its script and its commonest words, without a model or a library.
+"""Recognizes the language of a text by its script and its most common words, without a model or a library.
 
 >>> language_of("Der Turm steht am Markt und ist rot."), language_of("Paris, 1990")
 ('de', None)
 
-Languages that are told from others here are more than there are prompts for, lest Italian passes for Spanish.
+More languages are recognized than have prompts, so that Italian is not mistaken for Spanish.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMES = {
 """The languages that are recognized."""
 
 MAJORITY = 2 / 3
-"""The least share of a language's texts among all whose language is recognized, for it to be that of the whole."""
+"""Minimum share of a language among the texts whose language is recognized, to be the language of all of them."""
 
 _SCRIPTS = {
     "ja": r"[\u3041-\u30ff]",
@@ -36,7 +36,7 @@ _SCRIPTS = {
     "th": r"[\u0e01-\u0e4e]",
     "": r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]",
 }
-"""Letters by the language that they stand for; the empty name for the Latin ones."""
+"""Letters that indicate a language; the empty name is for Latin letters."""
 _KANA = 0.1
 """Share of kana in the letters from which Han characters are Japanese."""
 _NEIGHBORS = {
@@ -61,9 +61,9 @@ _LATIN = {
 }
 _WORD = re.compile(r"[^\W\d_]+")
 _LONGEST = 5000
-"""Characters of a text that are read."""
+"""Maximum number of characters of a text that are read."""
 _LEAST = 0.08
-"""The least share of commonest words in a text whose language they show."""
+"""Minimum share of a language's most common words among the words of a text."""
 
 
 @cache
@@ -72,7 +72,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def language_of(text: str) -> str | None:
-    """Return the code of the language (ISO 639-1) that most of a text is written in; None where too little shows it."""
+    """Return the code (ISO 639-1) of the main language of a text; None if it cannot be recognized."""
     read = text[:_LONGEST]
     if read.isascii():
         return _by_words(read, _LATIN)
@@ -104,17 +104,17 @@ class LanguageFound(NamedTuple):
     """The language of many texts."""
 
     language: str | None
-    """Its code; None where no language has two thirds."""
+    """Code of the language; None if no language has a share of `MAJORITY`."""
     counts: dict[str, int]
-    """Texts by recognized language, the commonest first."""
+    """Number of texts by recognized language, most common first."""
 
     def __str__(self) -> str:
-        """Return the counts in words, as in "German 48, English 2"."""
+        """Return the counts as text, such as "German 48, English 2"."""
         return ", ".join(f"{NAMES[language]} {count}" for language, count in self.counts.items()) or "none"
 
 
 def language_of_all(texts: Iterable[str]) -> LanguageFound:
-    """Return the language of two thirds or more of the texts whose language is recognized."""
+    """Return the language of at least `MAJORITY` of the texts whose language is recognized."""
     counts = Counter(language for text in texts if (language := language_of(text)))
     ranked = dict(counts.most_common())
     best = next(iter(ranked), None)

@@ -1,17 +1,14 @@
-"""The lexical metrics: one function each, the table of them, and the scores of many samples with their means.
+"""The lexical metrics: a function for each, the tables of metrics, and the scores and means of many samples.
 
-A metric reads a `PreparedSample`, whose texts are split once and shared by all metrics. Counts are multiset counts.
-With several reference answers each metric takes its own maximum over them, so precision and F1 of one sample
-may come from different references (as unitxt and instruct-qa do).
+A metric reads a `PreparedSample`, whose texts are split once for all metrics. Counts are multiset counts. With several
+reference answers, each metric uses its own maximum over them, so precision and F1 of one sample may come from different
+references (as in unitxt and instruct-qa).
 
-Sources: the SQuAD evaluation script (Rajpurkar et al. 2016, arXiv:1606.05250) for the words, F1 and exact match;
-Adlakha et al. 2023 (arXiv:2307.16877) and its program instruct-qa for the rest and for texts without words, on which
-SQuAD 1.1 and unitxt differ: they give 0 to every pair with an empty side.
+Sources: the SQuAD evaluation script (Rajpurkar et al. 2016, arXiv:1606.05250) for words, F1 and exact match; Lin 2004,
+section 3, for ROUGE-L; Adlakha et al. 2023 (arXiv:2307.16877) and its program instruct-qa for the rest and for texts
+without words, where SQuAD 1.1 and unitxt differ: they give 0 to every pair with an empty side.
 
-ROUGE-L: the longest common subsequence of two texts (Lin 2004, section 3).
-
-ROUGE-1, ROUGE-2 and ROUGE-Lsum (rouge-score), BLEU and chrF (sacrebleu) are not computed here. `OVERLAP_METRICS` is the
-table of them; they need `pip install 'claimeval[lexical]'`.
+The metrics of `OVERLAP_METRICS` are computed by rouge-score and sacrebleu (`pip install 'claimeval[lexical]'`).
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ Need = Literal["question", "contexts", "references"]
 
 
 class Overlap(NamedTuple):
-    """Token precision, recall and F1; see the token metrics below."""
+    """Token precision, recall and F1."""
 
     precision: float
     recall: float
@@ -39,7 +36,7 @@ class Overlap(NamedTuple):
 
 
 class PreparedSample:
-    """One sample as the metrics see it: every text is split when first needed, and once."""
+    """The texts of one sample, each of which is split once, when a metric needs it."""
 
     def __init__(
         self,
@@ -57,33 +54,31 @@ class PreparedSample:
 
     @cached_property
     def new_words(self) -> Bag:
-        """Return the words of the answer that do not occur in the question."""
+        """The words of the answer that do not occur in the question."""
         question_words = self._bags[self._question or ""].counts
         counts = {word: count for word, count in self.answer.counts.items() if word not in question_words}
         return Bag(counts, sum(counts.values()))
 
     @cached_property
     def contexts(self) -> list[Bag]:
-        """Return the words of each context."""
+        """The words of each context."""
         return [self._bags[text] for text in self._contexts]
 
     @cached_property
     def overlap(self) -> Overlap:
-        """Return the overlap with the reference answers: of each number, the highest that any of them gives."""
+        """The overlap with the reference answers: the maximum of each number over them."""
         overlaps = [overlap(self.answer, self._bags[text]) for text in self.reference_texts]
         return overlaps[0] if len(overlaps) == 1 else Overlap(*map(max, zip(*overlaps, strict=True)))
 
     @cached_property
     def normalized(self) -> tuple[str, list[str]]:
-        """Return the normalized answer and reference answers."""
-        answer, *references = (
-            " ".join(self.normalization.words(text)) for text in (self.answer_text, *self.reference_texts)
-        )
-        return answer, references
+        """The normalized answer and reference answers."""
+        words = self.normalization.words
+        return " ".join(words(self.answer_text)), [" ".join(words(text)) for text in self.reference_texts]
 
     @cached_property
     def rouge_words(self) -> tuple[list[str], list[list[str]]]:
-        """Return the words of the answer and of the reference answers, in order, as ROUGE-L compares them."""
+        """The words of the answer and of the reference answers, in order, for ROUGE-L."""
         split = self.normalization.rouge_words
         return split(self.answer_text), [split(text) for text in self.reference_texts]
 
@@ -125,25 +120,25 @@ def overlap_size_with_sum(answer: Bag, bags: Sequence[Bag]) -> int:
 
 
 def k_precision(sample: PreparedSample) -> float:
-    """Return the share of the answer's words that are in the contexts, joined to one text: |A & K| / |A|.
+    """Return the share of the answer's words that are in the joined contexts: |A & K| / |A|. Measures faithfulness.
 
-    0 for an answer without words. Adlakha et al. section 5; this is instruct-qa's KPrecision. Faithfulness.
+    0 for an answer without words. Adlakha et al. section 5; KPrecision in instruct-qa.
     """
     return _precision(sample.answer, sample.contexts)
 
 
 def k_precision_best_context(sample: PreparedSample) -> float:
-    """Return the best K-precision against a single context: at most `k_precision`, equal with one context.
+    """Return the highest K-precision against a single context; at most `k_precision`.
 
-    0 for an answer without words. unitxt's metrics.rag.faithfulness.token_k_precision.
+    0 for an answer without words. metrics.rag.faithfulness.token_k_precision in unitxt.
     """
     return max((_precision(sample.answer, [context]) for context in sample.contexts), default=0.0)
 
 
 def k_precision_no_question(sample: PreparedSample) -> float:
-    """Return the K-precision of only those words of the answer that do not occur in the question.
+    """Return the K-precision of the answer's words that do not occur in the question.
 
-    1 if no word is left, so also for an answer without words. instruct-qa's KPrecisionPlusPlus.
+    1 if there are no such words. KPrecisionPlusPlus in instruct-qa.
     """
     return _precision(sample.new_words, sample.contexts) if sample.new_words.total else 1.0
 
@@ -155,7 +150,7 @@ def _precision(answer: Bag, contexts: Sequence[Bag]) -> float:
 def token_recall(sample: PreparedSample) -> float:
     """Return the share of the reference's words that are in the answer: |A & R| / |R|; 1 for a reference without words.
 
-    Correctness. It can only grow when the answer grows, so read it with `answer_length`.
+    Measures correctness. It favors long answers, so compare it with `answer_length`.
     """
     return sample.overlap.recall
 
@@ -171,7 +166,7 @@ def token_f1(sample: PreparedSample) -> float:
 
 
 def strict_recall(sample: PreparedSample) -> float:
-    """Return 1 if every word of the reference is in the answer, as often as in the reference, else 0.
+    """Return 1 if every word of the reference is in the answer, at least as often as in the reference, else 0.
 
     1 for a reference without words. Recall (S) of Adlakha et al.
     """
@@ -187,7 +182,7 @@ def exact_match(sample: PreparedSample) -> float:
 def contains_reference(sample: PreparedSample) -> float:
     """Return 1 if the normalized reference is a part of the normalized answer, else 0; 1 for a reference without words.
 
-    It compares characters, so "art" is contained in "party". instruct-qa's RecallEM.
+    It compares characters, so "party" contains "art". RecallEM in instruct-qa.
     """
     answer, references = sample.normalized
     return float(any(reference in answer for reference in references))
@@ -196,8 +191,8 @@ def contains_reference(sample: PreparedSample) -> float:
 def rouge_l(sample: PreparedSample) -> float:
     """Return ROUGE-L F: 2PR / (P + R) with P = LCS/|A| and R = LCS/|R|, LCS the longest common subsequence of words.
 
-    0 if a side has no words, also if neither has. Lin 2004; equal to rougeL of the rouge-score package without
-    stemming, whose words are runs of a-z and 0-9, articles included; with the `multilingual` normalization, its words.
+    0 if either or both sides have no words. Lin 2004. Equals rougeL of the rouge-score package without stemming, whose
+    words are runs of a-z and 0-9, articles included; under `multilingual`, words are those of that normalization.
     """
     answer, references = sample.rouge_words
     return max(f_measure(answer, reference) for reference in references)
@@ -209,15 +204,15 @@ def answer_length(sample: PreparedSample) -> float:
 
 
 class LexicalMetric(NamedTuple):
-    """One row of the table of metrics."""
+    """A lexical metric."""
 
     measure: Callable[[PreparedSample], float]
     needs: tuple[Need, ...]
-    """What a sample must have next to an answer; without it the value is undefined."""
+    """Texts besides the answer that a sample must have. Otherwise the value is undefined."""
     meaning: str
-    """One line for a reader."""
+    """Description of the metric in one line."""
     unit: Literal["share", "words"] = "share"
-    """A share lies in [0, 1], higher is better; words are a count and no judgment."""
+    """`share`: in [0, 1], higher is better. `words`: a count, which is neither good nor bad."""
 
 
 METRICS: dict[str, LexicalMetric] = {
@@ -252,17 +247,16 @@ METRICS: dict[str, LexicalMetric] = {
 def lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest common subsequence of two word lists.
 
-    Bit-parallel: one integer holds a whole row of the usual table, a 0 bit where the row steps up by one
-    (Hyyrö 2004, "Bit-parallel LCS-length computation revisited").
+    Bit-parallel: one integer is a whole row of the usual table, with a 0 bit at each increase by one (Hyyrö 2004,
+    "Bit-parallel LCS-length computation revisited").
     """
     positions: defaultdict[str, int] = defaultdict(int)
     for index, word in enumerate(first):
         positions[word] |= 1 << index
-    every = (1 << len(first)) - 1
-    row = every
+    row = all_bits = (1 << len(first)) - 1
     for word in second:
         matches = row & positions.get(word, 0)
-        row = ((row + matches) | (row - matches)) & every
+        row = ((row + matches) | (row - matches)) & all_bits
     return len(first) - row.bit_count()
 
 
@@ -279,23 +273,23 @@ def f_measure(answer: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def rouge_1(sample: PreparedSample) -> float:
-    """Return ROUGE-1 F: the harmonic mean of the shares of words that answer and reference have in common.
+    """Return ROUGE-1 F: the harmonic mean of the shares of common words in answer and reference.
 
-    Words are stemmed (Porter). 0 if a side has no words. Lin 2004, `rouge1` of rouge-score.
+    Words are stemmed (Porter). 0 if a side has no words. Lin 2004; `rouge1` of rouge-score.
     """
     return _rouge("rouge1", sample)
 
 
 def rouge_2(sample: PreparedSample) -> float:
-    """Return ROUGE-2 F: the same of pairs of neighboring words. 0 if a side has fewer than two words."""
+    """Return ROUGE-2 F: like ROUGE-1, for pairs of neighboring words. 0 if a side has fewer than two words."""
     return _rouge("rouge2", sample)
 
 
 def rouge_lsum(sample: PreparedSample) -> float:
-    """Return ROUGE-Lsum F: of the longest common subsequences of each line with all lines of the other text.
+    """Return ROUGE-Lsum F, from the longest common subsequences of each line with all lines of the other text.
 
-    Words are stemmed. Lines are sentences to rouge-score; for texts of one line it is ROUGE-L with stemming. 0 if a
-    side has no words. `rougeLsum` of rouge-score.
+    Words are stemmed. rouge-score treats lines as sentences; for texts of one line this is ROUGE-L with stemming. 0 if
+    a side has no words. `rougeLsum` of rouge-score.
     """
     return _rouge("rougeLsum", sample)
 
@@ -303,9 +297,9 @@ def rouge_lsum(sample: PreparedSample) -> float:
 def bleu(sample: PreparedSample) -> float:
     """Return sentence BLEU, 0 to 1: the geometric mean of the precisions of 1 to 4 words, times a brevity penalty.
 
-    All references are used together. Zero counts are smoothed (`exp`) and no order above the answer's length counts, as
-    sacrebleu advises for single texts; a mean of it is not the BLEU of a corpus. 0 if the answer has no words. Papineni
-    et al. 2002; sacrebleu's `sentence_bleu`, divided by 100.
+    It uses all references together. Zero counts are smoothed (`exp`), and orders above the answer's length do not
+    count, as sacrebleu recommends for single texts. The mean over samples is not corpus BLEU. 0 if the answer has no
+    words. Papineni et al. 2002; sacrebleu's `sentence_bleu`, divided by 100.
     """
     texts = [sample.answer_text, *sample.reference_texts]
     if words := _words(sample):
@@ -314,7 +308,7 @@ def bleu(sample: PreparedSample) -> float:
 
 
 def chrf(sample: PreparedSample) -> float:
-    """Return chrF, 0 to 1: F with beta 2 over 1 to 6 characters in a row, whatever the language and normalization.
+    """Return chrF, 0 to 1: F with beta 2 over character n-grams of length 1 to 6, for any language and normalization.
 
     The best reference counts. 0 if a side is blank. Popović 2015; sacrebleu's `sentence_chrf`, divided by 100.
     """
@@ -342,7 +336,7 @@ _LIBRARY_OF = {name: ROUGE if name.startswith("rouge") else SACREBLEU for name i
 
 
 def versions_of(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of the libraries that these metrics need, by package; UsageError if one is not installed."""
+    """Return the versions of the packages that these metrics need. Raises UsageError if one is not installed."""
     versions: dict[str, str] = {}
     for name in names:
         if name in _LIBRARY_OF:
@@ -362,7 +356,7 @@ def _load(library: Library) -> Any:
 
 
 class _Tokenizer:
-    """Our words, as rouge-score asks for them."""
+    """The tokenizer interface of rouge-score."""
 
     def __init__(self, words: Callable[[str], list[str]]) -> None:
         self.tokenize = words
@@ -389,7 +383,7 @@ def _share(metric: Any, texts: Sequence[str]) -> float:
 
 
 def _words(sample: PreparedSample) -> Callable[[str], list[str]] | None:
-    """Return how texts are split under a normalization whose words ROUGE-L takes too; None for the library's words."""
+    """Return the normalization's function for words if ROUGE-L uses it too; None for the library's words."""
     normalization = sample.normalization
     return None if normalization.rouge_split else normalization.words
 
@@ -407,12 +401,12 @@ class LexicalSample(NamedTuple):
     """The texts of one sample."""
 
     answer: str | None
-    """None if the system gave none; an empty text is an answer without words."""
+    """None if there is no answer. An empty text is an answer without words."""
     question: str | None = None
     contexts: Sequence[str] | None = None
-    """Empty if nothing was retrieved, which has no word of any answer; None if that is not known."""
+    """Empty if nothing was retrieved; None if this is unknown."""
     references: Sequence[str] = ()
-    """Reference answers; an empty one means that nothing should have been answered."""
+    """Reference answers. An empty text means that the system should not have answered."""
     id: str = ""
 
 
@@ -430,13 +424,13 @@ class LexicalMean(NamedTuple):
     """One metric over many samples."""
 
     mean: float | None
-    """Over the samples where it is defined; None if there are none."""
+    """Mean over the samples with a value; None if there are none."""
     n: int
-    """Samples where it is defined."""
+    """Number of samples with a value."""
     missing: dict[Undefined, int]
-    """Samples where it is not, by reason."""
+    """Number of samples without a value, by reason."""
     bounds: tuple[float, float] | None
-    """The mean if every missing value were 0, and if it were 1; None for `answer_length`, which knows no best."""
+    """The mean if all missing values were 0, and if all were 1; None for `answer_length`, which has no maximum."""
 
 
 def score(
@@ -501,7 +495,7 @@ def score_one(
 
 
 def summarize(rows: Iterable[LexicalScores]) -> dict[str, LexicalMean]:
-    """Return the mean of every metric, with what is missing and the bounds it sets; no rows give no metrics."""
+    """Return the mean of every metric, with the missing values and the bounds that they imply. Empty without rows."""
     values: defaultdict[str, list[float]] = defaultdict(list)
     missing: defaultdict[str, Counter[Undefined]] = defaultdict(Counter)
     for row in rows:

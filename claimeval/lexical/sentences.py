@@ -1,7 +1,7 @@
-"""Blocks and sentences of a text in any script, by rule; linear in the length of the text.
+"""Splits a text in any script into blocks and sentences by rules, in linear time.
 
-Abbreviations are known in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Greek and Hindi. In a
-script without signs for the end of a sentence, as Thai, only ? and ! and line breaks end one.
+Abbreviations are known in English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Greek and Hindi. In
+scripts without signs for the end of a sentence, such as Thai, only ?, ! and line breaks end one.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ class Span(NamedTuple):
 
 
 class TextBlock(NamedTuple):
-    """Lines that belong together: a paragraph, or one list item, heading, table row or line of code."""
+    """A paragraph, or one list item, heading, table row or line of code."""
 
     start: int
     end: int
     kind: Kind
     header: Span | None = None
-    """For a table row: the row that names its columns."""
+    """For a table row, the row with the names of the columns."""
 
 
 def sentences(text: str) -> list[Span]:
     """Split `text` into sentences, without the white space, list markers and heading marks around them.
 
-    Headings, list items and table rows are sentences of their own. A line break inside a paragraph ends a sentence only
-    if the line is short and the next one does not continue in lower case. Text without a letter or digit gives none.
+    Headings, list items and table rows are separate sentences. A line break inside a paragraph ends a sentence only if
+    the line is short and the next line does not start in lower case. Text without letters or digits has no sentences.
     """
     return [sentence for block in blocks(text) for sentence in block_sentences(text, block)]
 
@@ -50,11 +50,11 @@ _HEADING = re.compile(r"#{1,6}(?:[ \t]++|$)")
 _BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]++(?:\*\*|__):?$")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _SOFT_WRAP = 60
-"""Characters: a line at least this long is taken for one that was wrapped."""
+"""Minimum number of characters of a line that is considered wrapped."""
 
 
 def blocks(text: str) -> list[TextBlock]:
-    """Split `text` into blocks, in order; rules, empty lines and the fences around code are in none."""
+    """Split `text` into blocks, in order. Horizontal rules, empty lines and code fences are left out."""
     text_blocks: list[TextBlock] = []
     goes_on = in_code = False
     last = ""
@@ -78,14 +78,14 @@ def blocks(text: str) -> list[TextBlock]:
                 text_blocks.append(TextBlock(start + mark, start + len(line), kind, header))
             goes_on = kind in ("prose", "item")
         last = line
-    # "7." is an answer if it marks no item.
+    # "7." alone is an answer, not a list marker.
     if text_blocks and all(block.start == block.end for block in text_blocks):
         return [TextBlock(*_trimmed(text, 0, len(text)), "prose")]
     return text_blocks
 
 
 def _kind(line: str, *, in_code: bool) -> tuple[Kind, int]:
-    """Return the kind of a line, and the length of the mark that shows it."""
+    """Return the kind of a line, and the length of its marker."""
     if in_code:
         return "code", 0
     if line[0] == "|" or "   " in line or "\t" in line:
@@ -121,26 +121,24 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 _OPENING = re.compile(r"\s*+[\"'“„‘«(\[*_¿¡]*+")
 _LAST_WORD = 24
-"""Characters before a full stop that are read to find the word it may abbreviate."""
+"""Number of characters before a full stop that are searched for an abbreviation."""
 _NEXT_WORD = re.compile(r"[^\W\d_]+")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.-?)*[^\W\d_]$|(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
 _STOPS = "。．！？｡؟۔।॥։።፧።။។៕᙮᠃꓿"
-"""Signs that end a sentence whatever follows, in scripts that have no full stop or write no spaces."""
+"""Signs that always end a sentence, in scripts without full stops or spaces."""
 _QUESTIONS = ("?", "？", "؟", "፧", "՞", ";")
 _INDIC = re.compile(r"[\u0900-\u0dff]")
 _CAPITALS = re.compile(r"[\u0041-\u058f\u1e00-\u1fff]")
 """The scripts that begin sentences with a capital letter: Latin, Greek, Cyrillic and Armenian."""
 _GOES_ON = re.compile(r"[とっをがはもにのでへ、，,]|[^，。！？\n]{0,8}[说說道问問喊叫答]")
-"""What follows a quotation in the middle of a sentence in Japanese and Chinese."""
+"""Text after a quotation that continues the sentence, in Japanese and Chinese."""
 
 
 @cache
 def _end(plain: bool, marked: bool) -> re.Pattern[str]:
-    """Return the pattern of what ends a sentence, compiled on first use.
+    """Return the pattern of the end of a sentence, compiled on first use.
 
-    Args:
-        plain: Whether the text is ASCII.
-        marked: Whether it may have marks of citations, which most of the pattern is about.
+    `plain`: the text is ASCII; `marked`: it may have citation marks, which make up most of the pattern.
     """
     marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
     full_stop = rf"(?<![.!?…])[.!?…]++(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
@@ -153,7 +151,7 @@ def _end(plain: bool, marked: bool) -> re.Pattern[str]:
 
 
 def is_question(sentence: str) -> bool:
-    """Return whether a sentence without the signs that close it ends with the question mark of some script."""
+    """Return whether a sentence, without closing quotes or brackets, ends with a question mark of any script."""
     return sentence.endswith(_QUESTIONS) and (sentence[-1] != ";" or "\u0370" <= sentence[-2:-1] <= "\u03ff")
 
 
@@ -178,13 +176,13 @@ _STARTERS = words_of(
     " therefore then if by with to under according some many most all both each one no not"
     " er sie es wir heute dann danach dort dieser diese dieses il elle ils elles cette ces ella ele ela"
 )
-"""Words that begin a sentence more often than they go on with a name, as after "Apple Inc." and "U.S."."""
+"""Words that more often start a sentence than continue a name after "Apple Inc." or "U.S."."""
 _ABBREVIATIONS = _NEVER_LAST | _BEFORE_NUMBERS | _LAST_BEFORE_STARTER
 _BEFORE_ORDINALS = words_of("vom zum beim im den dem der des das zur ab bis seit")
 _AFTER_ORDINALS = words_of(
     "januar jänner februar märz april mai juni juli august september oktober november dezember jahrhundert jh"
 )
-"""German numbers are ordinals by their full stop: "im 19. Jahrhundert", "am 3. Mai"."""
+"""In German, a full stop makes a number an ordinal: "im 19. Jahrhundert", "am 3. Mai"."""
 
 
 def block_sentences(text: str, block: TextBlock) -> list[Span]:
@@ -215,7 +213,7 @@ def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     abbreviation = word.lower()
     if abbreviation in _NEVER_LAST or (abbreviation in _BEFORE_NUMBERS and follows[:1].isdigit()):
         return False
-    if _INDIC.match(word) and "।" in text:  # where the danda ends sentences, the full stop abbreviates
+    if _INDIC.match(word) and "।" in text:  # if dandas end sentences, full stops mark abbreviations
         return False
     following = _NEXT_WORD.match(text, after.end())
     next_word = following[0].lower() if following else ""
@@ -232,7 +230,7 @@ def _is_small(letter: str) -> bool:
 
 
 def _inside_quotation(text: str, block_start: int, end: re.Match[str]) -> bool:
-    """Return whether the sentence goes on behind a quotation that ends here, or the quotation itself goes on."""
+    """Return whether the sentence continues after a quotation that ends here, or the quotation itself continues."""
     if end[0].endswith(("」", "』", "”")):
         return _GOES_ON.match(text, end.end()) is not None
     opened = text.rfind("「", block_start, end.start())
@@ -242,9 +240,9 @@ def _inside_quotation(text: str, block_start: int, end: re.Match[str]) -> bool:
 
 
 _SHORT_QUOTE = 80
-"""Characters: a quotation of several sentences that is longer is cut."""
+"""Maximum number of characters of a quotation whose sentences are not split."""
 
 
 def _starts_item(before: list[str]) -> bool:
-    """Return whether a number after these words counts an item ("Steps: 1. Open it. 2. Close it.")."""
+    """Return whether a number after these words numbers an item ("Steps: 1. Open it. 2. Close it.")."""
     return not before or (before[-1][-1] in ".:;!?" and before[-1][:-1].lower() not in _ABBREVIATIONS)

@@ -1,22 +1,22 @@
-"""Texts as words: the normalizations, and the bag of words that most lexical metrics compare.
+"""Normalizations, which split texts into words, and the bags of words that most lexical metrics compare.
 
-``squad`` (the default) is what the SQuAD evaluation script does, for any input: lower case, delete ASCII
-punctuation, delete the English articles, cut at white space. "co-op" becomes "coop"; curly quotes, dashes and
-other signs outside ASCII stay part of their word.
+``squad`` (the default) equals the SQuAD evaluation script for any input: it lowercases, deletes ASCII punctuation and
+the English articles, and splits at white space. "co-op" becomes "coop"; curly quotes, dashes and other signs outside
+ASCII remain part of their word.
 
-``multilingual`` is for every other language. It keeps articles, as "a" is a verb in French and "an" a preposition
-in German, and treats all of Unicode alike:
+``multilingual`` is for all other languages. It keeps articles, because "a" is a verb in French and "an" a preposition
+in German, and has the same rules for all of Unicode:
 
-1. apostrophes (' ` ´ and the typographic ones) separate words, so that French "l'Italie" holds "italie";
-2. other ASCII punctuation is deleted as above, and with it the Unicode hyphens, the Catalan middle dot, the Hebrew
-   maqaf and gershayim, and all invisible format characters (soft hyphen, joiners, direction marks);
+1. apostrophes (' ` ´ and the typographic ones) separate words, so that French "l'Italie" contains "italie";
+2. other ASCII punctuation is deleted, and so are the Unicode hyphens, the Catalan middle dot, the Hebrew maqaf and
+   gershayim, and all invisible format characters (soft hyphen, joiners, direction marks);
 3. every other punctuation mark or symbol, and the zero-width space, separates words ("1914–1918" is two words);
 4. compatibility forms are unified (NFKC: full-width digits, ligatures, composed accents) and case is folded
-   ("Straße" equals "STRASSE"); accents are kept, and Turkish dotted and dotless i get no special care;
-5. words are cut at white space, and in scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
-   character is a word, as Chinese is in the MLQA evaluation script (Lewis et al. 2020, arXiv:1910.07475).
+   ("Straße" equals "STRASSE"); accents are kept, and Turkish dotted and dotless i have no special rule;
+5. words are split at white space, and in scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) every
+   character is a word, as for Chinese in the MLQA evaluation script (Lewis et al. 2020, arXiv:1910.07475).
 
-ROUGE-L has different words under ``squad``: see `rouge_words`.
+Under ``squad``, ROUGE-L uses other words: see `rouge_words`.
 """
 
 from __future__ import annotations
@@ -35,42 +35,43 @@ from claimeval.types.errors import unknown_name
 
 @cache
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a list between spaces."""
+    """Return the words of a list that is separated by spaces."""
     return frozenset(text.split())
 
 
 class Bag(NamedTuple):
-    """The words of one text without their order."""
+    """The words of one text, without their order."""
 
     counts: dict[str, int]
-    """How often each word occurs (multiset counts)."""
+    """How often each word occurs."""
     total: int
-    """Number of words, repetitions included."""
+    """Number of words, with repetitions."""
 
 
 @dataclass(frozen=True)
 class Normalization:
     """Rules that turn a text into words.
 
-    `fold` defines them: it turns a text into words between white space. No normalization looks beyond a word, so
-    a text that is mostly ASCII is folded on bytes, several times faster, and `fold` only sees its other words.
+    `fold` defines them: it returns the words separated by white space. Rules never depend on neighboring words, so a
+    text that is mostly ASCII is folded as bytes, which is several times faster, and `fold` handles only its other
+    words.
     """
 
     fold: Callable[[str], str]
     ascii_table: bytes
-    """What `fold` turns each ASCII character into; NUL for those that only `fold` itself treats rightly."""
+    """The result of `fold` for each ASCII character; NUL if only `fold` itself can handle it."""
     ascii_deleted: bytes
     """The ASCII characters that `fold` deletes."""
     articles: frozenset[str]
-    """Words that do not count; `split` may leave them in."""
+    """Words that do not count. `split` may return them."""
     rouge_split: Callable[[str], list[str]] | None = None
-    """The words that ROUGE-L compares, where they are not those of `words`."""
+    """Returns the words for ROUGE-L; None if they are those of `words`."""
 
     def split(self, text: str) -> list[str]:
-        """Split `text` into words in order, perhaps with articles; without them, equal to `fold(text).split()`."""
+        """Split `text` into words in order, possibly with articles. The others equal `fold(text).split()`."""
         encoded = text.encode("utf-8", "surrogatepass")  # JSON can hold lone surrogates
         folded = encoded.translate(self.ascii_table, self.ascii_deleted)
-        # The lower case of a capital sigma depends on the punctuation behind it.
+        # The lower case of a capital sigma depends on the punctuation after it.
         if 0 in folded or len(encoded) > 1.2 * len(text) or "Σ" in text:
             return self.fold(text).split()
         words = folded.decode("utf-8", "surrogatepass").split()
@@ -84,7 +85,7 @@ class Normalization:
         return [word for word in self.split(text) if word not in self.articles]
 
     def rouge_words(self, text: str) -> list[str]:
-        """Return the words of `text` in order, as ROUGE-L compares them."""
+        """Return the words of `text` in order, for ROUGE-L."""
         return self.rouge_split(text) if self.rouge_split else self.words(text)
 
     def bag(self, text: str) -> Bag:
@@ -97,9 +98,9 @@ class Normalization:
 
 
 class Bags(dict[str, Bag]):
-    """The bags of recent texts, so that a context shared by many answers is split once.
+    """A cache of the bags of recent texts, so that a context of many answers is split once.
 
-    After more than `LIMIT` characters it starts again empty, so memory stays bounded (about 2 MB).
+    It is cleared after `LIMIT` characters, which limits memory to about 2 MB.
     """
 
     LIMIT = 200_000
@@ -118,9 +119,9 @@ class Bags(dict[str, Bag]):
 
 
 def _ascii_table(separators: bytes) -> bytes:
-    """Build a table: lower case, `separators` as spaces, and NUL for control characters that are not white space.
+    """Return a table to lower case, with spaces for `separators` and NUL for control characters but white space.
 
-    To a pattern with word boundaries an article beside a control character is a word, to `str.split` it is not.
+    An article next to a control character is a word for a pattern with word boundaries, but not for `str.split`.
     """
     table = bytearray(bytes(range(256)).lower())
     for byte in separators:
@@ -179,7 +180,7 @@ _ROUGE_WORD = re.compile(r"[a-z0-9]+")
 
 
 def rouge_words(text: str) -> list[str]:
-    """Return what rouge-score compares without stemming: the runs of a-z and 0-9 in the lower-cased text."""
+    """Return the words of rouge-score without stemming: the runs of a-z and 0-9 in the lowercase text."""
     return _ROUGE_WORD.findall(text.lower())
 
 
@@ -201,14 +202,14 @@ NORMALIZATIONS: dict[str, Normalization] = {
 
 
 def named(name: str) -> Normalization:
-    """Return the normalization of that name; UsageError if there is none."""
+    """Return the normalization with this name. Raises UsageError if there is none."""
     if name not in NORMALIZATIONS:
         raise unknown_name("normalization", name, NORMALIZATIONS)
     return NORMALIZATIONS[name]
 
 
 def normalize(text: str, normalization: str = "squad") -> str:
-    """Return the words of `text` joined by single spaces: what exact match and containment compare.
+    """Return the words of `text` joined by single spaces, as exact match and containment compare them.
 
     >>> normalize("The  Washington-Post, (an) 1877 paper")
     'washingtonpost 1877 paper'
@@ -217,7 +218,7 @@ def normalize(text: str, normalization: str = "squad") -> str:
 
 
 def is_unspaced_script(text: str) -> bool:
-    """Return whether `text` has a script written without spaces, whose words only ``multilingual`` can tell apart."""
+    """Return whether `text` has a script written without spaces, whose words only ``multilingual`` can separate."""
     return UNSPACED.search(text) is not None
 
 
@@ -226,12 +227,12 @@ _ZEROS = (
     0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50, 0xED0, 0xF20,
     0x1040, 0x17E0, 0x1810, 0xFF10,
 )  # fmt: skip
-"""The zeros of scripts that have digits of their own; the other nine follow each."""
+"""The zeros of scripts with their own digits; the other nine digits follow each."""
 _PLAIN = {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)} | {0x66B: ".", 0x66C: ",", 0xFF0E: "."}
 _HAN_DIGITS = {sign: value for value, signs in enumerate(("〇零", *"一二三四五六七八九")) for sign in signs} | {"两": 2}
 _SMALL, _LARGE = {"十": 10, "百": 100, "千": 1000}, {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 _IN_DIGITS = re.compile(r"[〇零一二三四五六七八九]{3,}")
-"""A number that is written digit by digit, as years are."""
+"""A number that is written digit by digit, such as a year."""
 _IN_UNITS = re.compile(
     r"[一二两三四五六七八九][〇零一二两三四五六七八九]*[十百千万萬億亿兆][〇零一二两三四五六七八九十百千万萬億亿兆]*"
 )
@@ -239,12 +240,12 @@ _TIMES = re.compile(r"(\d[\d,]*(?:\.\d+)?)([万萬億亿兆])")
 
 
 def is_other(text: str) -> bool:
-    """Return whether a text has letters or digits of another script than Latin, Greek and Cyrillic."""
+    """Return whether a text has letters or digits of a script other than Latin, Greek and Cyrillic."""
     return not text.isascii() and _OTHER.search(text) is not None
 
 
 def with_plain_numbers(text: str) -> str:
-    """Return a text with the digits 0 to 9 for those of other scripts, and for numbers in Chinese characters."""
+    """Return a text in which digits of other scripts and numbers in Chinese characters are ASCII digits."""
     if not is_other(text):
         return text
     text = _IN_UNITS.sub(lambda match: str(_value(match[0])), text.translate(_PLAIN))
@@ -273,5 +274,5 @@ def scaled(number: str, power: int) -> str:
 
 
 def words_apart(text: str) -> str:
-    """Return a text with plain numbers, and each character of scripts without spaces as a word of its own."""
+    """Return a text with ASCII digits, and with spaces around each character of scripts written without spaces."""
     return UNSPACED.sub(r" \g<0> ", with_plain_numbers(text))

@@ -1,8 +1,8 @@
-"""The lexical support score: how close the words, numbers and names of a claim are together in the evidence.
+"""The lexical support score: whether the evidence has the words, numbers and names of a claim, close together.
 
-It compares words, not meaning, in English text. A logistic regression with the signs of its coefficients fixed turns
-the features into a score; a cue of a conflict (a number that is nowhere, a negation, an opposite, another name or
-number in the same place) caps it. Coefficients, caps, thresholds and word lists are data, in `lexical_support.json`.
+It compares words, not meaning, of English texts. A logistic regression whose coefficients have fixed signs computes the
+score from features. Signs of a conflict (a missing number, a negation, an opposite, another name or number in the same
+position) cap it. Coefficients, caps, thresholds and word lists are in `lexical_support.json`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ NOTICE = "lexical support score, not an LLM judgment"
 
 
 class SupportScore(NamedTuple):
-    """How far the words of a claim are in the evidence."""
+    """The lexical support of a claim by the evidence."""
 
     score: float
-    """In [0, 1]; `label` says what it means. 0.5 with the flag `nothing_to_find` for a claim without a content word."""
+    """In [0, 1]; see `label`. 0.5 with the flag `nothing_to_find` for a claim without content words."""
     possible_conflict: tuple[str, ...]
-    """The words that capped the score: the claim's, then the evidence's if it has another in the same place."""
+    """The words that capped the score: the claim's, then those of the evidence in the same position, if any."""
     flags: tuple[str, ...]
-    """Cues. These cap the score: `number_nowhere`, `negation`, `antonym`, `other_name`, `other_number`. One is for
-    review only: `role_swap`, the names are in another order."""
+    """Signs of a conflict. `number_nowhere`, `negation`, `antonym`, `other_name` and `other_number` cap the score.
+    `role_swap`, names in another order, is only for review."""
     best_document: int | None
     """Index of the first document with the highest score; None if none has a content word of the claim."""
     best_sentence: Span | None
-    """The sentence of that document with most of the claim, as a span of its text."""
+    """Span of the sentence in that document with most of the claim's words."""
     per_document: tuple[float, ...]
-    """The score against each document alone. `score` is the highest, or less if a number is in none of them."""
+    """The score against each document alone. `score` is the highest, or lower if a number is in no document."""
 
 
 class Weights(NamedTuple):
@@ -63,20 +63,20 @@ class Weights(NamedTuple):
 
 
 class PreparedDocuments(NamedTuple):
-    """Documents indexed once, to assess many claims against."""
+    """Indexed documents, for scoring many claims."""
 
     documents: tuple[SentenceIndex, ...]
 
 
 def prepare(documents: Sequence[str]) -> PreparedDocuments:
-    """Index the documents that claims are assessed against. Keep the result: indexing costs more than a claim."""
+    """Index documents. Reuse the result, because indexing takes longer than scoring a claim."""
     return PreparedDocuments(tuple(SentenceIndex(text) for text in documents))
 
 
 def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | None = None) -> SupportScore:
-    """Score `claim` against the documents: the highest score over them, 0 if there is none.
+    """Return the highest score of a claim over the documents; 0 without documents.
 
-    `weights` are the shipped ones by default; pass others to try a fit on other labels.
+    `weights` are the shipped ones by default; pass others to test a fit to other labels.
     """
     features = read_claim(claim)
     weights = weights or shipped_weights()
@@ -100,13 +100,13 @@ def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | N
 
 @functools.cache
 def shipped_weights() -> Weights:
-    """Return the weights of `lexical_support.json`, one set for all evidence."""
+    """Return the weights in `lexical_support.json`."""
     model = words.model()
     return Weights(model["intercept"], tuple(model["coefficients"][name] for name in FEATURES))
 
 
 def label(score: float) -> Literal["supported", "not_found", "unsure"]:
-    """Return the label of a score: supported from 0.75, not found up to 0.25. Words cannot show "contradicted"."""
+    """Return the label of a score: supported from 0.75, not found up to 0.25. Words cannot show a contradiction."""
     thresholds = words.model()["thresholds"]
     if score >= thresholds["supported"]:
         return "supported"
@@ -115,12 +115,12 @@ def label(score: float) -> Literal["supported", "not_found", "unsure"]:
 
 @functools.cache
 def coefficients_digest() -> str:
-    """Return the SHA-256 of everything that turns words into a score: coefficients, caps, thresholds and word lists."""
+    """Return the SHA-256 of the coefficients, caps, thresholds and word lists."""
     return hashlib.sha256(json.dumps(words.model(), sort_keys=True).encode()).hexdigest()
 
 
 class _DocumentSupport(NamedTuple):
-    """A claim read against one document."""
+    """The support of a claim by one document."""
 
     score: float
     conflict: tuple[str, ...] = ()
@@ -143,9 +143,9 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
 
 
 def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the cap that the best sentence calls for, the words that differ, and flags.
+    """Return the name of the cap that applies to the best sentence, the words that differ, and flags.
 
-    A cue counts only between nearly equal texts, so most claims are compared with nothing.
+    Signs of a conflict count only between nearly equal texts, so most claims need no comparison.
     """
     count = len(claim.keys)
     if match.sentence.bit_count() < max(2, count / 2):

@@ -1,10 +1,11 @@
-"""What the lexical support score measures: which words of a claim a document has, and how close together.
+"""Features and caps of the lexical support score.
 
-Sets of the claim's words are bit masks, bit i for `claim.keys[i]`, so that counting and joining them is one operation.
+Features measure which words of a claim a document has, and how close together. Sets of the claim's words are bit masks,
+with bit i for `claim.keys[i]`, so that counting and joining them is fast.
 
-Caps are cues that a sentence with the words of a claim differs in meaning: a negation, an opposite, another name. Each
-looks at a claim and the one sentence that has most of it, and gives the words that differ, the claim's before the
-sentence's, or nothing. They are meant for nearly equal texts; the caller ensures that most words are shared.
+Caps are signs that a sentence with the words of a claim differs in meaning: a negation, an opposite, another name. Each
+function compares a claim with the sentence that has most of its words, and returns the words that differ, the claim's
+first, or nothing. The texts must be nearly equal, which the caller ensures.
 """
 
 from __future__ import annotations
@@ -31,18 +32,22 @@ FEATURES = (
     "name_missing",
     "names_missing_in_two_neighbours",
 )
-"""Each in [0, 1]; the last four count against the claim.
+"""Each is in [0, 1], and the last four count against the claim. In order:
 
-The share of the claim's distinct content words that are in the best sentence, in the best two neighbors, and in
-three sentences chosen greedily; whether one sentence has them all; the share of its adjacent content words that are
-adjacent in the document too; the share of its function words that the document has. Then the longest run of content
-words that the best two neighbors lack, over their number; whether a number or month is nowhere in the document;
-whether a name is; and the share of its names that the best two neighbors lack. None is a length: with lengths, a
-regression learns to tell data sets apart.
+- the shares of the claim's distinct content words in the best sentence, in the best two neighboring sentences, and in
+  three sentences chosen greedily
+- whether one sentence has all of them
+- the share of pairs of adjacent content words that are also adjacent in the document
+- the share of function words that the document has
+- the longest run of content words that the best two neighbors lack, divided by the number of content words
+- whether a number or month is missing from the document, and whether a name is
+- the share of names that the best two neighbors lack
+
+No feature is a length, because a regression would use it to distinguish data sets.
 """
 
 _LONGEST_SENTENCE = 600
-"""Characters: evidence without full stops is cut at spaces, or everything would be one sentence."""
+"""Maximum number of characters of a sentence. Longer ones, in text without full stops, are cut at spaces."""
 _NUMERIC = frozenset("#+*")
 
 
@@ -59,15 +64,15 @@ class ClaimFeatures(NamedTuple):
     """Numbers and months."""
     names: int
     openings: int
-    """Names, and what may be one because a sentence starts with it."""
+    """Names, and first words of sentences that may be names."""
 
     @property
     def every(self) -> int:
-        """Return the mask of all content words."""
+        """The mask of all content words."""
         return (1 << len(self.keys)) - 1
 
     def spelled(self, mask: int) -> tuple[str, ...]:
-        """Return the words in `mask` as the claim writes them; a number of several words as a whole."""
+        """Return the words in `mask` as the claim spells them. A number of several words is one item."""
         texts: dict[str, str] = {}
         for number, run in groupby(self.tokens, key=lambda token: token.key[:1] in _NUMERIC):
             parts = list(run)
@@ -79,7 +84,7 @@ class ClaimFeatures(NamedTuple):
 
 
 def read_claim(text: str) -> ClaimFeatures:
-    """Read a claim; one without a content word has no keys."""
+    """Return the features of a claim. Without content words, it has no keys."""
     tokens = words.tokens(text)
     joined_keys = joined([token.key for token in tokens if token.key])
     named, openings = words.names(tokens), words.names(tokens, openings=True)
@@ -101,7 +106,7 @@ def _mask(bits: Iterable[bool]) -> int:
 
 
 class SentenceIndex:
-    """The sentences of a text by the keys they contain; reading it is linear in its length."""
+    """An index of the sentences of a text by their keys, built in linear time."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -120,14 +125,14 @@ class SentenceIndex:
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """Return the first letters of its words."""
+        """The first letters of the text's words."""
         return frozenset(map(words.beginning, self.sentences_with))
 
     def sentences_rounding_to(self, key: str) -> list[int]:
         """Return the sentences with a number that rounds to `key`.
 
-        Numbers round to keys that look rounded themselves, with a decimal point or three final zeros; from three digits
-        on, powers of a thousand do not matter, as tables give "in millions" once for all.
+        Only keys that look rounded count, with a decimal point or three final zeros. From three digits on, powers of a
+        thousand are ignored, because tables state "in millions" once for all numbers.
         """
         figure = significant(key) if "." in key or key.endswith("000") else None
         if figure is None or (digits := len(figure[0])) < 2:
@@ -156,18 +161,18 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
 
 
 class WordMatch(NamedTuple):
-    """The content words of a claim that a document has."""
+    """Masks of the claim's content words that a document has."""
 
     alike: int
-    """Anywhere, or another form of the word, or a number that rounds to it."""
+    """Words anywhere in the document, also as another form of the word or as a number that rounds to it."""
     sentence: int
-    """In the best sentence."""
+    """Words in the best sentence."""
     neighbors: int
-    """In the best two sentences in a row."""
+    """Words in the best two neighboring sentences."""
     three: int
-    """In the best sentence and the two that add most to it."""
+    """Words in the best sentence and the two that add most to it."""
     best: int
-    """The index of the best sentence, the first where several have as many."""
+    """Index of the best sentence; of the first one if there are several."""
 
 
 def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | None:
@@ -223,13 +228,13 @@ def _longest_run(mask: int) -> int:
 
 
 _NEGATION_REACH = 3
-"""Words after a negation among which the content word that it denies is looked for."""
+"""Number of words after a negation that are searched for the content word that it negates."""
 
 
 def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return the negation of a shared word that only one side denies.
+    """Return the negation of a shared word that only one side negates.
 
-    Nothing where the negations of both sides, with words such as "unlikely", are even in number, and for "not only".
+    Empty if the total number of negations, with words such as "unlikely", is even. "not only" is no negation.
     """
     claimed, claim_count = _denied(claim)
     stated, stated_count = _denied(sentence)
@@ -264,7 +269,7 @@ def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], int]:
 
 
 def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return a word that the sentence lacks and its opposite that the claim lacks, next to the same word."""
+    """Return a word of the claim and its opposite in the sentence, if both are next to the same word."""
     claimed, stated = _spelt(claim), _spelt(sentence)
     positions: dict[str, list[int]] = defaultdict(list)
     for index, key in enumerate(stated):
@@ -289,12 +294,12 @@ def _has_same_neighbour(first: Sequence[str], i: int, second: Sequence[str], j: 
 
 
 def other_name(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return a name that the sentence lacks and the one that it has instead, next to the same content word."""
+    """Return a name of the claim and another name in the sentence, if both are next to the same content word."""
     return _instead(claim, sentence, words.names(claim, openings=True), words.names(sentence, openings=True))
 
 
 def other_number(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
-    """Return a number that the sentence lacks and the one that it has instead, next to the same content word."""
+    """Return a number of the claim and another number in the sentence, if both are next to the same content word."""
     return _instead(claim, sentence, _numbers(claim), _numbers(sentence))
 
 
@@ -325,7 +330,7 @@ def _instead(
 
 
 def role_swap(claim: Sequence[Word], sentence: Sequence[Word]) -> bool:
-    """Return whether the sentence has the claim's names in another order; not for lists of names or passives ("by")."""
+    """Return whether the sentence has the claim's names in another order, except in lists and passives ("by")."""
     shared = words.names(claim, openings=True) & words.names(sentence, openings=True)
     claimed, stated = (
         list(dict.fromkeys(token.key for token in tokens if token.key in shared)) for tokens in (claim, sentence)

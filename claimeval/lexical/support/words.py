@@ -1,13 +1,12 @@
-"""The words that the lexical support score compares: content words lightly stemmed, numbers and names; no citations.
+"""Words of the lexical support score: lightly stemmed content words, numbers and names, without citations.
 
-Texts in any script have words and numbers; what hangs on lists (function words, months, negations) is known in English
-and, for months, powers of ten and negations, in the languages that there are prompts for.
+Words and numbers are recognized in any script. The lists of function words are English; months, powers of ten and
+negations are listed for all languages that have prompts. The lists are in `lexical_support.json`.
 
-Every content word and number has a key: the stem in lower case without accents, or one key per value of a number,
-however it is written. Function words have none. The word lists are in `lexical_support.json`.
-
-The key of a number is `#` and its plain decimal form: "twelve", "12" and "12.0" are `#12`; "235, 000", "235,000",
-"235k" and "235 thousand" are `#235000`. Until its neighbors are known, a number word is `+12` and a power of ten `*3`.
+Every content word and number has a key; function words have none. The key of a word is its stem in lower case without
+accents. The key of a number is `#` and its plain decimal form: "twelve", "12" and "12.0" are `#12`; "235, 000",
+"235,000", "235k" and "235 thousand" are `#235000`. Before neighboring words are joined, a number word is `+12` and a
+power of ten `*3`.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from claimeval.lexical.citations import without
 from claimeval.lexical.words import is_other, scaled, words_apart
 
 THOUSANDS = r"\d{1,3}(?:(?:,\s?|[\u00a0\u202f])\d{3}){1,10}"
-"""Digits in groups of three, as in 235,000; the stray space of "235, 000" is how tokenized corpora write it."""
+"""Digits in groups of three, as in 235,000. Tokenized corpora add a space: "235, 000"."""
 
 _GROUPED = re.compile(THOUSANDS + r"(?:\.\d+)?")
 _DIGITS = re.compile(r"[\d.,\s]*\d")
 _PLAIN = re.compile(r"#\d+(?:\.\d+)?")
 _LONGEST = 40
-"""Characters: a longer number is not multiplied further."""
+"""Maximum number of characters of a number that is multiplied."""
 _SPOKEN = frozenset([f"+{value}" for value in range(100)] + [f"*{power}" for power in range(20)])
 _ORDINAL_ENDINGS = ("", "st", "nd", "rd", "th")
 
@@ -39,10 +38,10 @@ _ORDINAL_ENDINGS = ("", "st", "nd", "rd", "th")
 def number_key(token: str, suffixes: Mapping[str, int]) -> str:
     """Return the key of a token that starts with a digit: `3.50` is `#3.5`, `21st` is `#21`, `1.5bn` is `#1500000000`.
 
-    `suffixes` are the endings that stand for a power of ten. Any other ending stays part of the key: `#1990s`.
+    `suffixes` are the endings that mean a power of ten. Any other ending is part of the key: `#1990s`.
     """
     match = _DIGITS.match(token)
-    assert match is not None, "the caller has seen a digit"
+    assert match is not None, "the token starts with a digit"
     digits, ending = match[0], token[match.end() :].lower()
     if _GROUPED.fullmatch(digits):
         digits = re.sub(r"[,\s]", "", digits)
@@ -63,7 +62,7 @@ def joined(keys_to_join: list[str]) -> list[str]:
         return keys_to_join
     keys: list[str] = []
     spoken = 0
-    """The value of the number words that end `keys`, 0 if a digit or another word does."""
+    """The value of the number words at the end of `keys`; 0 if it ends with digits or another word."""
     for key in keys_to_join:
         if key[0] == "+":
             value = int(key[1:])
@@ -91,7 +90,7 @@ def joined(keys_to_join: list[str]) -> list[str]:
 def significant(key: str) -> tuple[str, int] | None:
     """Return the significant digits of a number key and the power of ten of the first: `#81.80` gives ("818", 1).
 
-    None for zero and for what is not a plain number.
+    None for zero and for keys that are not plain numbers.
     """
     if not _PLAIN.fullmatch(key):
         return None
@@ -109,9 +108,9 @@ def rounded(digits: str, magnitude: int, count: int) -> tuple[str, int]:
 
 
 _TOKEN = re.compile(
-    r"[a-zA-Z][^\W_]{1,39}(?:['’][^\W\d_]{1,40})?"  # most words; the last alternative would do, but later
+    r"[a-zA-Z][^\W_]{1,39}(?:['’][^\W\d_]{1,40})?"  # most words; also in the last alternative, but faster here
     r"|(?:[^\W\d_]\.){2,10}"  # U.S.
-    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese, Korean: a character for a word
+    r"|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese, Korean: each character is a word
     rf"|(?<![\d.,]){THOUSANDS}(?![\d,])"
     r"|\d{1,40}(?:[.,]\d{1,40}){0,10}[^\W\d_]{0,3}"
     r"|[^\W_]{1,40}(?:['’][^\W\d_]{1,40})?"
@@ -119,7 +118,7 @@ _TOKEN = re.compile(
 _LETTER = (
     r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0970-\u0dff])"
 )
-"""A letter or a sign over, under or behind one: vowels of Hindi are no letters to Python."""
+"""A letter or a combining sign, because Python does not count Hindi vowel signs as letters."""
 _TOKEN_OF_OTHER_SCRIPT = re.compile(
     rf"(?<![\d.,]){THOUSANDS}(?![\d,])"
     rf"|\d{{1,40}}(?:[.,]\d{{1,40}}){{0,10}}[a-zA-Z]{{0,3}}"
@@ -127,9 +126,9 @@ _TOKEN_OF_OTHER_SCRIPT = re.compile(
 )
 _BEFORE_OPENING = frozenset(".!?:;\"“‘'(")
 _NEAR = 3
-"""Characters before a word among which what opens a sentence, quotation or bracket is looked for."""
+"""Number of characters before a word that are searched for the start of a sentence, quotation or bracket."""
 _MOSTLY_CAPITALS = 0.7
-"""Share of capitalised words from which a text is a heading, whose capitals do not make names."""
+"""Share of capitalized words above which a text is a heading, where capitals do not indicate names."""
 
 
 class Word(NamedTuple):
@@ -139,11 +138,11 @@ class Word(NamedTuple):
     key: str
     """Empty for a function word."""
     opens: bool
-    """Whether a sentence, quotation or bracket starts with it, which is reason enough for a capital."""
+    """Whether it starts a sentence, quotation or bracket, which explains a capital."""
 
 
 class _Lists(NamedTuple):
-    """The word lists, ready for look-up."""
+    """The word lists."""
 
     function_words: frozenset[str]
     negations: frozenset[str]
@@ -160,7 +159,7 @@ class _Lists(NamedTuple):
 
 @functools.cache
 def model() -> dict[str, Any]:
-    """Return the content of `lexical_support.json`, read on first use: coefficients, caps, thresholds, word lists."""
+    """Return the coefficients, caps, thresholds and word lists of `lexical_support.json`."""
     text = resources.files("claimeval.lexical.support").joinpath("lexical_support.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -203,13 +202,13 @@ def read(text: str) -> tuple[list[str], list[str]]:
 
 @functools.lru_cache(maxsize=256)
 def tokens(text: str) -> tuple[Word, ...]:
-    """Return the words of `text` one by one; numbers of several words are not joined."""
+    """Return the words of `text`. Numbers of several words are not joined."""
     pattern, text = _readable(without(text))
     return tuple([Word(match[0], _key(match[0]), _opens(text, match.start())) for match in pattern.finditer(text)])
 
 
 def _opens(text: str, start: int) -> bool:
-    """Return whether the word that begins there opens a sentence, quotation or bracket."""
+    """Return whether the word at `start` starts a sentence, quotation or bracket."""
     if start > 1 and text[start - 1] == " " and text[start - 2].isalnum():
         return False
     before = text[max(0, start - _NEAR) : start].rstrip()
@@ -217,7 +216,7 @@ def _opens(text: str, start: int) -> bool:
 
 
 def _readable(text: str) -> tuple[re.Pattern[str], str]:
-    """Return what finds the words of a text, and the text as it is to be read."""
+    """Return the pattern for the words of a text, and the text that it applies to."""
     return (_TOKEN_OF_OTHER_SCRIPT, words_apart(text)) if is_other(text) else (_TOKEN, text)
 
 
@@ -243,9 +242,9 @@ def _key(token: str) -> str:
 
 
 def stem(word: str) -> str:
-    """Return `word` without its regular ending: plural, -ing, -ed, -ly, a final -e; a final -y or -ie is -i.
+    """Return `word` without its regular ending: plural, -ing, -ed, -ly, a final -e; a final -y or -ie becomes -i.
 
-    At least three letters stay. It needs no dictionary and conflates little: "cities" and "city", "making" and "make".
+    At least three letters remain. It uses no dictionary: "cities" equals "city", and "making" equals "make".
     """
     if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
@@ -261,7 +260,7 @@ def stem(word: str) -> str:
 
 
 def beginning(key: str) -> str:
-    """Return the first five letters of a word, which its forms may share, and the whole key of a number."""
+    """Return the first five letters of a word, which its forms usually share, or the whole key of a number."""
     return key if key[0] in "#+*" else key[:5]
 
 
@@ -271,17 +270,17 @@ def is_number(key: str) -> bool:
 
 
 def is_month(key: str) -> bool:
-    """Return whether a key is that of a month."""
+    """Return whether a key is a month."""
     return key in _lists().months
 
 
 def is_negation(word: str) -> bool:
-    """Return whether a word in lower case denies what follows."""
+    """Return whether a lowercase word is a negation."""
     return word in _lists().negations or word.endswith(("n't", "n’t"))
 
 
 def is_near_negation(word: str) -> bool:
-    """Return whether a word in lower case may deny what it qualifies, as "unlikely" and "instead" do."""
+    """Return whether a lowercase word may be a negation, such as "unlikely" or "instead"."""
     return word in _lists().near_negations
 
 
@@ -292,9 +291,9 @@ def antonyms(key: str) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=256)
 def names(words: tuple[Word, ...], *, openings: bool = False) -> frozenset[str]:
-    """Return the keys of the capitalized words; not months, words also written small, and headings.
+    """Return the keys of capitalized words, except months, words that also occur in lower case, and headings.
 
-    The first word of a sentence needs a second capital in or after it, unless `openings` are all to be counted.
+    The first word of a sentence needs a second capital in it or in the next word, unless `openings` is set.
     """
     capitals = [word for word in words if word.text[0].isupper()]
     if not capitals or len(capitals) > max(3, _MOSTLY_CAPITALS * len(words)):
