@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from claimeval.types.records import Document, Sample
     from claimeval.types.requests import Judge
 
+__version__ = "0.2.0"
+
 _HOMES = {
     "api.check": ("acheck", "check"),
     "api.claims": ("arejudge", "ascore", "rejudge", "score"),
@@ -99,10 +101,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("claimeval")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'claimeval' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"claimeval.{_HOME_OF[name]}"), name)

@@ -6,18 +6,17 @@ import contextlib
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 
 import hatchling.build
 import pytest
 
+import claimeval
 from claimeval.data.test_collections import bundled
 from claimeval.judging import prompts
 
 ROOT = Path(__file__).parents[1]
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +76,7 @@ def test_the_readme_has_no_dead_link_where_the_repository_is_not_around_it(wheel
     with zipfile.ZipFile(wheels["wheel"]) as wheel:
         (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         links = re.findall(r"\]\(([^)]+)\)", wheel.read(metadata).decode())
-    release = f"https://github.com/claimeval/claimeval/blob/v{VERSION}/"
+    release = f"https://github.com/claimeval/claimeval/blob/v{claimeval.__version__}/"
     files = {link.removeprefix(release).partition("#")[0] for link in links if link.startswith(release)}
     assert "docs/reliability.md" in files
     assert [file for file in files if not (ROOT / file).exists()] == []
@@ -85,7 +84,7 @@ def test_the_readme_has_no_dead_link_where_the_repository_is_not_around_it(wheel
 
 
 def test_the_citation_names_the_version() -> None:
-    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {claimeval.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_the_editable_install_reads_the_checkout() -> None:

@@ -162,7 +162,11 @@ class Output:
         if self.json:
             import claimeval
 
-            head = {"claimeval": claimeval.__version__, "command": command, "path": path and str(path)}
+            head: dict[str, object] = {
+                "claimeval": claimeval.__version__,
+                "command": command,
+                "path": path and str(path),
+            }
             head |= {"exit_code": exit_code, "stopped": stopped or record.get("stopped")}
             shown = {**head, **record, **head}
             text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)

@@ -171,7 +171,7 @@ class ClaimsJob(PanelJob):
             },
             notes=(*self.remarks, *notes(self)),
             cluster=self.cluster,
-            versions=versions(),
+            versions=versions(*self.judges, self.extractor),
         )
 
     def prompt(self, of: Part, against: Part) -> Prompt:

@@ -153,7 +153,7 @@ class ExtractionJob:
             },
             notes=specs.notes(self.judges, self.extractor) if self.judge and self.extractor else (),
             cluster=self.cluster,
-            versions=versions(),
+            versions=versions(*self.judges, self.extractor),
         )
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:

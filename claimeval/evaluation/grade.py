@@ -191,7 +191,7 @@ class GradeJob(PanelJob):
             panel=self.panel,
             settings={"against": self.against, "documents_per_call": self.per_call},
             cluster=self.cluster,
-            versions=versions(),
+            versions=versions(*self.judges),
         )
 
     @cached_property

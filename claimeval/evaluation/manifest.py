@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import hashlib
 import platform
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
+import pydantic
 from pydantic import (
     BeforeValidator,
     Field,
@@ -22,11 +21,12 @@ from pydantic import (
     model_validator,
 )
 
+from claimeval import __version__
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.derived import is_derived
 from claimeval.metrics.rows import METRICS, Metric
-from claimeval.providers import reads_prompts
+from claimeval.providers import reads_prompts, row_of
 from claimeval.providers.specs import short_names
 from claimeval.types.records import Record
 from claimeval.types.requests import Judge, Learned
@@ -36,9 +36,6 @@ INDIFFERENT = {"learned", "price", "key_variable"}
 """The fields of a judge that decide no number."""
 RUN_FORMAT = 3
 """Increased when files of a run change their meaning; runs of another format are refused."""
-
-
-_version = functools.cache(version)
 
 
 class DataSource(Record):
@@ -119,7 +116,7 @@ class Manifest(Record):
     format: int = RUN_FORMAT
     job: str = "score"
     """The job's name: `score`, `rate`, `grade`, `measure`, `write_queries`."""
-    claimeval: str = Field(default_factory=lambda: _version("claimeval"))
+    claimeval: str = Field(default_factory=lambda: __version__)
     """The version that made the run."""
     created: str | None = None
     """When the run directory was begun, in UTC; the one field in which two runs of one command differ."""
@@ -297,10 +294,21 @@ def _decisive(value: object) -> object:
     return value.model_copy(update={"learned": Learned(), "price": None, "key_variable": None})
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of everything that can change a number."""
-    packages = ("openai", "mistralai", "pydantic", "jinja2", "diskcache")
-    return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
+def versions(*judges: Judge | None) -> dict[str, str]:
+    """Return the versions of what the replies of these judges pass through: Python, and packages by name."""
+    named = [judge for judge in judges if judge]
+    packages = {package for judge in named for package in row_of(judge).packages}
+    if any(map(reads_prompts, named)):
+        packages.add("jinja2")
+    return {"python": platform.python_version(), "pydantic": pydantic.VERSION, **_installed(packages)}
+
+
+def _installed(packages: Collection[str]) -> dict[str, str]:
+    if not packages:
+        return {}
+    from importlib.metadata import version
+
+    return {package: version(package) for package in sorted(packages)}
 
 
 def _content_digest(file: Path) -> str:

@@ -145,7 +145,7 @@ class RateJob(PanelJob):
             prompts=tuple(prompt.record for prompt in self.prompts),
             panel=self.panel,
             cluster=self.cluster,
-            versions=versions(),
+            versions=versions(*self.judges),
         )
 
     @property

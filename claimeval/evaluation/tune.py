@@ -111,7 +111,7 @@ class TuneJob:
             judges=self.judges,
             prompts=tuple(prompts_used.values()),
             cluster=self.arms[0].job.cluster,
-            versions=versions(),
+            versions=versions(*self.judges),
         )
 
     @property

@@ -92,7 +92,7 @@ class WriteQueriesJob:
             judges=self.judges,
             prompts=(self.write_prompt.record, self.check_prompt.record),
             settings={"per_document": self.per_document},
-            versions=versions(),
+            versions=versions(*self.judges),
         )
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:

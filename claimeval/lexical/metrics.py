@@ -18,7 +18,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
 
 from claimeval.lexical.words import Bag, Bags, Normalization, named
@@ -337,6 +336,8 @@ _LIBRARY_OF = {name: ROUGE if name.startswith("rouge") else SACREBLEU for name i
 
 def versions_of(names: Iterable[str]) -> dict[str, str]:
     """Return the versions of the packages that these metrics need. Raises UsageError if one is not installed."""
+    from importlib.metadata import version
+
     versions: dict[str, str] = {}
     for name in names:
         if name in _LIBRARY_OF:

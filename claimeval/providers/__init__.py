@@ -15,7 +15,6 @@ from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -23,6 +22,8 @@ from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.requests import MAX_CLAIMS_PER_CALL, CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
     from pydantic import SecretStr
 
     from claimeval.providers.batches import Batches
@@ -74,6 +75,8 @@ class Provider:
     """Further hosts of the provider, such as those of regions, which get its key."""
     refuses: frozenset[str] = frozenset()
     """Settings of a judge that its servers do not take; one that is set is refused before any call."""
+    packages: tuple[str, ...] = ()
+    """The packages that its calls go through, whose versions a run records."""
     reasons: Callable[[str], bool] = lambda model: False
     """Whether a model of this name spends hidden tokens before it answers."""
     cuts_at: int | None = None
@@ -137,6 +140,12 @@ def _not_open(judge: Judge) -> AbstractAsyncContextManager[Backend]:
     raise UsageError(f"the judge {judge.name!r} has no provider that could be asked")
 
 
+def _entry_points() -> EntryPoints:
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
+
+
 _NO_ROW = Provider(name="", open=_not_open)
 
 
@@ -147,7 +156,7 @@ def _row(name: str) -> Provider | None:
         module, _, attribute = PROVIDERS[name].partition(":")
         row: Provider = getattr(importlib.import_module(module), attribute or "PROVIDER")
         return row
-    for entry in entry_points(group=ENTRY_POINTS, name=name):
+    for entry in _entry_points().select(name=name):
         try:
             loaded = entry.load()
         except (ImportError, AttributeError) as error:
@@ -178,7 +187,7 @@ def provider(model: str) -> Provider:
     if not colon or not rest:
         raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
     if (row := _row(name)) is None:
-        names = {row.name for row in rows() if row.example} | entry_points(group=ENTRY_POINTS).names
+        names = {row.name for row in rows() if row.example} | _entry_points().names
         raise UsageError(f"{unknown_name('provider', name, names)}. Examples: {examples()}")
     return row
 

@@ -405,6 +405,7 @@ PROVIDER = Provider(
     endpoint_variable="ANTHROPIC_BASE_URL",
     key_variable="ANTHROPIC_API_KEY",
     refuses=frozenset({"seed", "top_logprobs"}),
+    packages=("anthropic",),
     reasons=reasons,
     schema_tokens=SCHEMA_TOKENS,
     batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),

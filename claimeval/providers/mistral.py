@@ -252,5 +252,6 @@ PROVIDER = Provider(
     costs=True,
     endpoint=OFFICIAL,
     key_variable="MISTRAL_API_KEY",
+    packages=("openai", "mistralai"),
     batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
 )

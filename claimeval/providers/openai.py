@@ -254,6 +254,9 @@ def _problem(problem: Mapping[str, Any]) -> str:
     return f"{problem.get('code') or 'error'}: {problem.get('message')}{line}"
 
 
+SDK = ("openai",)
+"""The package that calls go through."""
+
 PROVIDER = Provider(
     name="openai",
     open=open_backend,
@@ -263,6 +266,7 @@ PROVIDER = Provider(
     endpoint=OFFICIAL,
     endpoint_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
+    packages=SDK,
     reasons=reasons,
     own_host=_OPENAI_HOST,
     batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
@@ -294,6 +298,7 @@ AZURE = Provider(
     endpoint_variable="AZURE_OPENAI_ENDPOINT",
     key_variable=AZURE_KEY,
     own_host=AZURE_HOST,
+    packages=SDK,
     reasons=reasons,
 )
 GEMINI = Provider(
@@ -304,6 +309,7 @@ GEMINI = Provider(
     endpoint="https://generativelanguage.googleapis.com/v1beta/openai",
     key_variable="GEMINI_API_KEY",
     refuses=frozenset({"seed"}),  # "Unknown name "seed": Cannot find field", as users report
+    packages=SDK,
     reasons=lambda model: _THINKING_GEMINI.search(model) is not None,
 )
 OLLAMA = Provider(
@@ -313,6 +319,7 @@ OLLAMA = Provider(
     example="ollama:qwen3:8b",
     endpoint="http://127.0.0.1:11434/v1",
     cuts_at=4096,  # the default context on machines with little memory; it takes no other over this protocol
+    packages=SDK,
     reasons=reasons,
 )
 OPENROUTER = Provider(
@@ -322,5 +329,6 @@ OPENROUTER = Provider(
     example="openrouter:openai/gpt-5-mini",
     endpoint="https://openrouter.ai/api/v1",
     key_variable="OPENROUTER_API_KEY",
+    packages=SDK,
     reasons=reasons,
 )

@@ -10,11 +10,11 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
+from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page
@@ -172,7 +172,7 @@ class _PageData(NamedTuple):
             "cells": CELLS,
             "agreement": self.agreement.model_dump(mode="json") if self.agreement else None,
             "reasons": REASONS,
-            "version": version("claimeval"),
+            "version": __version__,
         }
 
     def pictures(self) -> Iterator[tuple[str, Picture]]:

@@ -272,4 +272,9 @@ def test_the_manifest_keeps_what_made_the_numbers(openai_judge: ThreadHandle, tm
     assert [prompt["name"] for prompt in manifest["prompts"]] == ["extract/atomic", "assess/three_way"]
     assert all(prompt["source"] and len(prompt["digest"]) == 64 for prompt in manifest["prompts"])
     assert manifest["judges"][0]["endpoint"] == openai_judge.url
-    assert manifest["versions"]["openai"]
+    assert manifest["versions"].keys() == {"python", "pydantic", "jinja2", "openai"}
+
+
+def test_the_manifest_names_no_package_that_the_judge_does_not_use() -> None:
+    manifest = ce.score(SAMPLES, judges=["local:lexical"]).manifest
+    assert manifest.versions.keys() == {"python", "pydantic"}
