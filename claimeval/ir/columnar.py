@@ -1,11 +1,11 @@
-"""Fast reader of TREC files in the usual form: from the text to ranked columns, without an object for each line.
+"""Fast reader of regular TREC files: from text to ranked columns, without an object for each line.
 
-A text of a million lines is taken as an array of bytes: field borders are the positions where blanks begin or end, and
-eight bytes of every line's field are read, masked and compared in one step. Whatever is not regular (comments, empty
-lines, more or fewer fields) raises ``Irregular``, and the slower reader of ``trec_files`` takes over.
+The text is an array of bytes. Fields start and end where blanks end and start, and one operation reads, masks and
+compares eight bytes of a field in all lines. Irregular text (comments, empty lines, more or fewer fields) raises
+``Irregular``, and the slower reader in ``trec_files`` is used instead.
 
-Both files have one line a judgment or document, all lines of a query together. Judgments are looked up in the run by
-hashes of the document ids, within blocks of whole queries, and every match is compared byte by byte.
+Both files have one line per judgment or document, and all lines of a query must be together. Judgments are looked up in
+the run by hashes of the document ids, within blocks of whole queries, and every match is compared byte by byte.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from claimeval.ir.ranked import (
 from claimeval.types.errors import DataError
 
 Source = str | Path
-"""A file name; gzipped content is unpacked, ``-`` is the standard input."""
+"""A file name, possibly of a gzipped file; ``-`` is the standard input."""
 MARGIN = 32
-"""Bytes before and behind the content, so that several bytes may be read at any place of it."""
+"""Number of bytes before and after the content, so that several bytes can be read at any position."""
 
 
 class FileContent:
-    """The bytes of a file, with a margin around them; messages call the file ``name``."""
+    """The bytes of a file, with a margin around them. Error messages use ``name``."""
 
     def __init__(self, size: int, name: str) -> None:
         self.name = name
         self.padded = np.empty(MARGIN + size + MARGIN, np.uint8)
         self.end = MARGIN + size
-        """Where the content ends; it begins at ``MARGIN``."""
+        """End of the content, which starts at ``MARGIN``."""
         self.padded[:MARGIN] = self.padded[self.end :] = ord("\n")
         self.inside = self.padded.data[MARGIN : self.end]
 
     @classmethod
     def read(cls, source: Source) -> FileContent:
-        """Read a file into memory; DataError if that fails."""
+        """Read a file into memory. Raises DataError if that fails."""
         try:
             if str(source) == "-":
                 return cls.of(sys.stdin.buffer.read(), "standard input")
@@ -76,21 +76,21 @@ class FileContent:
 
     @classmethod
     def of(cls, data: bytes, name: str) -> FileContent:
-        """Copy bytes that are in memory already."""
+        """Copy bytes."""
         content = cls(len(data), name)
         content.inside[:] = data
         return content
 
     def lines(self) -> list[bytes]:
-        """Return the lines without their ends."""
+        """Return the lines without line breaks."""
         return self.inside.tobytes().split(b"\n")
 
 
 Words = NDArray[np.uint64]
 _BLOCK = 1 << 19
-"""Bytes taken at once: so many stay in the processor's cache."""
+"""Bytes per block, which fit into the processor's cache."""
 MOST_STARTS = (1 << 16) - 1
-"""Values of the first field in one block, so that 16 bits hold their number."""
+"""Maximum number of values of the first field in a block, so that 16 bits are enough to number them."""
 _BLANK, _FIRST_BLANK, _NEWLINE, _COMMENT = ord(" "), ord("\t"), ord("\n"), ord("#")
 LEADING = np.array([(1 << (8 * count)) - 1 for count in range(9)], np.uint64)
 """Masks of the first 0 to 8 bytes of a word, which is read with its first byte lowest."""
@@ -103,18 +103,18 @@ class Irregular(Exception):
 
 
 class Field(NamedTuple):
-    """One field of several lines: positions of its first byte and behind its last."""
+    """One field of several lines: the positions of its first byte and after its last."""
 
     start: Ints
     end: Ints
 
     def take(self, rows: Ints | slice) -> Field:
-        """Return the same field of some of the lines."""
+        """Return the same field of the selected lines."""
         return Field(self.start[rows], self.end[rows])
 
 
 class LineBlock(NamedTuple):
-    """Lines that follow each other."""
+    """Consecutive lines."""
 
     fields: list[Field]
     starts: Ints
@@ -134,7 +134,7 @@ class TextTable:
         self._bytes[self._end] = _NEWLINE
 
     def blocks(self, width: int) -> Iterator[LineBlock]:
-        """Yield all lines, each of ``width`` fields, in blocks that keep lines with the same first field together."""
+        """Yield all lines, each with ``width`` fields, in blocks that keep lines with the same first field together."""
         if self._end == MARGIN:
             raise Irregular
         begin, size = MARGIN, _BLOCK
@@ -153,7 +153,7 @@ class TextTable:
             begin, size = int(fields[0].start[starts[count]]), _BLOCK
 
     def _split(self, begin: int, stop: int, width: int) -> list[Field]:
-        """Split the complete lines between two positions into fields; the first is the start of a line."""
+        """Split the complete lines between two positions into fields. ``begin`` is the start of a line."""
         newlines = np.flatnonzero(self._bytes[begin:stop] == _NEWLINE) + begin
         if not newlines.size:
             return [Field(newlines, newlines)] * width
@@ -174,7 +174,7 @@ class TextTable:
         return [view[a:b].tobytes() for a, b in zip(field.start.tolist(), field.end.tolist(), strict=True)]
 
     def words(self, position: Ints) -> Words:
-        """Return the eight bytes from each position on, the first one lowest."""
+        """Return the eight bytes from each position on, with the first byte lowest."""
         words: Words = self._words[position]
         return words
 
@@ -184,7 +184,7 @@ class TextTable:
         return self.words(np.minimum(field.start + 8 * number, field.end)) & mask
 
     def hashes(self, field: Field) -> Words:
-        """Return 64 bits that differ if the bytes differ, but for one chance in 2**64."""
+        """Return 64-bit hashes of the fields."""
         length = field.end - field.start
         key = length.astype(np.uint64)
         for number in range(_words_in(length)):
@@ -195,7 +195,7 @@ class TextTable:
 
 
 def same(text: TextTable, field: Field, other_text: TextTable, other: Field) -> Bools:
-    """Return where two fields of equally many lines hold the same bytes.
+    """Return for each line whether two fields, of as many lines, have the same bytes.
 
     Args:
         text: The table of ``field``.
@@ -215,7 +215,7 @@ def _words_in(length: Ints) -> int:
 
 
 _DIGITS = 19
-"""So many decimal digits always fit 64 bits."""
+"""Number of decimal digits that always fit into 64 bits."""
 _POWERS = np.array([float(10**exponent) for exponent in range(_DIGITS + 1)])
 _EXTENDED = np.array([np.longdouble(str(10**exponent)) for exponent in range(_DIGITS + 1)])
 _EXACT = np.uint64(1 << 53)
@@ -225,13 +225,13 @@ _HIGH = np.uint64(0x8080808080808080)
 
 
 def decimals(text: TextTable, field: Field) -> Floats:
-    """Read the number in each field, exactly as ``float`` reads it; raises Irregular if one is no number or NaN.
+    """Read the number in each field, with the same result as ``float``. Raises Irregular for NaN and non-numbers.
 
-    Up to 24 bytes of a number are put into three words of eight digits, and each word becomes an integer by three
-    multiplications (the bytes of a word are added in pairs, then in fours, then in eights). An integer below 2**53 and
-    a power of ten up to 10**22 are exact as 64-bit floats, so that their quotient is rounded once, as it should be
-    (Clinger 1990). Larger ones are divided in extended precision if the machine has it. Exponents, infinities and
-    whatever else does not fit are left to ``float``.
+    Up to 24 bytes of a number form three words of eight digits, and three multiplications turn each word into an
+    integer (by adding its bytes in pairs, then in fours, then in eights). Integers below 2**53 and powers of ten up to
+    10**22 are exact as 64-bit floats, so that their quotient is rounded correctly, once (Clinger 1990). Larger integers
+    are divided in extended precision if the machine has it. ``float`` reads all other numbers, such as exponents and
+    infinities.
     """
     negative = text.words(field.start) & np.uint64(0xFF) == ord("-")
     start = field.start + negative
@@ -270,12 +270,12 @@ def _find_point(text: TextTable, start: Ints, end: Ints) -> Ints:
 
 
 def _digits(text: TextTable, position: Ints, fraction: Ints, count: Ints, number: int) -> Words:
-    """Eight digits, 0 to 9 each, that end ``8 * number`` digits before the number's end; others are above 9.
+    """Return the eight digits that end ``8 * number`` digits before the number's end; bytes above 9 are not digits.
 
-    Digits behind the point are where they should be; those before it are one byte further left.
+    Digits after the decimal point are at ``position``; those before it are one byte further left.
     """
-    behind = TRAILING[np.clip(fraction - 8 * number, 0, 8)]
-    characters = (text.words(position) & behind) | (text.words(position - 1) & ~behind)
+    after_point = TRAILING[np.clip(fraction - 8 * number, 0, 8)]
+    characters = (text.words(position) & after_point) | (text.words(position - 1) & ~after_point)
     return (characters ^ np.uint64(0x3030303030303030)) & TRAILING[np.clip(count - 8 * number, 0, 8)]
 
 
@@ -286,9 +286,9 @@ def _value(digits: Words) -> Words:
 
 
 def _divide_extended(whole: Words, fraction: Ints) -> tuple[Floats, Bools]:
-    """Return quotients, and which of them are surely rounded right.
+    """Return quotients, and whether each is certainly rounded correctly.
 
-    The extended quotient is rounded once more to 64 bits; that can only go wrong where it lies half-way.
+    The extended quotient is rounded again to 64 bits, which can only be wrong if it is half-way between two values.
     """
     extended = whole.astype(np.longdouble) / _EXTENDED[fraction]
     values = extended.astype(np.float64)
@@ -306,26 +306,26 @@ def _by_float(characters: bytes) -> float:
 
 
 class ColumnarRun(NamedTuple):
-    """Run and judgments together."""
+    """A run joined with the judgments."""
 
     ranked: Ranked
-    """Of the queries of the qrels, sorted."""
+    """The queries of the qrels, sorted."""
     in_run: frozenset[str]
     """The queries of the run."""
     run_id: str | None
-    """The tag in the run's last line; None without a file."""
+    """The tag in the last line of the run; None without a file."""
 
 
 def rank(qrels: FileContent, run: FileContent, ties: Ties, *, positive: bool = False) -> ColumnarRun | None:
-    """Rank the judged documents; None if the content needs the readers of ``trec_files``.
+    """Rank the judged documents; None if the content needs the readers in ``trec_files``.
 
-    That is so for comments, empty lines, queries whose lines are scattered, and for everything that is wrong.
+    They are needed for comments, empty lines, queries whose lines are not together, and invalid content.
 
     Args:
-        qrels: The judgments, four fields a line.
-        run: The run, six fields a line.
+        qrels: The judgments, with four fields per line.
+        run: The run, with six fields per line.
         ties: The order of documents with equal scores; ``error`` always needs the other readers.
-        positive: Rank only documents graded above 0.
+        positive: Rank only documents with a grade above 0.
     """
     if ties == "error":
         return None
@@ -343,9 +343,9 @@ class _Judgments(NamedTuple):
     numbers: dict[bytes, int]
     """Query to its number, in the order of the file."""
     counts: Ints
-    """Judgments per query."""
+    """Number of judgments per query."""
     first: Ints
-    """The row where each query begins."""
+    """First row of each query."""
     documents: Field
     hashes: Words
     grades: Grades
@@ -429,7 +429,7 @@ def _rank(judgments: _Judgments, text: TextTable, ties: Ties, *, positive: bool)
 
 
 def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> list[bytes]:
-    """Give the queries of a block the next numbers; each may come only once."""
+    """Number the queries of a block. Raises Irregular if a query occurs again."""
     names = text.bytes_of(block.fields[0].take(block.starts[:-1]))
     numbers.update(zip(names, range(len(numbers), len(numbers) + len(names)), strict=True))
     if len(numbers) != numbers[names[-1]] + 1:
@@ -438,7 +438,7 @@ def _number(text: TextTable, block: LineBlock, numbers: dict[bytes, int]) -> lis
 
 
 def _match(judgments: _Judgments, judged: Ints, query: Ints, text: TextTable, block: LineBlock) -> tuple[Ints, Ints]:
-    """Return the rows of the block that are judged, and which of the given judgments are theirs."""
+    """Return the rows of the block that are judged, and the positions of their judgments in ``judged``."""
     documents, sizes = block.fields[2], np.diff(block.starts)
     keys = _tag(text.hashes(documents), np.repeat(np.arange(len(sizes)), sizes))
     order = np.argsort(keys)
@@ -479,12 +479,12 @@ def _document_ranks(text: TextTable, block: LineBlock, scores: Floats, rows: Int
 
 
 def _tag(hashes: Words, query: Ints) -> Words:
-    """48 bits of each hash behind the number of its query within the block, which 16 bits hold (``MOST_STARTS``)."""
+    """Return the number of the query within the block in 16 bits (``MOST_STARTS``), then 48 bits of the hash."""
     return (query.astype(np.uint64) << np.uint64(48)) | (hashes >> np.uint64(16))
 
 
 def _refuse_duplicates(keys: Words) -> None:
-    """Raise Irregular for equal neighbors: a document twice in a query, or a chance in 2**48."""
+    """Raise Irregular for equal neighbors: a document twice in a query, or a rare collision of hashes."""
     if (keys[1:] == keys[:-1]).any():
         raise Irregular
 

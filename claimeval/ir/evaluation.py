@@ -1,4 +1,4 @@
-"""Runs against judgments: once with `evaluate`, many with an `Evaluator`; their values, means and comparisons."""
+"""Evaluation of TREC runs against judgments: `evaluate` for one run, `Evaluator` for many, and comparisons of runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from claimeval.statistics import PairedComparison, Resampling, holm, paired_diff
 from claimeval.types.errors import DataError, UsageError, unknown_name
 
 _LEAST = 1e-5
-"""What an average precision below it counts in ``gm_map``, as in trec_eval."""
+"""Minimum value of an average precision in ``gm_map``, as in trec_eval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,33 +28,33 @@ class QueryCounts:
     """The queries and documents that the means are based on."""
 
     queries: int
-    """Queries evaluated."""
+    """Number of evaluated queries."""
     missing: tuple[str, ...] = ()
-    """Queries of the qrels that the run lacks."""
+    """Queries of the qrels that are missing in the run."""
     missing_are_zero: bool = False
-    """They count as 0; otherwise they are left out of the means."""
+    """Whether missing queries count as 0. Otherwise the means do not include them."""
     not_judged: tuple[str, ...] = ()
-    """Queries of the run that the qrels lack; they are ignored."""
+    """Queries of the run that are missing in the qrels. They are ignored."""
     no_relevant: tuple[str, ...] = ()
-    """Evaluated queries for which no document is relevant."""
+    """Evaluated queries without relevant documents."""
     no_relevant_are_zero: bool = True
-    """They count as 0; otherwise their values are None and left out of the means."""
+    """Whether queries without relevant documents count as 0. Otherwise their values are None."""
     level: float
-    """The lowest grade that counts as relevant, for the measures that go by relevant or not."""
+    """The lowest grade that counts as relevant, for binary measures."""
     highest_grade: float
-    """Of the documents of the evaluated queries, retrieved or not."""
+    """The highest grade for the evaluated queries, retrieved or not."""
     graded: int
-    """Documents of the evaluated queries graded above 0, retrieved or not."""
+    """Number of documents with a grade above 0 for the evaluated queries, retrieved or not."""
     retrieved: int
-    """Documents retrieved for the evaluated queries, after any cut."""
+    """Number of documents retrieved for the evaluated queries, after any cut."""
     unjudged: int | None
-    """How many of them have no judgment; they count as not relevant. None if they were not counted: large runs are
-    only searched for what the measures need, so ask for ``judged`` as well."""
+    """Number of retrieved documents without a judgment, which count as not relevant. None if they were not counted:
+    large runs are only searched as far as the measures need. The measure ``judged`` makes sure that they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """The values of one run, per query and on average."""
+    """The values of one run, per query and as means."""
 
     run_id: str | None = None
     """The tag of the run file."""
@@ -62,11 +62,11 @@ class Evaluation:
     per_query: Mapping[str, Mapping[str, float | None]]
     """Query to measure to value; None if it is undefined."""
     count: Callable[[], QueryCounts] = field(repr=False, compare=False)
-    """Counts what the means are based on."""
+    """Computes `counts`."""
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
-        """Measure to its mean over the queries where it is defined; counts are summed, ``gm_map`` is geometric."""
+        """The mean of each measure over the queries with a value. Counts are summed, ``gm_map`` is a geometric mean."""
         values = self.per_query.values()
         return {
             m.name: _mean(m, [value for query in values if (value := query[m.name]) is not None]) for m in self.measures
@@ -78,7 +78,7 @@ class Evaluation:
         return self.count()
 
     def only(self, measures: tuple[Measure, ...]) -> Evaluation:
-        """Return the same evaluation with only some of the measures."""
+        """Return the evaluation with only these measures."""
         names = {measure.name for measure in measures}
         return replace(
             self,
@@ -90,11 +90,10 @@ class Evaluation:
         )
 
     def z_scores(self, norms: Mapping[str, Mapping[str, tuple[float, float]]]) -> Evaluation:
-        """Return every value as its distance from a mean, in standard deviations, as trec_eval does with ``-Z``.
+        """Return the evaluation with Z scores as values, as trec_eval does with ``-Z``.
 
-        Args:
-            norms: Query to name of the measure in trec_eval to mean and standard deviation, as of many runs; see
-                `read_z_scores`. A value without them is None; geometric means have no Z score and are left out.
+        ``norms`` maps queries to trec_eval's names of measures to mean and standard deviation; see `read_z_scores`. A
+        value without them is None. Geometric means have no Z score and are left out.
         """
         measures = tuple(measure for measure in self.measures if measure.row.summary != "geometric")
         return replace(
@@ -107,11 +106,11 @@ class Evaluation:
         )
 
     def as_dict(self, *, per_query: bool = True) -> dict[str, object]:
-        """Return the numbers as JSON takes them; ``per_query=False`` leaves the values of each query out."""
-        shown: dict[str, object] = {"run_id": self.run_id, "mean": dict(self.mean), "counts": asdict(self.counts)}
+        """Return the numbers as a dict for JSON, with or without the values of each query."""
+        numbers: dict[str, object] = {"run_id": self.run_id, "mean": dict(self.mean), "counts": asdict(self.counts)}
         if per_query:
-            shown["per_query"] = {query: dict(values) for query, values in self.per_query.items()}
-        return shown
+            numbers["per_query"] = {query: dict(values) for query, values in self.per_query.items()}
+        return numbers
 
 
 def _z_score(measure: Measure, value: float | None, norms: Mapping[str, tuple[float, float]]) -> float | None:
@@ -140,8 +139,8 @@ def summarize(
         ranked: The ranks of the judged documents.
         measures: The measures to compute.
         settings: The settings of each measure.
-        count: Counts what is reported with them.
-        undefined: Give queries without relevant documents no value instead of 0.
+        count: Computes the counts of the evaluation.
+        undefined: Whether queries without relevant documents have no value instead of 0.
         run_id: The tag of the run.
     """
     listed = []
@@ -172,7 +171,7 @@ def _plain(measure: Measure, values: Floats) -> list[float | None]:
 
 
 def count_columns(ranked: Ranked, level: float) -> QueryCounts:
-    """Count the queries and documents of a ranking; missing queries are for the caller to add."""
+    """Count the queries and documents of ranked columns, without missing queries."""
     return QueryCounts(
         queries=len(ranked.queries),
         no_relevant=tuple(ranked.queries[number] for number in np.flatnonzero(ranked.total_relevant(level) == 0)),
@@ -185,7 +184,7 @@ def count_columns(ranked: Ranked, level: float) -> QueryCounts:
 
 
 def count_queries(ranked: Mapping[str, RankedQuery], level: float) -> QueryCounts:
-    """Count the documents of rankings; missing queries are for the caller to add."""
+    """Count the queries and documents of rankings, without missing queries."""
     grades = [grade for ranking in ranked.values() for grade in ranking.pool.grades]
     return QueryCounts(
         queries=len(ranked),
@@ -199,9 +198,9 @@ def count_queries(ranked: Mapping[str, RankedQuery], level: float) -> QueryCount
 
 
 def _mean(measure: Measure, values: Sequence[float]) -> float | None:
-    """Return the summary of the values that are defined; None if there are none.
+    """Return the summary of the defined values; None if there are none.
 
-    Values are added one by one in the order of the queries, as trec_eval adds them.
+    Values are added one by one in the order of the queries, as in trec_eval.
     """
     if not values:
         return None
@@ -218,12 +217,12 @@ def _added(values: Iterable[float]) -> float:
 
 
 class Pairing(NamedTuple):
-    """One measure of one run against the first run."""
+    """A comparison of one measure of a run with the first run."""
 
     run: str
     measure: str
     comparison: PairedComparison
-    """Mean of run minus first run over the queries that both have, interval, sign-flip permutation test."""
+    """Mean of run minus first run over the queries of both, with interval and sign-flip permutation test."""
     p_adjusted: float | None
     """The p-value adjusted over the runs."""
 
@@ -231,8 +230,8 @@ class Pairing(NamedTuple):
 def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, seed: int = 0) -> list[Pairing]:
     """Compare every later run with the first, measure by measure.
 
-    Queries that one of the two runs lacks are left out and counted. p-values are adjusted over the runs (Holm). Source
-    of the test: Smucker, Allan and Carterette 2007 (randomization test for retrieval runs).
+    Queries that are missing in one of the runs are left out and counted. p-values are adjusted over the runs (Holm).
+    Source of the test: Smucker, Allan and Carterette 2007 (randomization test for retrieval runs).
     """
     first, *later = evaluations
     pairings: list[Pairing] = []
@@ -259,14 +258,14 @@ def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> P
 
 DEFAULT_MEASURES = "map,ndcg@10,mrr,P@10,recall@100,judged@10"
 Missing = Literal["skip", "zero", "error"]
-"""What a query of the qrels counts that the run lacks: nothing, as in trec_eval; 0, as in trec_eval with ``-c``; or it
-is refused."""
+"""Treatment of queries that are missing in the run: left out, as in trec_eval; counted as 0, as in trec_eval with
+``-c``; or an error."""
 NoRelevant = Literal["zero", "undefined"]
-"""What a query without relevant documents counts: 0, as in trec_eval; or nothing."""
+"""Value of queries without relevant documents: 0, as in trec_eval, or None."""
 
 
 class Evaluator:
-    """Judgments and measures for many runs: what depends on these alone is computed once.
+    """Evaluates many runs against the same judgments, faster than `evaluate`.
 
     >>> evaluator = Evaluator({"q1": {"a": 1, "b": 2}}, "ndcg@10,mrr")
     >>> evaluator.evaluate({"q1": {"x": 0.9, "a": 0.8}}).per_query
@@ -310,7 +309,7 @@ class Evaluator:
         self._judged: dict[str, JudgedQuery] = {}
 
     def evaluate(self, run: TrecRun | Source | Table) -> Evaluation:
-        """Evaluate a run, as `evaluate` does; a small one takes microseconds."""
+        """Evaluate a run, like `evaluate`. A small run takes microseconds."""
         if type(run) is dict:
             return self._of_mapping(run, None)
         trec_run = as_run(run)
@@ -321,7 +320,7 @@ class Evaluator:
         return self._by_columns(read) if read else self._of_mapping(*parse_run(content))
 
     def _read_columns(self, run: FileContent) -> columnar.ColumnarRun | None:
-        """Join a run file in the usual form with the judgments; None if that needs the other readers."""
+        """Join a regular run file with the judgments; None if the other readers are needed."""
         if self._collapse_ids is not None or self._file is None:
             return None
         return columnar.rank(self._file, run, self._ties, positive=self._positive)
@@ -339,9 +338,9 @@ class Evaluator:
 
     @cached_property
     def _positive(self) -> bool:
-        """No measure looks at documents that are not relevant."""
-        everything = self._judged_only or self._max_retrieved is not None
-        return not everything and not any(measure.needs_nonrelevant(self._level) for measure in self.measures)
+        """Whether no measure needs documents that are not relevant."""
+        needs_all = self._judged_only or self._max_retrieved is not None
+        return not needs_all and not any(measure.needs_nonrelevant(self._level) for measure in self.measures)
 
     @cached_property
     def _file(self) -> FileContent | None:
@@ -446,17 +445,17 @@ def evaluate(
             such as query_id, doc_id and score; or tuples of these three.
         measures: Names such as ``"ndcg@10,map"``; see ``parse``.
         level: The lowest grade that counts as relevant; DCG, nDCG and rbp ignore it, as in trec_eval.
-        judged_only: Drop unjudged documents first; the others move up.
-        max_retrieved: Use only this many documents of each query, from the best.
+        judged_only: Remove unjudged documents first, so that the others move up.
+        max_retrieved: Use only the first documents of each query, up to this number.
         ties: The order of documents with equal scores.
         missing: How to count queries of the qrels that are missing in the run.
         no_relevant: How to count queries without relevant documents.
-        collapse_ids: A regular expression. Its matches are first removed from the document ids on both sides; of
-            documents with equal ids the best is kept: ``"#.*"`` makes ``report#p12`` a document.
+        collapse_ids: A regular expression. Its matches are removed from all document ids first, and of documents with
+            equal ids the best is kept: ``"#.*"`` turns passages such as ``report#p12`` into documents.
         collection: The number of documents in the collection, which ``utility`` needs.
 
     Returns:
-        The values per query, the means, and counts of what the means leave out.
+        The values per query, the means, and counts of queries and documents.
 
     Raises:
         UsageError: If a measure or a setting is unknown or out of range.
@@ -479,11 +478,11 @@ def evaluate(
 
 
 _FEW = 600
-"""Documents, and ten for each query, that are evaluated faster query by query; more of them by columns."""
+"""Number of documents, plus ten per query, up to which evaluation query by query is faster than by columns."""
 
 
 def _is_small(run: TrecRun, queries: int) -> bool:
-    """Return whether few documents are to be ranked; ``queries`` is a number of queries that count all the same."""
+    """Return whether the run has few documents. ``queries`` is the minimum number of queries to count."""
     most = _FEW - 10 * max(len(run), queries)
     try:
         return most > 0 and sum(map(len, run.values())) <= most
@@ -492,13 +491,13 @@ def _is_small(run: TrecRun, queries: int) -> bool:
 
 
 def _has_subtopics(qrels: Qrels) -> bool:
-    """Return whether the first document of a query is judged for subtopics."""
+    """Return whether the first document of any query is judged for subtopics."""
     pools = (pool for pool in qrels.values() if isinstance(pool, Mapping))
     return any(isinstance(next(iter(pool.values()), None), Mapping) for pool in pools)
 
 
 def _written(qrels: Qrels) -> FileContent | None:
-    """Write judgments as the text of a file; None if they cannot be written so."""
+    """Write judgments as the text of a file; None if that is impossible."""
     if not all(isinstance(pool, Mapping) and pool for pool in qrels.values()):
         return None
     lines = [f"{query} 0 {document} {grade}" for query, pool in qrels.items() for document, grade in pool.items()]
@@ -515,7 +514,6 @@ def _count(
     level: float,
     policies: tuple[Missing, NoRelevant],
 ) -> QueryCounts:
-    """Count what an evaluation query by query is based on."""
     missing, no_relevant = policies
     return replace(
         count_queries(ranked, level),
@@ -527,7 +525,7 @@ def _count(
 
 
 def _missing_queries(queries: Collection[str], in_run: frozenset[str], missing: Missing) -> tuple[str, ...]:
-    """Return the queries of the qrels that the run lacks; DataError if it lacks all, or may lack none."""
+    """Return the queries that are missing in the run. Raises DataError if all are, or if this is an error."""
     lacking = tuple(sorted(query for query in queries if query not in in_run))
     if len(lacking) == len(queries):
         raise DataError(

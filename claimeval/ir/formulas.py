@@ -1,11 +1,9 @@
-"""Formulas of the measures: over relevant documents (counts, precision, recall), and over graded ones (nDCG, rbp).
+"""Formulas of the measures. Each function returns one value per query.
 
-Notation: R relevant documents are known for a query, n documents were retrieved, rel(i) is 1 if the document at rank
-i is relevant (its grade is at least the relevance level) and 0 otherwise; unjudged documents are not relevant. g(i) is
-the gain of the document at rank i, by default its grade; unjudged documents and grades below 1 gain nothing, and as in
-trec_eval, the relevance level is ignored.
-Each function returns one value per query; the summary of a count is its sum. Unless a docstring says otherwise, the
-value is 0 if the denominator is 0, as in trec_eval.
+Notation: A query has R relevant documents in the qrels and n retrieved documents. rel(i) is 1 if the document at rank i
+is relevant (its grade is at least the relevance level), else 0; unjudged documents are not relevant. g(i) is the gain
+of the document at rank i, by default its grade. Unjudged documents and grades below 1 have no gain and, as in
+trec_eval, gains ignore the relevance level. If the denominator is 0, so is the value, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ class Formula(Protocol):
 
 
 def of_columns(formula: Callable[[Ranked, MeasureSettings], Floats]) -> Formula:
-    """Return a formula for any rankings from one that is written for columns alone."""
+    """Return a formula for any rankings from one for columns."""
 
     def of_any(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
         """Return one value per query."""
@@ -53,7 +51,7 @@ def of_columns(formula: Callable[[Ranked, MeasureSettings], Floats]) -> Formula:
 
 
 def of_query(formula: Callable[[RankedQuery, MeasureSettings], float]) -> Formula:
-    """Return a formula for any rankings from one that walks down the ranking of one query."""
+    """Return a formula for any rankings from one for the ranking of a single query."""
 
     def of_any(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
         """Return one value per query."""
@@ -64,7 +62,7 @@ def of_query(formula: Callable[[RankedQuery, MeasureSettings], float]) -> Formul
 
 
 def precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return ``sum(rel(i) for i <= k) / k``; k stays the denominator if fewer documents were retrieved.
+    """Return ``sum(rel(i) for i <= k) / k``, even if fewer than k documents were retrieved.
 
     Source: trec_eval ``P``.
     """
@@ -113,7 +111,7 @@ def set_f(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 
 def reciprocal_rank(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return 1 / rank of the first relevant document; with a cutoff, 0 if that comes later.
+    """Return 1 / rank of the first relevant document; 0 if its rank is above the cutoff.
 
     Source: trec_eval ``recip_rank``; MRR is the mean.
     """
@@ -192,10 +190,10 @@ def relevant_at(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
 @of_query
 def inferred_ap(query: RankedQuery, settings: MeasureSettings) -> float:
-    """Return average precision where only a random part of the pool was judged.
+    """Return average precision for pools of which only a random part was judged.
 
-    A negative grade means pooled, not judged: such documents are taken to be relevant as often as the judged ones above
-    the same rank; documents outside the pool are not relevant. Source: Yilmaz and Aslam 2006, trec_eval ``infAP``.
+    A negative grade means pooled but not judged. Such documents are assumed to be relevant as often as the judged ones
+    above them; documents outside the pool are not relevant. Source: Yilmaz and Aslam 2006, trec_eval ``infAP``.
     """
     unjudged = iter([*query.pooled, math.inf])
     next_unjudged = next(unjudged)
@@ -216,7 +214,7 @@ def inferred_ap(query: RankedQuery, settings: MeasureSettings) -> float:
 
 
 _SMOOTHED = 1e-5
-"""What is added to the counts of ``infAP``, as in trec_eval."""
+"""Added to the counts of ``infAP``, as in trec_eval."""
 
 
 def utility(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -255,16 +253,16 @@ def judged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
 
     Source: ir_measures ``Judged``.
     """
-    return ratio(ranked.judged_within(settings.cutoff), _looked_at(ranked, settings))
+    return ratio(ranked.judged_within(settings.cutoff), _retrieved_within(ranked, settings))
 
 
 def unjudged(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     """Return the unjudged documents among the first k, divided by k. Source: trec_eval 10.0 ``unj``."""
     assert settings.cutoff is not None
-    return (_looked_at(ranked, settings) - ranked.judged_within(settings.cutoff)) / settings.cutoff
+    return (_retrieved_within(ranked, settings) - ranked.judged_within(settings.cutoff)) / settings.cutoff
 
 
-def _looked_at(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
+def _retrieved_within(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
     return ranked.length() if settings.cutoff is None else least(ranked.length(), settings.cutoff)
 
 
@@ -272,12 +270,12 @@ _LARGEST_EXPONENT = 1000
 
 
 def linear(grade: Value) -> Value:
-    """Return the grade itself as gain: Järvelin and Kekäläinen 2002, trec_eval."""
+    """Return the grade itself as the gain: Järvelin and Kekäläinen 2002, trec_eval."""
     return grade * (grade > 0)
 
 
 def exponential(grade: Value) -> Value:
-    """Return ``2 ** grade - 1`` as gain: Burges et al. 2005, many papers on learning to rank; ranx ``ndcg_burges``."""
+    """Return ``2 ** grade - 1`` as the gain: Burges et al. 2005, common in learning to rank; ranx ``ndcg_burges``."""
     highest = np.max(grade, initial=0) if isinstance(grade, np.ndarray) else grade
     if highest > _LARGEST_EXPONENT:
         raise DataError(f"the grade {highest} is too large for exponential gain; use linear gain or lower grades")
@@ -350,7 +348,7 @@ def rank_biased_precision(ranked: Ranked, settings: MeasureSettings) -> Floats:
 
 @of_columns
 def rank_biased_residual(ranked: Ranked, settings: MeasureSettings) -> Floats:
-    """Return how much rbp could rise if every unjudged or unseen document were perfect; 0 if all retrieved are judged.
+    """Return how much rbp would rise if all documents without a judgment were perfect; 0 if all retrieved are judged.
 
     Source: trec_eval 10.0 ``rbp_resid``.
     """
@@ -366,7 +364,7 @@ def _persistent(ranked: Ranked, settings: MeasureSettings, gains: Floats) -> Flo
 
 def _remapped(gain: Gain[Floats], gains: Mapping[str, float]) -> Gain[Floats]:
     def remapped(grade: Floats) -> Floats:
-        """Return the gain of each grade, replaced where an option gives another."""
+        """Return the gain of each grade, with those of the options."""
         result = gain(grade).astype(np.float64)
         for level, value in gains.items():
             result[grade == int(level)] = value
@@ -377,10 +375,10 @@ def _remapped(gain: Gain[Floats], gains: Mapping[str, float]) -> Gain[Floats]:
 
 @of_query
 def expected_reciprocal_rank(query: RankedQuery, settings: MeasureSettings) -> float:
-    """Return ``sum(s(i) / i * product(1 - s(j) for j < i) for i <= k)``: the reader stops at rank i with chance s(i).
+    """Return ``sum(s(i) / i * product(1 - s(j) for j < i) for i <= k)``: readers stop at rank i with probability s(i).
 
-    ``s = (2 ** grade - 1) / 2 ** max``, where the option ``max`` is the highest grade of the scale, 4 unless said
-    otherwise, as in TREC's gdeval. Source: Chapelle, Metzler, Zhang and Grinspan 2009.
+    ``s = (2 ** grade - 1) / 2 ** max``, where the option ``max`` is the highest grade of the scale; 4 by default, as in
+    TREC's gdeval. Source: Chapelle, Metzler, Zhang and Grinspan 2009.
     """
     return _stopping(query.judged, settings)
 
@@ -409,10 +407,10 @@ def _stopping(graded: Iterable[tuple[int, float]], settings: MeasureSettings) ->
 
 @of_query
 def alpha_ndcg(query: RankedQuery, settings: MeasureSettings) -> float:
-    """Return nDCG where a document gains 1 for each subtopic it is relevant to, less for those seen before.
+    """Return nDCG with a gain for each subtopic of a document, which is lower if the subtopic was covered before.
 
-    The n-th document of a subtopic gains ``(1 - alpha) ** (n - 1)``; alpha defaults to .5. The best order is built
-    greedily, as finding it is NP-hard. Source: Clarke et al. 2008, TREC's ndeval ``alpha-nDCG``.
+    The n-th document of a subtopic gains ``(1 - alpha) ** (n - 1)``; alpha defaults to .5. The best order is computed
+    greedily, because finding it is NP-hard. Source: Clarke et al. 2008, TREC's ndeval ``alpha-nDCG``.
     """
     if query.pool.subtopics is None:
         raise DataError(
@@ -435,7 +433,7 @@ def _diverse(covered: Iterable[tuple[int, frozenset[str]]], settings: MeasureSet
 
 
 def _greedy(documents: Iterable[frozenset[str]], settings: MeasureSettings) -> Iterator[tuple[int, frozenset[str]]]:
-    """Yield the documents that gain most, one by one."""
+    """Yield the documents in greedy order, highest gain first."""
     novelty = 1 - settings.options["alpha"]
     remaining: Counter[frozenset[str]] = Counter(documents)
     covered_before: Counter[str] = Counter()

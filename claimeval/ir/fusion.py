@@ -18,8 +18,9 @@ Fusion = Literal["rrf", "sum", "mnz", "min", "max", "anz", "med"]
 """``rrf``: the sum of 1 / (k + rank). Others combine normalized scores (Fox and Shaw 1994, CombSUM and so on): their
 sum, the sum times the number of runs that retrieved the document, the smallest, the largest, the mean, the median."""
 ScoreNormalization = Literal["min-max", "max", "sum", "zmuv", "rank", "none"]
-"""Of the scores of one query in one run: ``min-max`` to 0..1; ``max``: divided by the highest; ``sum``: minus the
-lowest, divided by their sum; ``zmuv``: mean 0, variance 1; ``rank``: 1 - (rank - 1) / n; ``none``: as they are."""
+"""Normalization of the scores of one query in one run. ``min-max``: to 0..1; ``max``: divided by the highest; ``sum``:
+minus the lowest, then divided by their sum; ``zmuv``: mean 0, variance 1; ``rank``: 1 - (rank - 1) / n; ``none``:
+unchanged."""
 
 _COMBINE: dict[str, Callable[[list[float]], float]] = {
     "rrf": fsum,
@@ -31,7 +32,7 @@ _COMBINE: dict[str, Callable[[list[float]], float]] = {
     "med": statistics.median,
 }
 _LEAST = 1e-9
-"""What a denominator is at least, so that equal scores give 0."""
+"""Minimum of a denominator, so that equal scores become 0."""
 
 
 def fuse(
@@ -45,10 +46,10 @@ def fuse(
 ) -> dict[str, dict[str, float]]:
     """Fuse runs: by rank, ``score(d) = sum(1 / (k + rank of d))`` over the runs that retrieved d, or by score.
 
-    Ranks count from 1 in the order of trec_eval (score, then document id, falling). A query or document that a run
-    lacks gets nothing from it. The documents of each query come best first; equal scores are ordered by the best rank
-    in any run, then by document id, falling. Source of ``rrf``: Cormack, Clarke and Büttcher 2009, where k is 60; the
-    other methods and normalizations have the values of ranx.
+    Ranks count from 1 in the order of trec_eval (by score, then document id, both descending). Runs without a query or
+    document do not count for it. The result has the best documents first; equal scores are ordered by the best rank in
+    any run, then by document id, descending. Source of ``rrf``: Cormack, Clarke and Büttcher 2009, where k is 60. The
+    values of the other methods and normalizations equal those of ranx.
 
     >>> fuse([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 9.0}}])["q"]["b"] == 1 / 62 + 1 / 61
     True
@@ -57,10 +58,10 @@ def fuse(
 
     Args:
         trec_runs: Query id to document id to score, names of TREC, MS MARCO or JSON run files, or tables.
-        method: How the scores of a document in several runs become one.
-        k: For ``rrf``: the larger, the less the first ranks dominate; at least 1.
+        method: How to combine the scores of a document in several runs.
+        k: For ``rrf``, at least 1. With a larger k, the first ranks dominate less.
         normalization: For the other methods: how to make the scores of a query comparable between runs.
-        weights: A factor for each run, as in a weighted sum; 1 by default.
+        weights: A factor for each run; 1 by default.
         depth: Number of documents to keep per query; all by default.
 
     Raises:
@@ -136,4 +137,4 @@ _NORMALIZE: dict[str, Callable[[list[float]], list[float]]] = {
     "rank": _by_rank,
     "none": lambda scores: scores,
 }
-"""Of the scores of one query in one run, which fall."""
+"""The normalizations, for the scores of one query in one run in descending order."""

@@ -1,4 +1,4 @@
-"""One query: a ranked list of ids against the relevant ones; and arrays of grades for many queries.
+"""Measures of a ranked list of ids, and of arrays of grades.
 
 ``retrieved[i]`` is the document at rank i + 1. ``relevant`` is a collection of ids, or a mapping of id to grade.
 """
@@ -76,14 +76,14 @@ def evaluate_array(
     Args:
         grades: Numbers, queries by ranks.
         measures: Names such as ``"ndcg@10,map"``; see ``parse``.
-        scores: A table of the same shape. Documents are ranked by it instead, equal scores in the order given.
+        scores: A table of the same shape. Documents are ranked by it instead, with equal scores in the given order.
         level: The lowest grade that counts as relevant.
 
     Returns:
         The evaluation; its queries are called ``"0"``, ``"1"`` and so on.
 
     Raises:
-        DataError: If the tables are empty, of different shape, or hold other values.
+        DataError: If the tables are empty, differ in shape, or have values that are not numbers.
         UsageError: If a measure is unknown.
     """
     table = _table("grades", grades)
@@ -108,9 +108,9 @@ def evaluate_array(
 
 
 def precision(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -> float:
-    """Return the relevant documents among the first k, divided by k even if fewer were retrieved.
+    """Return the number of relevant documents among the first k, divided by k even if fewer were retrieved.
 
-    Without k, the relevant share of all retrieved.
+    Without k, the share of relevant documents among all retrieved.
     """
     return _value(retrieved, relevant, "set_P" if k is None else f"P@{k}")
 
@@ -121,7 +121,7 @@ def recall(retrieved: Sequence[str], relevant: Relevant, k: int | None = None) -
 
 
 def capped_recall(retrieved: Sequence[str], relevant: Relevant, k: int) -> float:
-    """Return the relevant documents among the first k, divided by the smaller of k and their number (BEIR)."""
+    """Return the number of relevant documents among the first k, divided by the smaller of k and R (BEIR)."""
     return _value(retrieved, relevant, f"capped_recall@{k}")
 
 
@@ -188,7 +188,7 @@ def _cut(measure: str, k: int | None) -> str:
 
 
 def _table(name: str, rows: ArrayLike) -> Floats:
-    """Return a table of numbers; DataError, with the row, if it is none."""
+    """Return a table of numbers. Raises DataError, with the row, for anything else."""
     expected = f"{name} are a table of numbers, queries by ranks"
     try:
         table = np.asarray(rows, np.float64)

@@ -1,4 +1,4 @@
-"""Judgments and runs as dicts of dicts or tables: passages collapsed into documents, ranks of the judged documents."""
+"""Judgments and runs as dicts of dicts or tables: ranks the judged documents, and collapses passages to documents."""
 
 from __future__ import annotations
 
@@ -29,29 +29,27 @@ from claimeval.ir.ranked import (
 from claimeval.types.errors import DataError, UsageError
 
 Qrels = Mapping[str, Mapping[str, float]]
-"""Query id to document id to grade: a whole number as a rule."""
+"""Query id to document id to grade, usually an integer."""
 TrecRun = Mapping[str, Mapping[str, float]]
 """Query id to document id to score."""
 
 _QUERIES_AT_ONCE = 256
-"""So many queries' columns stay in the processor's cache."""
-_NOWHERE = repeat(float("nan"))
+"""Number of queries whose columns fit into the processor's cache."""
+_NOT_RETRIEVED = repeat(float("nan"))
 
 
 def rank(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *, positive: bool = False) -> Ranked:
-    """Rank the judged documents of ``queries``, which alone are looked up.
-
-    A query that the run lacks has retrieved nothing.
+    """Rank the judged documents of ``queries``. A query that is missing in the run has no retrieved documents.
 
     Args:
         qrels: Query id to document id to grade.
         run: Query id to document id to score.
-        queries: The queries to rank, in order; all of them are in ``qrels``.
+        queries: The queries to rank, in order. All must be in ``qrels``.
         ties: The order of documents with equal scores.
-        positive: Rank only documents graded above 0.
+        positive: Rank only documents with a grade above 0.
 
     Raises:
-        DataError: If a grade is no number, a score is NaN, or ``ties="error"`` and two scores are equal.
+        DataError: If a grade is not a number, a score is NaN, or ``ties="error"`` and two scores are equal.
     """
     return join(
         [
@@ -110,7 +108,7 @@ def _rank_some(qrels: Qrels, run: TrecRun, queries: Sequence[str], ties: Ties, *
 
 
 class JudgedQuery:
-    """The judgments of one query, which several runs are ranked against."""
+    """The judgments of one query, for ranking several runs."""
 
     __slots__ = ("_covered", "_grades", "_query", "_simple", "pool")
 
@@ -133,7 +131,7 @@ class JudgedQuery:
         self._simple = not nested and len(self.pool.grades) == len(self._grades)
 
     def rank(self, documents: Mapping[str, float], ties: Ties) -> RankedQuery:
-        """Rank the documents of a run; DataError if a score is no number."""
+        """Rank the documents of a run. Raises DataError if a score is not a number."""
         try:
             scores = list(map(float, documents.values()))
             total = sum(scores)
@@ -141,7 +139,7 @@ class JudgedQuery:
             raise _bad_value("run", "score", [documents], [self._query]) from None
         if total != total and any(score != score for score in scores):
             raise _bad_value("run", "score", [documents], [self._query])
-        named = zip(scores, documents)  # noqa: B905  # of one mapping
+        named = zip(scores, documents)  # noqa: B905  # both from one mapping
         ordered = sorted(named, reverse=True) if ties == "trec" else sorted(named, key=itemgetter(0), reverse=True)
         if ties == "error" and len(set(scores)) < len(scores):
             refuse_ties(arrange(np.array([score for score, _ in ordered]), np.array([0, len(scores)])), [self._query])
@@ -161,7 +159,7 @@ class JudgedQuery:
 
 
 def _check_kinds(judged: Iterable[object], retrieved: Iterable[object], query: str) -> None:
-    """Refuse ids that can never be equal, text on one side and numbers on the other."""
+    """Raise DataError for ids that can never be equal: text on one side, numbers on the other."""
     kinds = [{isinstance(name, str) for name in names} for names in (judged, retrieved)]
     if all(kinds) and kinds[0].isdisjoint(kinds[1]):
         text, numbers = ("qrels", "run") if True in kinds[0] else ("run", "qrels")
@@ -171,7 +169,7 @@ def _check_kinds(judged: Iterable[object], retrieved: Iterable[object], query: s
 
 
 def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
-    """Return judgments with the best grade of each document that is judged for subtopics."""
+    """Return judgments in which documents judged for subtopics have their best grade."""
     return {
         query: {
             name: max(grade.values(), key=float, default=0) if isinstance(grade, Mapping) else grade
@@ -184,17 +182,17 @@ def without_subtopics(qrels: Mapping[str, Mapping[str, Any]]) -> Qrels:
 
 
 def _look_up(documents: Sequence[str], counts: Ints, retrieved: Sequence[Mapping[str, float]]) -> Floats:
-    """Return the scores of documents, so many for each query; NaN for those that were not retrieved."""
+    """Return the scores of documents, of which each query has `counts`; NaN for those that were not retrieved."""
     following = iter(documents)
     looked_up = (
-        map(docs.get, islice(following, count), _NOWHERE)
+        map(docs.get, islice(following, count), _NOT_RETRIEVED)
         for docs, count in zip(retrieved, counts.tolist(), strict=True)
     )
     return np.fromiter(chain.from_iterable(looked_up), np.float64, len(documents))
 
 
 def _numbers(source: str, what: str, mappings: Sequence[Mapping[str, float]], queries: Sequence[str]) -> Floats:
-    """All values behind each other; neither is NaN, and grades are at most ``LARGEST_GRADE``."""
+    """Return all values, concatenated. Raises DataError for NaN and for grades beyond ``LARGEST_GRADE``."""
     try:
         values = chain.from_iterable(documents.values() for documents in mappings)
         numbers = np.fromiter(values, np.float64, sum(map(len, mappings)))
@@ -229,11 +227,10 @@ Number = TypeVar("Number", int, float)
 
 
 def collapse_ids(by_query: Mapping[str, Mapping[str, Number]], pattern: str) -> dict[str, dict[str, Number]]:
-    """Remove what the pattern (a regular expression) matches from the document ids of a run or of qrels.
+    """Remove the matches of a regular expression from the document ids of a run or of qrels.
 
-    Of documents with equal ids the highest score or grade is kept, at the position of that document: MaxP (Dai & Callan
-    2019). Raises UsageError if the pattern is no regular expression, DataError if it leaves an id empty or a score is
-    NaN.
+    Of documents with equal ids, the highest score or grade is kept, at its position: MaxP (Dai & Callan 2019). Raises
+    UsageError if the pattern is invalid, DataError if it leaves an id empty or a score is NaN.
 
     >>> collapse_ids({"q": {"a#p7": 3.0, "b#p1": 2.0, "a#p1": 1.0}}, "#.*")
     {'q': {'a': 3.0, 'b': 2.0}}
@@ -243,13 +240,13 @@ def collapse_ids(by_query: Mapping[str, Mapping[str, Number]], pattern: str) -> 
 
 
 def collapse_names(names: Iterable[str], pattern: str) -> list[str]:
-    """Remove what the pattern matches from the ids of a ranked list; each id keeps its first rank."""
+    """Remove the matches of the pattern from the ids of a ranked list. Each id keeps its first rank."""
     cut = compiled(pattern)
     return list(dict.fromkeys(_collapsed(name, cut) for name in names))
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a regular expression; UsageError if it is none."""
+    """Compile a regular expression. Raises UsageError if it is invalid."""
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -291,8 +288,8 @@ class Frame(Protocol):
 
 
 Table = Frame | Iterable[Sequence[Any]]
-"""A row a document: a DataFrame, or tuples of query, document and number, such as ``ScoredDoc`` and ``Qrel`` of
-ir_measures."""
+"""A table with one row per document: a DataFrame, or tuples of query, document and number, such as ``ScoredDoc`` and
+``Qrel`` of ir_measures."""
 
 _QUERY = ("query_id", "qid", "q_id", "query-id", "query", "topic")
 _DOCUMENT = ("doc_id", "docno", "docid", "did", "pid", "corpus-id", "corpus_id", "document", "doc")
@@ -301,12 +298,12 @@ _GRADE = ("relevance", "label", "rel", "grade", "judgment", "qrel", "score")
 
 
 def as_run(data: TrecRun | Source | Table) -> TrecRun | Source:
-    """Return a table as query to document to score; others as they are."""
+    """Return a table as query to document to score. File names and mappings are returned unchanged."""
     return data if isinstance(data, Source) else _by_query(data, "run", _SCORE)
 
 
 def as_qrels(data: Qrels | Source | Table) -> Qrels | Source:
-    """Return a table as query to document to grade; others as they are."""
+    """Return a table as query to document to grade. File names and mappings are returned unchanged."""
     return data if isinstance(data, Source) else _by_query(data, "qrels", _GRADE)
 
 

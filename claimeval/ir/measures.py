@@ -1,4 +1,4 @@
-"""The measures, one row each, and their names, as papers, ir_measures and trec_eval write them."""
+"""The table of measures, and the parser of their names as papers, ir_measures and trec_eval write them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ class MeasureDefinition:
     """One measure of the table."""
 
     name: str
-    """As papers write it; case, ``_`` and ``-`` are ignored when a name is looked up."""
+    """Name as in papers. Look-up ignores case, ``_`` and ``-``."""
     formula: formulas.Formula
     aliases: tuple[str, ...] = ()
     """Other names that are accepted."""
     cutoff: Cutoff = "none"
     relevance: Relevance = "binary"
-    """``binary``: grades at or above the relevance level count; ``graded``: grades count; ``either``: grades, or with
-    ``(rel=2)`` a level; ``none``: only judged or not."""
+    """``binary``: whether grades reach the relevance level; ``graded``: the grades; ``either``: the grades, or with
+    ``(rel=2)`` a level; ``none``: only whether documents are judged."""
     trec: str = ""
-    """Its name in trec_eval 10.0 without a cutoff, empty if it has none."""
+    """Name in trec_eval 10.0 without a cutoff, if any."""
     trec_cut: str = ""
-    """Its name in trec_eval with cutoffs."""
+    """Name in trec_eval with cutoffs, if any."""
     trec_cutoffs: tuple[float, ...] = ()
-    """The cutoffs that trec_eval prints when none are given."""
+    """Default cutoffs of trec_eval."""
     options: Mapping[str, float] = field(default_factory=dict)
     """Further options and their defaults."""
     nonrelevant: bool = False
-    """It looks at judged documents that are not relevant."""
+    """Whether the measure needs judged documents that are not relevant."""
     one_by_one: bool = False
-    """It looks at more of a ranking than ``Ranked`` holds, so queries are evaluated one by one."""
+    """Whether the measure needs more of a ranking than ``Ranked`` has, so that queries are evaluated one by one."""
     gains: bool = False
-    """Options are gains by grade."""
+    """Whether options are gains by grade."""
     summary: Summary = "mean"
 
 
@@ -170,7 +170,7 @@ GROUPS = {
     "relstring infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg_rel Rndcg relative_P set_relative_P set_map",
     "set": "runid num_q num_ret num_rel num_rel_ret set_P set_recall set_F utility set_relative_P set_map",
 }
-"""trec_eval's names for several measures at once."""
+"""trec_eval's groups of measures."""
 
 _TREC_EVAL_ONLY = (
     "relstring gm_bpref Rprec_mult 11pt_avg binG G ideal_dcg ndcg_rel Rndcg relative_P set_relative_P "
@@ -187,17 +187,17 @@ class Measure:
     """One measure with its settings, such as ``ndcg@10``."""
 
     name: str
-    """As requested: the key of its values."""
+    """Name as requested, the key of its values."""
     row: MeasureDefinition
     cutoff: float | None = None
     level: float | None = None
-    """A relevance level for this measure, ``P(rel=2)@5``; otherwise that of the whole evaluation."""
+    """Relevance level of this measure, as in ``P(rel=2)@5``; None for that of the evaluation."""
     options: tuple[tuple[str, float], ...] = ()
     written: str = ""
-    """The options as they were written, which trec_eval repeats in its output."""
+    """The text of the options, which trec_eval prints again."""
 
     def setting(self, level: float, collection: int = 0) -> MeasureSettings:
-        """Return the settings of the formula for an evaluation with relevance level ``level``."""
+        """Return the settings of the formula in an evaluation with this relevance level and collection size."""
         return MeasureSettings(
             level=level if self.level is None else self.level,
             cutoff=self.cutoff,
@@ -207,16 +207,16 @@ class Measure:
         )
 
     def of_query(self, ranked: RankedQuery, setting: MeasureSettings) -> float:
-        """Return the value of one query; a count is a whole number."""
+        """Return the value of one query. Counts are integers."""
         value = self.row.formula(ranked, setting)
         return int(value) if self.row.summary == "sum" else value
 
     def needs_nonrelevant(self, level: float) -> bool:
-        """Return whether the formula looks at judged documents graded 0."""
+        """Return whether the formula needs judged documents with grade 0."""
         return self.row.nonrelevant or self.setting(level).level <= 0 or (self.row.gains and bool(self.options))
 
     def defined_from(self, setting: MeasureSettings) -> float | None:
-        """Return the grade that some document of a query needs for a value; None if it always has one."""
+        """Return the minimum grade that a query's best document needs for a value; None if there is always a value."""
         if self.row.relevance == "none" or self.row.summary == "sum":
             return None
         graded = self.row.relevance != "binary" and not setting.binary
@@ -224,7 +224,7 @@ class Measure:
 
     @property
     def trec_name(self) -> str:
-        """Return the name that trec_eval prints; measures that trec_eval lacks get ``_`` for ``@``."""
+        """The name in trec_eval's output. For measures that trec_eval does not have, ``_`` replaces ``@``."""
         name = self.row.trec if self.cutoff is None else self.row.trec_cut
         if self.level is not None or not name:
             return self.name.replace("@", "_")
@@ -234,20 +234,20 @@ class Measure:
 
 
 class MeasureList(NamedTuple):
-    """Measures read from a list of names."""
+    """The measures in a list of names."""
 
     measures: tuple[Measure, ...]
     left_out: tuple[str, ...]
     """Measures that only trec_eval has."""
     run_id: bool
-    """trec_eval would print the tag of the run."""
+    """Whether trec_eval would print the tag of the run."""
 
 
 def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Read names such as ``"ndcg@10,map"`` or ``["P(rel=2)@5", "ndcg_cut.10,20"]``.
 
-    The forms are those of ``read``. Raises UsageError for a name that is unknown, that only trec_eval has, or whose
-    cutoff or option does not fit.
+    See ``read`` for the syntax. Raises UsageError for unknown names, measures that only trec_eval has, and invalid
+    cutoffs or options.
     """
     measure_list = read(measures)
     if measure_list.left_out:
@@ -256,12 +256,12 @@ def parse(measures: str | Iterable[str | Measure]) -> tuple[Measure, ...]:
 
 
 def read(measures: str | Iterable[str | Measure]) -> MeasureList:
-    """Read names and list those that only trec_eval has apart.
+    """Read names, with a separate list of those that only trec_eval has.
 
-    Accepted are ``name``, ``name@cutoff`` and ``name(option=value)@cutoff``, trec_eval's ``name.5,10`` and
-    ``name.option=value``, its groups ``official``, ``all_trec`` and ``set``, and the names it prints (``P_5``). A
-    trec_eval name without the cutoffs it needs means all of trec_eval's default cutoffs. Measures of a group come last,
-    and explicit cutoffs replace the group's.
+    The syntax is ``name``, ``name@cutoff`` or ``name(option=value)@cutoff``, trec_eval's ``name.5,10`` or
+    ``name.option=value``, its groups ``official``, ``all_trec`` and ``set``, and its printed names (``P_5``). A
+    trec_eval name without required cutoffs means all of trec_eval's default cutoffs. Measures of a group come last, and
+    explicit cutoffs replace the group's.
     """
     listed = [measures] if isinstance(measures, str) else measures
     specs = [name if isinstance(name, str | Measure) else str(name) for name in listed]  # ir_measures has objects
@@ -273,9 +273,9 @@ def read(measures: str | Iterable[str | Measure]) -> MeasureList:
 
     selected = {measure.name: measure for measure in specs if isinstance(measure, Measure)}
     selected |= {measure.name: measure for text in explicit if text not in no_values for measure in _read_one(text)}
-    settled = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
+    explicit_rows = {(measure.row.name, measure.cutoff is None) for measure in selected.values()}
     for measure in (measure for name in grouped if name not in no_values for measure in _read_one(name)):
-        if (measure.row.name, measure.cutoff is None) not in settled:
+        if (measure.row.name, measure.cutoff is None) not in explicit_rows:
             selected.setdefault(measure.name, measure)
     if not selected and not left_out:
         raise UsageError("no measure was requested; give names such as 'ndcg@10,map'")
@@ -297,7 +297,7 @@ _PRINTED = re.compile(r"(?P<name>\w+?)_(?P<cutoff>\d+(\.\d+)?)")
 
 
 def split_names(text: str) -> Iterator[str]:
-    """Split at commas, but not within brackets nor between the parameters of a trec_eval name."""
+    """Split at commas, except within brackets and between the parameters of a trec_eval name."""
     pending = ""
     for part in re.split(r",(?![^()]*\))", text):
         stripped = part.strip()

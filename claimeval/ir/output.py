@@ -1,4 +1,4 @@
-"""Evaluations as text and pictures: tables with remarks, JSON, the output of trec_eval, and curves."""
+"""Evaluations as tables with remarks, JSON, trec_eval's output, and charts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from claimeval.types.errors import UsageError
 
 
 def labels(runs: Sequence[Path]) -> list[str]:
-    """Return the names of runs: their file names if these differ, else their paths."""
+    """Return names for runs: their file names if these differ, else their paths."""
     names = [run.name for run in runs]
     return names if len(set(names)) == len(names) else [str(run) for run in runs]
 
 
 def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, summary: bool) -> str:
-    """Format values per query, run by run, and means, measure by measure, with remarks below.
+    """Format the values per query of each run, and a table of the means of all runs, with remarks below.
 
     Args:
-        evaluations: One evaluation a run, of the same measures.
+        evaluations: The evaluation of each run, with the same measures.
         labels: The name of each run.
         per_query: Print the values of each query.
         summary: Print the means.
@@ -42,7 +42,7 @@ def text(evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query:
 
 
 def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
-    """Format comparisons with the first run as a table, one row a measure and run."""
+    """Format comparisons with the first run as a table, with one row per measure and run."""
     rows = [["measure", f"run minus {first}", "difference", "95 % interval", "p", "p (Holm)", "queries"]]
     for run, measure, comparison, p_adjusted in pairings:
         interval, difference = signed_interval((comparison.low, comparison.high), 4), signed(comparison.value, 4)
@@ -53,10 +53,10 @@ def pairings_text(pairings: Sequence[Pairing], first: str) -> str:
 def as_record(
     evaluations: Sequence[Evaluation], labels: Sequence[str], *, per_query: bool, pairings: Sequence[Pairing] = ()
 ) -> dict[str, object]:
-    """Return evaluations as one object: `runs`, an object each, and `pairs` if runs were compared.
+    """Return evaluations as one object for JSON: `runs`, and `pairs` if runs were compared.
 
     Args:
-        evaluations: One evaluation a run.
+        evaluations: The evaluation of each run.
         labels: The name of each run.
         per_query: Include the values of each query.
         pairings: Comparisons with the first run.
@@ -73,14 +73,14 @@ def as_record(
 
 
 def counts_line(evaluation: Evaluation) -> str:
-    """Format how many queries and documents the means are based on."""
+    """Format the numbers of queries and documents that the means are based on."""
     counts = evaluation.counts
     line = f"{_plural(counts.queries, 'query')}, {_plural(counts.retrieved, 'document')} retrieved"
     return line if counts.unjudged is None else f"{line}, {counts.unjudged} of them without judgment"
 
 
 def warnings(evaluation: Evaluation) -> Iterator[str]:
-    """Yield what the means leave out or count as 0, and which of several grades count as relevant."""
+    """Yield remarks on queries that the means leave out or count as 0, and on the grades that count as relevant."""
     counts = evaluation.counts
     if counts.highest_grade > 1 and any(measure.row.relevance == "binary" for measure in evaluation.measures):
         yield f"grades reach {counts.highest_grade:g}, relevant from {counts.level:g} on (-l)"
@@ -119,9 +119,7 @@ def _of_queries(evaluation: Evaluation) -> str:
 
 
 def _format(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return _number(value)
+    return "-" if value is None else _number(value)
 
 
 def _number(value: float, width: int = 0) -> str:
@@ -129,7 +127,7 @@ def _number(value: float, width: int = 0) -> str:
 
 
 def _align(rows: list[list[str]]) -> str:
-    """Align columns as wide as needed, the first one to the left, the others to the right."""
+    """Align the first column to the left, and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join(
         "  ".join(
@@ -155,24 +153,24 @@ _ORDER = (
     "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP utility dcg "
     "ndcg ndcg_cut map_cut success set_P set_recall set_F num_nonrel_judged_ret rbp rbp_resid unj"
 )
-"""The order in which trec_eval 10.0 prints measures, in whatever order they are requested."""
+"""The order in which trec_eval 10.0 always prints measures."""
 _POSITIONS = {name: position for position, name in enumerate(_ORDER.split())}
 
 
 def trec_text(
     evaluation: Evaluation, *, per_query: bool = False, summary: bool = True, run_id: bool = True, prefix: str = ""
 ) -> str:
-    """Format an evaluation as trec_eval 10.0 prints it.
+    """Format an evaluation like the output of trec_eval 10.0.
 
-    If missing queries count as 0 (``-c``), its summary ``num_rel`` counts grades above 0 whatever the level. Measures
-    that trec_eval lacks come last, with four decimals as well; undefined values are printed as ``nan``.
+    If missing queries count as 0 (``-c``), the total ``num_rel`` counts grades above 0 for any relevance level.
+    Measures that trec_eval does not have come last, also with four decimals. Undefined values are ``nan``.
 
     Args:
         evaluation: The values of one run.
         per_query: Print the values of each query (``-q``).
         summary: Print the means; False is ``-n``.
         run_id: Print the tag of the run, as trec_eval does for a group of measures.
-        prefix: Put before the names of measures: `Z` for Z scores (``-Z``).
+        prefix: Prefix of the names of measures: `Z` for Z scores (``-Z``).
     """
     measures = sorted(evaluation.measures, key=_trec_position)
     lines: list[str] = []
@@ -213,7 +211,7 @@ CURVES = ("num_ret", *_NDCG.values(), *_RECALLS.values())
 
 
 def comparable(measures: Sequence[Measure]) -> str:
-    """Return the first measure that is no count, since a picture compares values of queries; UsageError if all are."""
+    """Return the first measure that is not a count, for the chart of queries. Raises UsageError if all are counts."""
     for measure in measures:
         if measure.row.summary != "sum":
             return measure.name
@@ -221,14 +219,14 @@ def comparable(measures: Sequence[Measure]) -> str:
 
 
 def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str) -> Picture:
-    """Draw runs: nDCG over k with 95% intervals, and beside it the interpolated precision at eleven levels of recall.
+    """Draw nDCG over k with 95% intervals, and the interpolated precision at eleven levels of recall.
 
-    For two runs, bars say of each query how much better the second run is in ``measure``.
+    For two runs, bars show for each query how much better the second run is in ``measure``.
 
     Args:
-        evaluations: One evaluation a run, with the measures of ``CURVES`` and ``measure``.
+        evaluations: The evaluation of each run, with the measures of ``CURVES`` and ``measure``.
         labels: The name of each run.
-        measure: The measure that the bars show.
+        measure: The measure of the bars.
 
     Raises:
         UsageError: If two runs have no query in common.
@@ -256,7 +254,7 @@ def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str)
 
 
 def differences(first: Evaluation, second: Evaluation, measure: str) -> list[float]:
-    """Return the second run's value minus the first's, for each query with both values, falling."""
+    """Return the second run's value minus the first's for each query with both values, in descending order."""
     pairs = [
         (first.per_query[query][measure], second.per_query[query][measure])
         for query in first.per_query

@@ -1,10 +1,9 @@
-"""What a formula of a rank measure is given: the ranks of the judged documents, and the settings of the measure.
+"""The input of a measure's formula: the ranks of the judged documents, and the settings of the measure.
 
-A measure needs to know the ranks of the judged documents, how many documents were retrieved and which grades exist;
-it never needs the thousands of unjudged documents between them. So a run is reduced to that once: `document_ranks`
-ranks the judged documents by score, with a rule for equal scores. `Ranked` holds them for all queries together, as
-columns; `RankedQuery` holds one query as plain numbers, since columns of a few numbers cost more than the numbers. A
-formula is written once, with the operations of `Rankings` that both have.
+Measures need the ranks of the judged documents, the number of retrieved documents and the grades, but none of the
+thousands of unjudged documents. So every run is first reduced to these: `document_ranks` ranks the judged documents by
+score, with a rule for equal scores. `Ranked` has all queries as columns. `RankedQuery` has one query as plain numbers,
+which are faster than short columns. Formulas work for both, because they only use the operations of `Rankings`.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Grades = NDArray[np.int64] | NDArray[np.float64]
-"""Whole where all of them are, which sorts faster."""
+"""Integers if all grades are, which sort faster."""
 Value = TypeVar("Value", float, Floats)
-"""The value of one query, or those of many."""
+"""The value of one query, or the values of many."""
 Gain = Callable[[Value], Value]
 LARGEST_GRADE = 1 << 31
-"""Grades lie between its negative and itself, so that no product with them leaves 64 bits."""
+"""Maximum absolute grade, so that no product with grades exceeds 64 bits."""
 
 
 def as_grades(values: Floats) -> Grades:
-    """Return grades as whole numbers if they are."""
+    """Return grades as integers if all of them are."""
     return values.astype(np.int64) if (values == np.rint(values)).all() else values
 
 
 def ratio(above: Value, below: Value) -> Value:
-    """Return ``above / below``, 0 if ``below`` is 0."""
+    """Return ``above / below``; 0 if ``below`` is 0."""
     if isinstance(below, float):
         return above / below if below else 0.0
     return np.divide(above, below, out=np.zeros(len(below)), where=below != 0)
 
 
 def least(value: Value, limit: float) -> Value:
-    """Return the smaller one."""
+    """Return the minimum of both."""
     if isinstance(value, float):
         return value if value < limit else limit
     return np.minimum(value, limit)
@@ -64,15 +63,15 @@ def discount(rank: Value) -> Value:
 
 
 class Rankings(ABC, Generic[Value]):
-    """What formulas ask of one ranking or of many: one value per query."""
+    """The operations of formulas on the ranking of one query or of many. Each returns one value per query."""
 
     @abstractmethod
     def length(self) -> Value:
-        """Return how many documents were retrieved, n."""
+        """Return the number of retrieved documents, n."""
 
     @abstractmethod
     def total_relevant(self, level: float) -> Value:
-        """Return how many documents are graded ``level`` or better, retrieved or not, R."""
+        """Return the number of documents graded ``level`` or better, retrieved or not, R."""
 
     @abstractmethod
     def over_hits(
@@ -82,17 +81,17 @@ class Rankings(ABC, Generic[Value]):
         *,
         up_to: Value | None = None,
     ) -> Value:
-        """Add up a term of the relevant documents retrieved; without a term, count them.
+        """Add up a term over the retrieved relevant documents; without a term, count them.
 
         Args:
-            settings: The relevance level, and the rank to stop at.
-            term: Given the rank of a relevant document, and 1 for the first relevant one, 2 for the second.
-            up_to: The rank of each query to stop at, in place of the cutoff.
+            settings: The relevance level and the cutoff.
+            term: Function of the rank of a relevant document and its number among the relevant ones, from 1.
+            up_to: A cutoff for each query, instead of the settings'.
         """
 
     @abstractmethod
     def judged_within(self, cutoff: float | None, level: float | None = None) -> Value:
-        """Return how many documents up to a rank are judged, or judged and graded below ``level``."""
+        """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
 
     @abstractmethod
     def gained(self, settings: MeasureSettings, gain: Gain[Value], *, discounted: bool) -> Value:
@@ -104,11 +103,11 @@ class Rankings(ABC, Generic[Value]):
 
     @abstractmethod
     def by_columns(self, formula: Callable[[Ranked], Floats]) -> Value:
-        """Return what a formula makes that is written for columns alone."""
+        """Return the result of a formula for columns."""
 
     @abstractmethod
     def by_query(self, formula: Callable[[RankedQuery], float]) -> Value:
-        """Return what a formula makes that walks down the ranking of one query."""
+        """Return the result of a formula for the ranking of one query."""
 
 
 class Relevant(NamedTuple):
@@ -121,7 +120,7 @@ class Relevant(NamedTuple):
 
 
 class Ideal(NamedTuple):
-    """The documents worth retrieving, by query, then from the best grade down."""
+    """The documents with a grade above 0, by query, then by grade, best first."""
 
     query: Ints
     rank: Ints
@@ -130,19 +129,19 @@ class Ideal(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranked(Rankings[Floats]):
-    """The judged documents of every query and the ranks they got; queries are numbered from 0, ranks from 1.
+    """The judged documents of all queries with their ranks. Queries are numbered from 0, ranks from 1.
 
-    Documents with a negative grade were pooled but not judged and appear nowhere here, as in trec_eval.
+    Documents with a negative grade, which were pooled but not judged, are left out, as in trec_eval.
     """
 
     queries: tuple[str, ...]
     retrieved: Ints
-    """Documents retrieved, per query."""
+    """Number of retrieved documents per query."""
     judged: Ints | None
-    """How many of them are judged; None if no measure asks for it."""
+    """Number of retrieved documents that are judged; None if no measure needs it."""
     query: Ints
-    """Query of each judged document that was retrieved; the three columns are sorted by query, then rank. Documents
-    graded 0 are left out where no measure asks for them."""
+    """Query of each judged document that was retrieved. The columns `query`, `rank` and `grade` are sorted by query,
+    then rank. Documents graded 0 are left out if no measure needs them."""
     rank: Ints
     grade: Grades
     pool_query: Ints
@@ -152,11 +151,11 @@ class Ranked(Rankings[Floats]):
     _total: dict[float, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def length(self) -> Floats:
-        """Return how many documents were retrieved, n."""
+        """Return the number of retrieved documents, n."""
         return self.retrieved.astype(np.float64)
 
     def sums(self, query: Ints, weights: Floats | None = None) -> Floats:
-        """Return, per query, the number of rows or the sum of their weights, added in the order given."""
+        """Return the number of rows per query, or the sum of their weights, added in the given order."""
         return np.bincount(query, weights, len(self.queries)).astype(np.float64, copy=False)
 
     def relevant(self, level: float) -> Relevant:
@@ -168,7 +167,7 @@ class Ranked(Rankings[Floats]):
         return self._relevant[level]
 
     def total_relevant(self, level: float) -> Floats:
-        """Return, per query, how many documents are graded ``level`` or better, retrieved or not."""
+        """Return the number of documents graded ``level`` or better, retrieved or not, R."""
         if level not in self._total:
             self._total[level] = self.sums(self.pool_query[self.pool_grade >= level])
         return self._total[level]
@@ -180,7 +179,7 @@ class Ranked(Rankings[Floats]):
         *,
         up_to: Floats | None = None,
     ) -> Floats:
-        """Add up a term of the relevant documents retrieved; without a term, count them."""
+        """Add up a term over the retrieved relevant documents; without a term, count them."""
         query, rank, nth = self.relevant(settings.level)
         limit = settings.cutoff if up_to is None else up_to[query]
         if limit is not None:
@@ -189,7 +188,7 @@ class Ranked(Rankings[Floats]):
         return self.sums(query, None if term is None else term(cast(Floats, rank), cast(Floats, nth)))
 
     def judged_within(self, cutoff: float | None, level: float | None = None) -> Floats:
-        """Return how many documents up to a rank are judged, or judged and graded below ``level``."""
+        """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
         counted = np.ones(len(self.rank), np.bool_) if cutoff is None else self.rank <= cutoff
         return self.sums(self.query[counted if level is None else counted & (self.grade < level)])
 
@@ -210,7 +209,7 @@ class Ranked(Rankings[Floats]):
             query: The query of each row, as a number.
             rank: The rank of each row, from 1.
             gains: The gain of each row.
-            cutoff: The last rank that counts; None: all count.
+            cutoff: The last rank that counts; None for all.
             discounted: Whether gains are divided by the discount of their rank.
         """
         counted = gains != 0
@@ -220,11 +219,11 @@ class Ranked(Rankings[Floats]):
         return self.sums(query[counted], gained)
 
     def by_columns(self, formula: Callable[[Ranked], Floats]) -> Floats:
-        """Return what a formula makes that is written for columns alone."""
+        """Return the result of a formula for columns."""
         return formula(self)
 
     def by_query(self, formula: Callable[[RankedQuery], float]) -> Floats:
-        """Return what a formula makes that walks down the ranking of one query."""
+        """Return the result of a formula for the ranking of one query."""
         return np.array([formula(query) for query in self._each])
 
     @cached_property
@@ -241,7 +240,7 @@ class Ranked(Rankings[Floats]):
 
     @cached_property
     def ideal(self) -> Ideal:
-        """Sort the documents graded above 0 into the best possible order: grades falling."""
+        """The documents with a grade above 0 in the best possible order."""
         positive = self.pool_grade > 0
         pool_query, pool_grade = self.pool_query[positive], self.pool_grade[positive]
         if pool_grade.dtype == np.float64:
@@ -253,7 +252,7 @@ class Ranked(Rankings[Floats]):
         return Ideal(query, within(query) + 1, (query + 1) * span - key)
 
     def only(self, mask: Bools) -> Ranked:
-        """Return the same run with only the queries of ``mask``."""
+        """Return the run with only the queries of ``mask``."""
         number = np.cumsum(mask) - 1
         rows, pool = mask[self.query], mask[self.pool_query]
         return Ranked(
@@ -268,7 +267,7 @@ class Ranked(Rankings[Floats]):
         )
 
     def first(self, count: int) -> Ranked:
-        """Return the same run, cut after ``count`` documents per query."""
+        """Return the run with at most ``count`` documents per query."""
         mask = self.rank <= count
         return replace(
             self,
@@ -280,26 +279,26 @@ class Ranked(Rankings[Floats]):
         )
 
     def judged_only(self) -> Ranked:
-        """Return the same run without its unjudged documents; the others move up."""
+        """Return the run without its unjudged documents, so that the others move up."""
         retrieved = np.bincount(self.query, minlength=len(self.queries))
         return replace(self, retrieved=retrieved, rank=within(self.query) + 1)
 
 
 class Pool:
-    """What is judged of one query, whatever was retrieved."""
+    """The judgments of one query, retrieved or not."""
 
     __slots__ = ("_ideals", "_totals", "grades", "subtopics")
 
     def __init__(self, grades: Iterable[float], subtopics: Sequence[frozenset[str]] | None = None) -> None:
         self.grades = [grade for grade in grades if grade >= 0]
-        """Of the judged documents; a negative grade means pooled but not judged."""
+        """The grades of the judged documents. A negative grade means pooled but not judged."""
         self.subtopics = subtopics
-        """The subtopics that each document is relevant to; None if the judgments know no subtopics."""
+        """The subtopics that each document is relevant to; None if the judgments have no subtopics."""
         self._totals: dict[float, float] = {}
         self._ideals: dict[tuple[Gain[float], float | None], float] = {}
 
     def total_relevant(self, level: float) -> float:
-        """Return how many documents are graded ``level`` or better."""
+        """Return the number of documents graded ``level`` or better."""
         if level not in self._totals:
             self._totals[level] = float(sum(grade >= level for grade in self.grades))
         return self._totals[level]
@@ -314,7 +313,7 @@ class Pool:
 
 
 class RankedQuery(Rankings[float]):
-    """The judged documents of one query and the ranks they got."""
+    """The judged documents of one query with their ranks."""
 
     __slots__ = ("_hits", "covered", "judged", "pool", "pooled", "retrieved")
 
@@ -329,7 +328,7 @@ class RankedQuery(Rankings[float]):
         self.pool = pool
         self.retrieved = retrieved
         self.judged = judged
-        """Rank and grade of each judged document that was retrieved, in the order of ranks."""
+        """Rank and grade of each judged document that was retrieved, by rank."""
         self.pooled = pooled
         """Ranks of the documents that were pooled but not judged."""
         self.covered = covered
@@ -337,11 +336,11 @@ class RankedQuery(Rankings[float]):
         self._hits: dict[float, list[tuple[int, int]]] = {}
 
     def length(self) -> float:
-        """Return how many documents were retrieved, n."""
+        """Return the number of retrieved documents, n."""
         return float(self.retrieved)
 
     def total_relevant(self, level: float) -> float:
-        """Return how many documents are graded ``level`` or better, retrieved or not, R."""
+        """Return the number of documents graded ``level`` or better, retrieved or not, R."""
         return self.pool.total_relevant(level)
 
     def over_hits(
@@ -351,7 +350,7 @@ class RankedQuery(Rankings[float]):
         *,
         up_to: float | None = None,
     ) -> float:
-        """Add up a term of the relevant documents retrieved; without a term, count them."""
+        """Add up a term over the retrieved relevant documents; without a term, count them."""
         level = settings.level
         if level in self._hits:
             hits = self._hits[level]
@@ -369,7 +368,7 @@ class RankedQuery(Rankings[float]):
         return total
 
     def judged_within(self, cutoff: float | None, level: float | None = None) -> float:
-        """Return how many documents up to a rank are judged, or judged and graded below ``level``."""
+        """Return the number of documents up to a rank that are judged, or judged and graded below ``level``."""
         return float(
             sum((cutoff is None or rank <= cutoff) and (level is None or grade < level) for rank, grade in self.judged)
         )
@@ -383,7 +382,7 @@ class RankedQuery(Rankings[float]):
         return self.pool.ideal_gain(settings.cutoff, gain)
 
     def by_columns(self, formula: Callable[[Ranked], Floats]) -> float:
-        """Return what a formula makes that is written for columns alone."""
+        """Return the result of a formula for columns."""
         grades = np.array(self.pool.grades, np.float64)
         ranked = Ranked(
             queries=("",),
@@ -398,11 +397,11 @@ class RankedQuery(Rankings[float]):
         return float(formula(ranked)[0])
 
     def by_query(self, formula: Callable[[RankedQuery], float]) -> float:
-        """Return what a formula makes that walks down the ranking of one query."""
+        """Return the result of a formula for the ranking of one query."""
         return formula(self)
 
     def first(self, count: int) -> RankedQuery:
-        """Return the same ranking, cut after ``count`` documents."""
+        """Return the ranking with at most ``count`` documents."""
         return RankedQuery(
             self.pool,
             min(self.retrieved, count),
@@ -412,7 +411,7 @@ class RankedQuery(Rankings[float]):
         )
 
     def judged_only(self) -> RankedQuery:
-        """Return the same ranking without its unjudged documents; the others move up."""
+        """Return the ranking without its unjudged documents, so that the others move up."""
         moved = {old: new for new, (old, _) in enumerate(self.judged, 1)}
         covered = [(moved[rank], topics) for rank, topics in self.covered]
         return RankedQuery(self.pool, len(moved), [(moved[rank], grade) for rank, grade in self.judged], (), covered)
@@ -447,7 +446,7 @@ def join(parts: Sequence[Ranked]) -> Ranked:
 
 
 def _sorted(keys: Ints) -> Ints:
-    """Sort keys, by counting if they are dense."""
+    """Sort non-negative keys, by counting if they are dense."""
     most = int(keys.max(initial=0))
     if most > 4 * keys.size:
         return np.sort(keys)
@@ -455,7 +454,7 @@ def _sorted(keys: Ints) -> Ints:
 
 
 def within(group: Ints) -> Ints:
-    """Return the position of each row in its group, from 0; rows of a group follow each other."""
+    """Return the position of each row in its group, from 0. The rows of a group are adjacent."""
     starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if group.size else np.zeros(0, np.int64)
     lengths = np.diff(np.r_[starts, group.size])
     return np.arange(group.size) - np.repeat(starts, lengths)
@@ -468,34 +467,34 @@ class MeasureSettings:
     level: float = 1
     """The lowest grade that counts as relevant."""
     cutoff: float | None = None
-    """Only the first so many documents are looked at; for ``iprec`` the recall, 0 to 1."""
+    """Number of documents that count, from the first; for ``iprec`` the recall, 0 to 1."""
     options: Mapping[str, float] = field(default_factory=dict)
     """``p`` of rank-biased precision, ``beta`` of set_F, gains by grade of nDCG."""
     binary: bool = False
-    """A relevance level was requested, so a measure that is graded by default counts relevant documents as 1."""
+    """Whether a relevance level was requested, so that a graded measure counts relevant documents as 1."""
     collection: int = 0
-    """Documents in the collection, for ``utility``."""
+    """Number of documents in the collection, for ``utility``."""
 
 
 Ties = Literal["trec", "stable", "error"]
-"""``trec``: equal scores are ordered by document id, falling, as trec_eval does. ``stable``: in the order given.
-``error``: equal scores are refused."""
+"""Order of equal scores. ``trec``: by document id, descending, as in trec_eval. ``stable``: in the given order.
+``error``: equal scores are an error."""
 Name = TypeVar("Name", str, bytes)
 
 
 class Scores(NamedTuple):
-    """The scores of several queries, concatenated; the scores of each query fall."""
+    """The concatenated scores of several queries, in descending order within each query."""
 
     negated: Floats
-    """The scores times -1, so that they rise within a query."""
+    """The scores times -1, in ascending order within each query."""
     starts: Ints
-    """Where each query begins, and the end of the last one."""
+    """The start of each query, and the end of the last one."""
     resorted: frozenset[int]
-    """Queries whose scores were not given in falling order, so that positions here are not positions there."""
+    """Queries whose scores were not in descending order, so that positions here differ from those in the input."""
 
 
 def arrange(scores: Floats, starts: Ints) -> Scores:
-    """Sort the scores of each query; ``starts`` has one entry more than there are queries."""
+    """Sort the scores of each query. ``starts`` has the start of each query, and the end of the last one."""
     negated = -scores
     rises = _same_query(starts, np.flatnonzero(negated[1:] < negated[:-1]) + 1)
     resorted = frozenset(_query_of(starts, rises).tolist())
@@ -517,8 +516,8 @@ def refuse_ties(scores: Scores, names: Sequence[str]) -> None:
 
 
 Tied = tuple[int, int, int, float]
-"""Documents of one query with the same score: the query, how many documents score higher, how many score higher or
-equal, the score."""
+"""Documents of one query with the same score: the query, the number of documents with a higher score, the number with a
+higher or equal score, and the score."""
 
 
 def document_ranks(
@@ -529,16 +528,14 @@ def document_ranks(
     members: Callable[[list[Tied]], list[list[Name]]],
     ties: Ties,
 ) -> Ints:
-    """Return the rank, from 1, of each document whose query and score are given.
-
-    Ids are read only if scores are equal, so that a run without ties needs none.
+    """Return the rank, from 1, of each document by its query and score. Ids are only read for equal scores.
 
     Args:
         scores: The sorted scores of all documents.
         query: The query of each document to rank.
         score: The score of each document to rank.
         names: Returns the ids of the documents in the given rows of ``query``.
-        members: Returns the ids of all documents of each group of equal scores, in the order given.
+        members: Returns the ids of all documents of each group of equal scores, in the order of the run.
         ties: The order of documents with equal scores.
     """
     higher = _above(scores, query, score)
@@ -559,20 +556,17 @@ def _break_ties(
 ) -> list[int]:
     """Return the rank of each named document within its group of equal scores."""
     distinct = list(dict.fromkeys(groups))
-    alike = dict(zip(distinct, members(distinct), strict=True))
+    ids_of = dict(zip(distinct, members(distinct), strict=True))
     if ties == "trec":
-        for ids in alike.values():
+        for ids in ids_of.values():
             ids.sort()
-        return [group[2] - bisect_left(alike[group], name) for group, name in zip(groups, names, strict=True)]
-    order = {group: {name: rank for rank, name in enumerate(ids, group[1] + 1)} for group, ids in alike.items()}
+        return [group[2] - bisect_left(ids_of[group], name) for group, name in zip(groups, names, strict=True)]
+    order = {group: {name: rank for rank, name in enumerate(ids, group[1] + 1)} for group, ids in ids_of.items()}
     return [order[group][name] for group, name in zip(groups, names, strict=True)]
 
 
 def _above(scores: Scores, query: Ints, score: Floats, *, or_equal: bool = False) -> Ints:
-    """Count the documents of its query that score higher than (or equal to) each given score.
-
-    One binary search in all queries at once.
-    """
+    """Count the documents with a score higher than (or equal to) each score, by one binary search in all queries."""
     negated = -score
     low, high = scores.starts[query], scores.starts[query + 1]
     last = len(scores.negated) - 1
