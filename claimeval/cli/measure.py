@@ -77,8 +77,8 @@ def do(args: MeasureOptions, group: str = "measure") -> int:
     metrics = finished.run.summary.items()
     if unfed := [name for name, one in metrics if not one.n and one.missing.keys() == {"missing_input"}]:
         args.output.note(
-            f"no sample can feed {', '.join(unfed)}. `claimeval doctor {args.data}` shows a sample as it is read; name "
-            "the columns with --field, as in --field reference_context_ids=gold."
+            f"no sample can feed {', '.join(unfed)}. `claimeval doctor {args.data}` shows a sample as it is read; map "
+            "the columns with --field FIELD=COLUMN."
         )
     return print_finished("measure", finished, args.output, remarks)
 

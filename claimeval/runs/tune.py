@@ -25,9 +25,9 @@ from claimeval.judging.prompts import Prompt, load
 from claimeval.metrics.derived import MetricSelection
 from claimeval.metrics.rows import METRICS, Metric
 from claimeval.runs.agreement import RaterReport, rater_report
-from claimeval.runs.correct import Correction, correct, labels_of
+from claimeval.runs.correct import Correction, correct
 from claimeval.runs.directory import MANIFEST, cluster_field, load_manifest, read_results
-from claimeval.runs.labeling import metric_of
+from claimeval.runs.labeling import labels_in, metric_of
 from claimeval.runs.labels import HumanLabelCounts, RaterTable, claims_for_label, join
 from claimeval.statistics import mean_interval, paired_difference
 from claimeval.statistics.agreement import kappa_difference
@@ -293,7 +293,11 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
         raise UsageError(
             f"{metric.name} is not about whether a text supports claims, which is what prompts are aligned for"
         )
-    run_labels = labels_of(run, None, None)
+    run_labels = labels_in(run, (metric.name,))
+    if run_labels is None:
+        raise UsageError(
+            f"no labels yet: label claims with `claimeval annotate {run}`, or pass a table of labeled claims"
+        )
     labels = tuple(run_labels)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for one in labels:
