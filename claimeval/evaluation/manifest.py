@@ -34,7 +34,7 @@ from claimeval.types.scales import Scale
 
 INDIFFERENT = {"learned", "price", "key_variable"}
 """The fields of a judge that decide no number."""
-RUN_FORMAT = 3
+RUN_FORMAT = 4
 """Increased when files of a run change their meaning; runs of another format are refused."""
 
 

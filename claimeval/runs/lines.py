@@ -1,8 +1,8 @@
 """The format of a run's results, and the files of lines that hold them, plain or compressed.
 
 Each sample has one line in `results.jsonl` and one in `replies.jsonl.gz` with its requests and replies. Derivable
-values are left out. Assessments by the same judges of one question against one evidence are written in columns: the
-n-th entry of each list belongs to the n-th subject.
+values are left out. Claims of one part are written in columns, and so are assessments by the same judges of one
+question against one evidence: the n-th entry of each list belongs to the n-th claim or subject.
 
 A compressed file is a sequence of gzip members, each with whole lines, so that a line can be read without decompressing
 all lines before it. Any program that reads gzip can read it.
@@ -14,18 +14,21 @@ import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import groupby, islice
+from functools import cached_property, lru_cache
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Required, overload
+from typing import Any, Literal, NamedTuple, Required, TypeVar, overload
 
 from pydantic import Field, JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json
 from typing_extensions import TypedDict
 
+from claimeval.judging.panel.rules import Ballot
+from claimeval.judging.panel.voting import Consensus, consensus
 from claimeval.metrics.tally import Keyed
 from claimeval.types.errors import DataError
 from claimeval.types.records import (
+    LABELS,
     Assessment,
     Call,
     Claim,
@@ -39,6 +42,9 @@ from claimeval.types.records import (
     Score,
     Verdict,
 )
+from claimeval.types.scales import THREE_WAY
+
+T = TypeVar("T")
 
 
 class WrittenResult(NamedTuple):
@@ -53,24 +59,29 @@ class WrittenResult(NamedTuple):
         return b',"calls":[' in self.replies
 
 
-class _WrittenVerdicts(TypedDict, total=False):
-    """Verdicts of one judge on the subjects of a column."""
+_ByJudge = tuple[tuple[T, ...] | None, ...]
+"""For each judge a list with a value for each subject, or None if it has no such values."""
 
-    judge: Required[str]
-    replicate: int
-    prompt: str | None
-    """Left out if it is the prompt of the call."""
-    call: int | str | tuple[int | str | None, ...]
+
+class _WrittenVerdicts(TypedDict, total=False):
+    """Verdicts on the subjects of a column: the n-th entry of each list belongs to the n-th judge."""
+
+    judge: Required[tuple[str, ...]]
+    replicate: tuple[int | None, ...]
+    """None for 0."""
+    prompt: tuple[str | None, ...]
+    """None if it is the prompt of the call."""
+    call: tuple[int | str | tuple[int | str | None, ...] | None, ...]
     """Position of the call among those of the sample, from 0; a list by subject if there are several calls."""
-    labels: tuple[str | None, ...]
-    """Left out, with `positive` and `unassessed`, if they equal those of the panel."""
-    positive: tuple[bool | None, ...]
-    unassessed: tuple[Reason | None, ...]
-    probability: tuple[float | None, ...]
-    explanation: tuple[str | None, ...]
-    cites: tuple[tuple[int | str, ...], ...]
+    labels: _ByJudge[str | None]
+    """None, with `positive` and `unassessed`, if they equal those of the panel."""
+    positive: _ByJudge[bool | None]
+    unassessed: _ByJudge[Reason | None]
+    probability: _ByJudge[float | None]
+    explanation: _ByJudge[str | None]
+    cites: _ByJudge[tuple[int | str, ...]]
     """Documents by their rank in the evidence, from 1, or by their id if they are not in it."""
-    windows: tuple[int | None, ...]
+    windows: _ByJudge[int | None]
     """Number of windows in which the evidence was read; None if it was read whole."""
 
 
@@ -81,32 +92,35 @@ class _WrittenAssessments(TypedDict, total=False):
     """Left out for `support`."""
     evidence: Required[Part | Evidence]
     """The name of a part, or the address of one of its documents or orders."""
-    subjects: Required[Part | tuple[str, ...]]
-    """The name of a part for all its claims."""
+    subjects: Part | tuple[str, ...]
+    """The name of a part for all its claims; left out for all claims of the line."""
     labels: Required[tuple[str | None, ...]]
     positive: tuple[bool | None, ...]
     unassessed: tuple[Reason | None, ...]
     tied: tuple[bool, ...]
     agreement: tuple[float | None, ...]
+    """Left out, like `probability` and `entropy`, if it follows from the verdicts (`_consensus`)."""
     probability: tuple[float | None, ...]
-    """Left out if it is that of the only judge for every claim with a label."""
     entropy: tuple[float | None, ...]
-    verdicts: tuple[_WrittenVerdicts, ...]
+    verdicts: _WrittenVerdicts
 
 
-class _WrittenClaim(TypedDict, total=False):
-    """A claim; `of`, `grounding` and `text` are left out if they follow from the id and the span."""
+class _WrittenClaims(TypedDict, total=False):
+    """Claims of one part. A list of defaults is left out."""
 
-    id: Required[str]
-    text: str
-    of: Part
-    sentence_ids: tuple[int, ...]
-    span: tuple[int, int]
-    grounding: Grounding
-    extractor: str
-    alternative: int
-    repeats: int
-    missing_numbers: tuple[str, ...]
+    of: Required[Part]
+    id: tuple[str, ...]
+    """Left out if the ids are numbers, as in `answer-1`, `answer-2`."""
+    text: tuple[str | None, ...]
+    """None for the text at the span."""
+    sentence_ids: tuple[tuple[int, ...], ...]
+    span: tuple[tuple[int, int] | None, ...]
+    grounding: tuple[Grounding, ...]
+    """Left out if claims with a span are exact and others ungrounded."""
+    extractor: tuple[str | None, ...]
+    alternative: tuple[int | None, ...]
+    repeats: tuple[int, ...]
+    missing_numbers: tuple[tuple[str, ...], ...]
 
 
 class _WrittenScore(TypedDict, total=False):
@@ -126,7 +140,7 @@ class _WrittenLine(Record):
     """A line of `results.jsonl`."""
 
     sample: Sample
-    claims: tuple[_WrittenClaim, ...] = ()
+    claims: tuple[_WrittenClaims, ...] = ()
     unextracted: dict[Part, Reason] = Field(default_factory=dict)
     assessments: tuple[_WrittenAssessments, ...] = ()
     per_document: tuple[_WrittenAssessments, ...] = ()
@@ -147,7 +161,9 @@ def write(result: SampleResult) -> WrittenResult:
     fields: dict[str, object] = {}
     if result.claims:
         texts = Keyed[Part, tuple[str, ...]](lambda part: result.sample.texts(part) or ())
-        fields["claims"] = [_written_claim(claim, texts) for claim in result.claims]
+        fields["claims"] = [
+            _written_claims(part, list(claims), texts) for part, claims in groupby(result.claims, lambda one: one.of)
+        ]
     if result.unextracted:
         fields["unextracted"] = result.unextracted
     columns = _ColumnWriter(result)
@@ -183,7 +199,7 @@ def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) ->
             raise ValueError(f"the replies for this line are those of {written_calls.sample!r}, not of {sample.id!r}")
         calls = written_calls.calls
     texts = Keyed[Part, tuple[str, ...]](lambda part: sample.texts(part) or ())
-    claims = tuple([_claim(claim, texts) for claim in written.claims])
+    claims = tuple([claim for group in written.claims for claim in _claims(group, texts)])
     columns = _ColumnReader(sample, claims, calls if verdicts else None)
     return SampleResult.trusted(
         sample=sample,
@@ -240,15 +256,15 @@ class ResultLine:
 
     def _labels(self) -> list[tuple[object, ...]]:
         return [
-            (one["evidence"], one["subjects"], one["labels"], one.get("positive"), one.get("tied"))
+            (one["evidence"], one.get("subjects"), one["labels"], one.get("positive"), one.get("tied"))
             for one in self._fields.get("assessments", ())
         ]
 
     def assessed(self) -> Iterator[tuple[Part, Part, int]]:
         """Yield claimed part, evidence part and the number of claims that were assessed between the two."""
-        of = {claim["id"]: claim.get("of") or _of(claim["id"]) for claim in self._fields.get("claims", ())}
+        of = {name: group["of"] for group in self._fields.get("claims", ()) for name in _ids(group)}
         for column in self._fields.get("assessments", ()):
-            evidence, subjects = column["evidence"], column["subjects"]
+            evidence, subjects = column["evidence"], column.get("subjects", of)
             part = evidence if isinstance(evidence, str) else evidence["part"]
             if isinstance(subjects, str):
                 yield subjects, part, len(column["labels"])
@@ -276,44 +292,53 @@ def _json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-_REQUIRED = ("id", "text", "of")
+def _written_claims(part: Part, claims: list[Claim], texts: Mapping[Part, tuple[str, ...]]) -> dict[str, object]:
+    columns: dict[str, object] = {"of": part}
+    if (ids := [claim.id for claim in claims]) != _numbered(part, len(claims)):
+        columns["id"] = ids
+    unquoted = [
+        None if claim.span and _quoted(texts[part], claim.span, claim.alternative) == claim.text else claim.text
+        for claim in claims
+    ]
+    if unquoted.count(None) < len(unquoted):
+        columns["text"] = unquoted
+    rows = [claim.__dict__ for claim in claims]
+    columns |= _listed(rows, "sentence_ids", "span", "extractor", "alternative", "repeats", "missing_numbers")
+    if (groundings := [claim.grounding for claim in claims]) != _groundings([claim.span for claim in claims]):
+        columns["grounding"] = groundings
+    return columns
 
 
-def _written_claim(claim: Claim, texts: Mapping[Part, tuple[str, ...]]) -> dict[str, object]:
-    fields = {name: value for name, value in claim.__dict__.items() if value or name in _REQUIRED}
-    if _of(claim.id) == claim.of:
-        del fields["of"]
-    if claim.grounding == _grounding(claim.span):
-        fields.pop("grounding", None)
-    else:
-        fields["grounding"] = claim.grounding
-    if claim.span and _quoted(texts[claim.of], claim.span, claim.alternative) == claim.text:
-        del fields["text"]
-    return fields
+def _claims(written: _WrittenClaims, texts: Mapping[Part, tuple[str, ...]]) -> list[Claim]:
+    part, ids = written["of"], _ids(written)
+    nothing = (None,) * len(ids)
+    spans, unquoted = written.get("span", nothing), written.get("text", nothing)
+    columns: dict[str, Any] = {"grounding": _groundings(spans), **written, "id": ids}
+    del columns["of"]
+    if None in unquoted:
+        quoted = [_quoted(texts[part], *at) for at in zip(spans, written.get("alternative", nothing), strict=True)]
+        columns["text"] = [one if text is None else text for text, one in zip(unquoted, quoted, strict=True)]
+    return Claim.table({"of": part}, columns)
 
 
-def _claim(written: _WrittenClaim, texts: Mapping[Part, tuple[str, ...]]) -> Claim:
-    of, span = written.get("of") or _of(written["id"]), written.get("span")
-    fields = Claim.unset | {"of": of, "grounding": _grounding(span)} | written
-    if "text" not in written:
-        fields["text"] = (span and _quoted(texts[of], span, written.get("alternative"))) or ""
-    return Claim.holding(fields)
+def _ids(written: _WrittenClaims) -> Sequence[str]:
+    return written.get("id") or _numbered(written["of"], len(written.get("text") or written.get("span") or ()))
 
 
-def _of(claim_id: str) -> Part:
-    """Return the part that a claim id begins with."""
-    return claim_id.rpartition("-")[0]
+def _numbered(part: Part, count: int) -> list[str]:
+    """Return the usual ids of the claims of a part."""
+    return [f"{part}-{number}" for number in range(1, count + 1)]
 
 
-def _grounding(span: tuple[int, int] | None) -> Grounding:
-    """Return the usual grounding of a claim with or without a span."""
-    return "ungrounded" if span is None else "exact"
+def _groundings(spans: Sequence[tuple[int, int] | None]) -> list[Grounding]:
+    """Return the usual grounding of claims with or without a span."""
+    return ["ungrounded" if span is None else "exact" for span in spans]
 
 
-def _quoted(texts: Sequence[str], span: tuple[int, int], alternative: int | None) -> str | None:
-    """Return the text in the span of a claim."""
+def _quoted(texts: Sequence[str], span: tuple[int, int] | None, alternative: int | None) -> str:
+    """Return the text in the span of a claim; an empty one without a span."""
     number = (alternative or 1) - 1
-    return texts[number][slice(*span)] if number < len(texts) else None
+    return texts[number][slice(*span)] if span and number < len(texts) else ""
 
 
 def _question_key(assessment: Assessment) -> tuple[object, ...]:
@@ -323,7 +348,7 @@ def _question_key(assessment: Assessment) -> tuple[object, ...]:
     return assessment.question, evidence.part, evidence.document, evidence.order, verdict_keys
 
 
-_EMPTY: Mapping[str, object] = {"tied": False, "cites": ()}
+_EMPTY: Mapping[str, object] = {"tied": False, "cites": (), "sentence_ids": (), "repeats": 0, "missing_numbers": ()}
 """Default of fields whose default is not None."""
 
 
@@ -353,43 +378,46 @@ class _ColumnWriter:
         self._claims: dict[tuple[str, ...], Part] = {}
         for part in dict.fromkeys(claim.of for claim in result.claims):
             self._claims[tuple([claim.id for claim in result.claims if claim.of == part])] = part
+        self._all_claims = tuple([claim.id for claim in result.claims])
 
     def written(self, alike: list[Assessment]) -> dict[str, object]:
         """Return assessments with the same `_question_key` as one record of columns."""
         first, rows = alike[0], [a.__dict__ for a in alike]
         labeled, subjects = _labeled(rows), tuple([a.subject for a in alike])
-        part = first.evidence.part
-        verdicts = [
-            self._written_verdicts([a.verdicts[i].__dict__ for a in alike], labeled, part)
-            for i in range(len(first.verdicts))
-        ]
         column: dict[str, object] = {
             "question": first.question,
             "evidence": first.evidence.part if first.evidence.is_whole else first.evidence.model_dump(),
             "subjects": self._claims.get(subjects, subjects),
             **labeled,
-            **_listed(rows, "tied", "agreement", "entropy"),
+            **_listed(rows, "tied"),
         }
         if first.question == "support":
             del column["question"]
-        probability = [a.probability for a in alike]
-        if probability != _usual_probability(labeled["labels"], [one.get("probability") for one in verdicts]):
-            column["probability"] = probability
-        return {**column, "verdicts": verdicts} if verdicts else column
+        if subjects == self._all_claims:
+            del column["subjects"]
+        judges = [
+            self._written_verdicts([verdict.__dict__ for verdict in of_judge], labeled, first.evidence.part)
+            for of_judge in zip(*[a.verdicts for a in alike], strict=True)
+        ]
+        implied = _consensus(column, judges)
+        for name in Consensus._fields:
+            if (values := [row[name] for row in rows]) != [getattr(one, name) for one in implied]:
+                column[name] = values
+        return column | {"verdicts": _transposed(judges)} if judges else column
 
     def _written_verdicts(
         self, verdicts: list[dict[str, Any]], of_panel: dict[str, list[Any]], part: Part
     ) -> dict[str, Any]:
         """Return the verdicts of one judge as columns, from the fields of each verdict."""
         calls = [self._places.get(verdict["call"], verdict["call"]) for verdict in verdicts]
-        first, different = verdicts[0], set(calls)
+        first = verdicts[0]
         written: dict[str, Any] = {"judge": first["judge"]}
         if first["replicate"]:
             written["replicate"] = first["replicate"]
         if first["prompt"] != self._prompt(calls):
             written["prompt"] = first["prompt"]
-        if different != {None}:
-            written["call"] = calls[0] if len(different) == 1 else calls
+        if (call := calls[0] if len(set(calls)) == 1 else calls) is not None:
+            written["call"] = call
         if (labeled := _labeled(verdicts)) != of_panel:
             written.update(labeled)
         written.update(_listed(verdicts, "probability", "explanation", "cites", "windows"))
@@ -422,16 +450,15 @@ class _ColumnReader:
 
     def _column(self, column: _WrittenAssessments) -> list[Assessment]:
         """Return the assessments of one column."""
-        labels, subjects, evidence = column["labels"], column["subjects"], column["evidence"]
-        if isinstance(subjects, str):
-            subjects = tuple([claim.id for claim in self._claims if claim.of == subjects])
+        subjects, evidence = column.get("subjects"), column["evidence"]
+        if subjects is None or isinstance(subjects, str):
+            subjects = tuple([claim.id for claim in self._claims if subjects in (None, claim.of)])
         if isinstance(evidence, str):
             evidence = Evidence.of(evidence)
-        judges = column.get("verdicts", ())
-        columns: dict[str, Sequence[Any]] = {"label": labels, "subject": subjects}
+        judges = _rows(column.get("verdicts", {}))
+        columns: dict[str, Sequence[Any]] = {"label": column["labels"], "subject": subjects}
+        columns |= dict(zip(Consensus._fields, zip(*_consensus(column, judges), strict=True), strict=False))
         columns |= {name: column[name] for name in _OF_ASSESSMENTS if name in column}
-        if "probability" not in column and len(judges) == 1:
-            columns["probability"] = _usual_probability(labels, [judges[0].get("probability")])
         if judges and self._calls is not None:
             read = [self._verdicts(one, column, evidence.part, self._calls) for one in judges]
             columns["verdicts"] = list(zip(*read, strict=True))
@@ -439,7 +466,7 @@ class _ColumnReader:
         return Assessment.table(common, columns)
 
     def _verdicts(
-        self, written: _WrittenVerdicts, column: _WrittenAssessments, part: Part, calls: Sequence[Call]
+        self, written: Mapping[str, Any], column: _WrittenAssessments, part: Part, calls: Sequence[Call]
     ) -> list[Verdict]:
         places = written.get("call")
         brought = [_call(place, calls) for place in (places if isinstance(places, tuple) else (places,))]
@@ -451,7 +478,7 @@ class _ColumnReader:
             "prompt": prompt,
             "call": keys[0],
         }
-        labeled = written if "labels" in written else column
+        labeled: Mapping[str, Any] = written if "labels" in written else column
         columns: dict[str, Sequence[Any]] = {"label": labeled["labels"]}
         columns |= {name: labeled[name] for name in _OF_BOTH if name in labeled}
         columns |= {name: written[name] for name in _OF_VERDICTS if name in written}
@@ -479,14 +506,35 @@ def _call(place: int | str | None, calls: Sequence[Call]) -> Call | str | None:
     return place
 
 
-def _usual_probability(
-    labels: Sequence[str | None], probabilities: Sequence[Sequence[float | None] | None]
-) -> Sequence[float | None]:
-    """Return the probabilities that may be left out: those of the only judge, for claims with a label."""
-    if len(probabilities) != 1 or not probabilities[0]:
-        return [None] * len(labels)
-    pairs = zip(labels, probabilities[0], strict=True)
-    return [None if label is None else probability for label, probability in pairs]
+def _transposed(judges: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the fields of each judge as one list for each field."""
+    return {name: [one.get(name) for one in judges] for name in dict.fromkeys(chain.from_iterable(judges))}
+
+
+def _rows(written: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of each judge from one list for each field."""
+    return [
+        {name: value for name, value in zip(written, values, strict=True) if value is not None}
+        for values in zip(*written.values(), strict=True)
+    ]
+
+
+def _consensus(column: Mapping[str, Any], judges: Sequence[Mapping[str, Any]]) -> list[Consensus]:
+    """Return for each subject how far the judges agree if each has one vote."""
+    labels: Sequence[str | None] = column["labels"]
+    if tied := column.get("tied"):
+        labels = [None if is_tied else label for label, is_tied in zip(labels, tied, strict=True)]
+    nothing = (None,) * len(labels)
+    votes = [zip(one.get("labels", column["labels"]), one.get("probability", nothing), strict=True) for one in judges]
+    of_subjects = zip(*votes, strict=True) if votes else ((),) * len(labels)
+    return [_consensus_of(label, of_subject) for label, of_subject in zip(labels, of_subjects, strict=True)]
+
+
+@lru_cache(maxsize=1024)
+def _consensus_of(label: str | None, votes: tuple[tuple[str | None, float | None], ...]) -> Consensus:
+    ballots = [Ballot("", word, None if word is None else probability, None) for word, probability in votes]
+    words = [ballot.choice for ballot in ballots if ballot.choice is not None]
+    return consensus(label, ballots, words, THREE_WAY if set(words) <= set(LABELS) else None)
 
 
 def _written_score(score: Score) -> dict[str, object]:

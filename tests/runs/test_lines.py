@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -67,24 +68,26 @@ def test_a_line_says_everything_once() -> None:
     assert written.pop("sample") == json.loads(SAMPLE.model_dump_json(exclude_defaults=True))
     assert written == {
         "claims": [
-            {"id": "answer-1", "sentence_ids": [1], "span": [0, 23]},
-            {"id": "answer-2", "text": "Ana built it.", "sentence_ids": [2], "span": [24, 44], "grounding": "fuzzy"},
+            {
+                "of": "answer",
+                "text": [None, "Ana built it."],
+                "sentence_ids": [[1], [2]],
+                "span": [[0, 23], [24, 44]],
+                "grounding": ["exact", "fuzzy"],
+            }
         ],
         "assessments": [
             {
                 "evidence": "contexts",
-                "subjects": "answer",
                 "labels": ["supported", None],
                 "unassessed": [None, "unsure"],
-                "verdicts": [
-                    {
-                        "judge": "one",
-                        "call": 0,
-                        "probability": [0.9, 0.5],
-                        "explanation": ["so", None],
-                        "cites": [[2], []],
-                    }
-                ],
+                "verdicts": {
+                    "judge": ["one"],
+                    "call": [0],
+                    "probability": [[0.9, 0.5]],
+                    "explanation": [["so", None]],
+                    "cites": [[[2], []]],
+                },
             }
         ],
         "scores": {"faithfulness": {"value": 1.0, "hits": 1, "judged": 1, "total": 2}},
@@ -97,6 +100,69 @@ def test_a_line_says_everything_once() -> None:
     assert alone.assessments[0].label == "supported"
     with pytest.raises(ValueError, match="those of 'other', not of 'q7'"):
         lines.read(line, b'{"sample":"other"}\n')
+
+
+def panel(labels: Sequence[str | None], panel: str | None, **fields: Any) -> SampleResult:
+    """The verdicts of several judges on one claim."""
+    return SampleResult(
+        sample=SAMPLE,
+        claims=CLAIMS[:1],
+        assessments=(
+            Assessment(
+                subject="answer-1",
+                question="support",
+                evidence=Evidence(part="contexts"),
+                label=panel,
+                unassessed=None if panel else "tie",
+                verdicts=tuple(
+                    Verdict(judge=f"j{n}", label=label, unassessed=None if label else "unsure")
+                    for n, label in enumerate(labels)
+                ),
+                **fields,
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "label", "implied"),
+    [
+        (["supported"] * 3, "supported", {"agreement": 1.0, "probability": 1.0, "entropy": 0.0}),
+        (["supported", "not_found"], None, {"agreement": None, "probability": 0.5, "entropy": 1.0}),
+        (["not_found", None, "not_found"], "not_found", {"agreement": 1.0, "probability": 0.0, "entropy": 0.0}),
+        (["contradicted", None], "contradicted", {"agreement": None, "probability": None, "entropy": None}),
+    ],
+)
+def test_how_far_judges_agree_is_written_only_where_their_labels_do_not_say_it(
+    labels: list[str | None], label: str | None, implied: dict[str, float | None]
+) -> None:
+    result = panel(labels, label, **implied)
+    line = lines.write(result).line
+    [column] = json.loads(line)["assessments"]
+    assert not implied.keys() & column.keys()
+    assert [lines.read(line, verdicts=verdicts).assessments[0].entropy for verdicts in (True, False)] == [
+        implied["entropy"]
+    ] * 2
+    assert lines.read(line) == result
+    counted_otherwise = panel(labels, label, agreement=0.75, probability=0.25, entropy=0.5)
+    line = lines.write(counted_otherwise).line
+    [column] = json.loads(line)["assessments"]
+    assert (column["agreement"], column["probability"], column["entropy"]) == ([0.75], [0.25], [0.5])
+    assert lines.read(line) == counted_otherwise
+
+
+def test_judges_of_a_column_stand_together_with_what_differs_among_them() -> None:
+    result = panel(["supported", None, "supported"], "supported", agreement=1.0, probability=1.0, entropy=0.0)
+    [column] = json.loads(lines.write(result).line)["assessments"]
+    assert column == {
+        "evidence": "contexts",
+        "labels": ["supported"],
+        "verdicts": {
+            "judge": ["j0", "j1", "j2"],
+            "labels": [None, [None], None],
+            "unassessed": [None, ["unsure"], None],
+        },
+    }
 
 
 def drawn_verdict(rng: random.Random, judge: str, replicate: int) -> Verdict:

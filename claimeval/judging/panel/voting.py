@@ -16,6 +16,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import ABSTAINED, Assessment, Evidence, Part, Reason, Sample, Verdict
 from claimeval.types.requests import Judge
+from claimeval.types.scales import Scale
 
 _ALONE = Panel()
 
@@ -140,16 +141,38 @@ def _assessment(
     votes = [
         chosen for verdict in verdicts if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
     ]
-    several = len(votes) > 1
-    labeled = [ballot for ballot in ballots if ballot.choice is not None]
     return Assessment.trusted(
         **about,
         verdicts=tuple(verdicts),
         **panel.scale.labeled(outcome.label),
         tied=outcome.label is not None and outcome.choice is None,
         unassessed=outcome.because,
-        agreement=_share(outcome.choice, labeled) if outcome.choice is not None and len(labeled) > 1 else None,
-        probability=None if panel.scale.ordered else _probability(ballots, panel, several=several),
+        **consensus(outcome.choice, ballots, votes, None if panel.scale.ordered else panel.scale)._asdict(),
+    )
+
+
+class Consensus(NamedTuple):
+    """How far judges agree: fields of an assessment."""
+
+    agreement: float | None
+    probability: float | None
+    entropy: float | None
+
+
+def consensus(choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str], scale: Scale | None) -> Consensus:
+    """Return how far judges agree.
+
+    Args:
+        choice: What they chose; None without a label, and where a tie settles the side alone.
+        ballots: The ballot of each judge.
+        votes: All labels, those of repeats too.
+        scale: The scale of the labels; None for one without probabilities.
+    """
+    several = len(votes) > 1
+    labeled = [ballot for ballot in ballots if ballot.choice is not None]
+    return Consensus(
+        agreement=_share(choice, labeled) if choice is not None and len(labeled) > 1 else None,
+        probability=None if scale is None else _probability(ballots, scale, several=several),
         entropy=vote_entropy(votes) if several else None,
     )
 
@@ -164,12 +187,12 @@ def _share(winner: str, labeled: Sequence[Ballot]) -> float:
     return sum(ballot.choice == winner for ballot in labeled) / len(labeled)
 
 
-def _probability(ballots: Sequence[Ballot], panel: Panel, *, several: bool) -> float | None:
+def _probability(ballots: Sequence[Ballot], scale: Scale, *, several: bool) -> float | None:
     """Return the mean over the judges. Among several votes, one without a probability counts as 0 or 1."""
     probabilities = [ballot.probability for ballot in ballots if ballot.probability is not None]
     if several:
         choices = [b.choice for b in ballots if b.probability is None and b.choice is not None]
-        probabilities += [float(panel.scale.positive(word)) for word in choices]
+        probabilities += [float(scale.positive(word)) for word in choices]
     return sum(probabilities) / len(probabilities) if probabilities else None
 
 
