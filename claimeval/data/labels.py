@@ -55,15 +55,15 @@ class HumanLabel(Record):
 
 
 class LabelFile:
-    """Labels of a file (.jsonl, .json, .csv, .parquet) in order. Blank and undecided rows are skipped and counted.
+    """Labels of files (.jsonl, .json, .csv, .parquet) in order. Blank and undecided rows are skipped and counted.
 
-    Raises DataError with file and line for a row without a sample or with an unknown label, and for a file without
+    Raises DataError with file and line for a row without a sample or with an unknown label, and for files without
     labels.
     """
 
-    def __init__(self, path: Path, words: Collection[str] = ()) -> None:
+    def __init__(self, *paths: Path, words: Collection[str] = ()) -> None:
         """`words` are those of the scales of a run whose judges use others than people do for claims."""
-        self._path, self._words = path, words
+        self._paths, self._words = paths, words
         self.blank = 0
         """Rows without a label, as far as the file was read."""
         self.undecided = 0
@@ -71,7 +71,7 @@ class LabelFile:
     def __iter__(self) -> Iterator[HumanLabel]:
         self.blank = self.undecided = labeled = 0
         columns: dict[str, None] = {}
-        for row in label_rows(self._path):
+        for row in (row for path in self._paths for row in label_rows(path)):
             if not labeled:
                 columns |= dict.fromkeys(row.fields)
             if human_label := label(row, self._words):
@@ -85,7 +85,8 @@ class LabelFile:
             counts = f"{self.blank} rows are blank, {self.undecided} undecided"
             if columns and columns.keys().isdisjoint((*NAMES["label"], *NAMES["grade"])):
                 counts = f"its columns are {', '.join(columns)}"
-            raise DataError(f"{self._path} has no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})")
+            files = " and ".join(map(str, self._paths)) + (" has" if len(self._paths) == 1 else " have")
+            raise DataError(f"{files} no labels: {counts}. Fill the column `label` ({', '.join(_EXAMPLES)})")
 
 
 def label_rows(path: Path) -> Iterator[SourceRow]:
@@ -98,7 +99,7 @@ def label_rows(path: Path) -> Iterator[SourceRow]:
 
 def read_labels(path: Path, words: Collection[str] = ()) -> LabelFile:
     """Return the labels of a file; `words` as in `LabelFile`."""
-    return LabelFile(path, words)
+    return LabelFile(path, words=words)
 
 
 def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:

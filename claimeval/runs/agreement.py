@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from claimeval.data.labels import LabelFile, read_labels
+from claimeval.data.labels import read_labels
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.judging.panel import Panel
 from claimeval.runs import pictures
@@ -280,9 +280,7 @@ def measure_run(
     report = report.model_copy(update=update)
     if human is None:
         return report
-    counts = report.labels
-    if isinstance(human, LabelFile):
-        counts = counts.model_copy(update={"blank": human.blank, "undecided": human.undecided})
+    counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
         stray = f"; {report.unmatched} fit no claim or sample" if report.unmatched else ""
         raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")

@@ -2,9 +2,9 @@
 
 The unit is the claim and the cluster the question with all its samples; what is corrected is the micro score
 (supported / judged claims).
-Claims that `annotating` drew keep their probabilities; other labels are taken for a random sample of the claims. If all
-labels are about whole samples, the unit is the sample, and what is corrected is the share of samples whose judged
-claims are all supported. What the labels of one item come to is said in `agreement/joining.py`.
+If all labeled claims are of the draw of `annotate`, they keep its probabilities; other labels are taken for a random
+sample of the claims. If all labels are about whole samples, the unit is the sample, and what is corrected is the share
+of samples whose judged claims are all supported. What the labels of one item come to is said in `labels.py`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Correction(Record):
     """How many more labels would halve the corrected interval."""
 
 
-def labels_of(run: Path, file: Path | None, metric: str | None) -> Iterable[HumanLabel]:
+def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
     labels = read_labels(file) if file else labels_in(run, (metric_of(run, metric).name,))
     if labels is None:
@@ -74,26 +74,49 @@ class _CorrectionData:
     judge: list[bool] = field(default_factory=list)
     human: list[bool | None] = field(default_factory=list)
     clusters: list[int] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
-    probabilities: list[float] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    """The panel's label, in the words of its scale, by which a stratified draw goes."""
+    probabilities: list[float | None] = field(default_factory=list)
+    """With which a claim was drawn; None if it was not drawn."""
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
-    def add(self, cluster: int, label: str, human_labels: Iterable[HumanLabel], probability: float) -> None:
+    def add(
+        self,
+        cluster: int,
+        support: str,
+        word: str,
+        human_labels: Iterable[HumanLabel],
+        probability: float | None = None,
+    ) -> None:
         """Add one item.
 
         Args:
             cluster: Number of its cluster.
-            label: The panel's label.
+            support: What the panel's label comes to.
+            word: The panel's label.
             human_labels: The labels of people.
-            probability: Probability with which the item was drawn.
+            probability: Probability with which the item was drawn; None if it was not drawn.
         """
         labels = people(human_labels, _support, Panel())
         self.counts = added(self.counts, labels.counts)
-        self.judge.append(label == "supported")
+        self.judge.append(support == "supported")
         self.human.append(None if labels.majority is None else labels.majority == "supported")
         self.clusters.append(cluster)
-        self.labels.append(label)
+        self.words.append(word)
         self.probabilities.append(probability)
+
+    @property
+    def of_draw(self) -> bool:
+        """Whether every labeled item was drawn."""
+        pairs = zip(self.human, self.probabilities, strict=True)
+        return all(drawn is not None for label, drawn in pairs if label is not None)
+
+    @property
+    def label_probabilities(self) -> list[float]:
+        """The probability with which each drawn item was drawn and labeled: a random part of a draw may be labeled."""
+        labels = [label for label, drawn in zip(self.human, self.probabilities, strict=True) if drawn is not None]
+        share = sum(label is not None for label in labels) / len(labels)
+        return [1.0 if drawn is None else share * drawn for drawn in self.probabilities]
 
 
 def _support(label: HumanLabel) -> str:
@@ -161,6 +184,8 @@ _FITTING: Mapping[str, Method] = {"uniform": "ppi", "stratified": "stratified", 
 
 
 def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, seed: int) -> CorrectedEstimate:
+    if not items.of_draw:
+        draw = None
     if method == "auto":
         method = _FITTING[draw.design] if draw else "ppi"
     judge = [float(supported) for supported in items.judge]
@@ -171,17 +196,15 @@ def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, 
         if draw is None or draw.design != "uncertainty":
             raise UsageError("the active estimate needs claims drawn with `claimeval annotate --design uncertainty`")
         return active_estimate(
-            judge, human, items.probabilities, clusters=items.clusters, resampling=Resampling(seed=seed)
+            judge, human, items.label_probabilities, clusters=items.clusters, resampling=Resampling(seed=seed)
         )
-    strata = items.labels if method == "stratified" else None
+    strata = items.words if method == "stratified" else None
     return prediction_powered(judge, human, strata=strata, clusters=items.clusters, resampling=Resampling(seed=seed))
 
 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
     """Return the judged claims of the metric."""
     probabilities = {(item.sample, item.claim_id): item.probability for item in draw.items} if draw else {}
-    labeled = sum((label.sample, label.claim_id) in probabilities for given in by_sample.values() for label in given)
-    labelled_share = labeled / len(probabilities) if labeled else 1.0
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
         judged = {a.subject: a for a in _judged(result, metric)}
@@ -192,9 +215,15 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
             for claim_id in meant:
                 about.setdefault(claim_id, []).append(label)
         for claim_id, assessment in judged.items():
-            assert assessment.support is not None, "only claims with a label are corrected"
-            probability = labelled_share * probabilities.get((result.sample.id, claim_id), 1.0)
-            items.add(cluster_of(result.sample, by), assessment.support, about.get(claim_id, ()), probability)
+            assert assessment.support, "only claims with a label are corrected"
+            assert assessment.label
+            items.add(
+                cluster_of(result.sample, by),
+                assessment.support,
+                assessment.label,
+                about.get(claim_id, ()),
+                probabilities.get((result.sample.id, claim_id)),
+            )
     return items
 
 
@@ -210,7 +239,7 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
         if label := rolled_up([a.support for a in _judged(result, metric) if a.label is not None]):
             labels = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
             items.unmatched -= len(labels)
-            items.add(cluster_of(result.sample, by), label, labels, 1.0)
+            items.add(cluster_of(result.sample, by), label, label, labels)
     return items
 
 

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from pydantic import ValidationError
 
 from claimeval import ir
-from claimeval.data.labels import HumanLabel, label, read_labels
+from claimeval.data.labels import LabelFile
 from claimeval.data.rows import SourceRow, guarded, read_rows
 from claimeval.evaluation import grade
 from claimeval.evaluation.grade import gradable
@@ -160,7 +160,7 @@ class ClaimLabels:
     """The labels given so far for a metric of a run; an annotator's later label of a claim replaces the earlier."""
 
     def __init__(self, run: Path, metric: str) -> None:
-        self.path = _path(run, metric).with_suffix(".labels.jsonl")
+        self.path = _labels_path(run, metric)
         self._rows: dict[tuple[str, str, str], SourceRow] = {}
         """By sample, claim and annotator."""
         if self.path.exists():
@@ -178,11 +178,6 @@ class ClaimLabels:
             for (sample, claim, name), row in self._rows.items()
             if annotator in ("", name)
         }
-
-    @property
-    def given(self) -> list[HumanLabel]:
-        """All labels that say something."""
-        return [human_label for row in self._rows.values() if (human_label := label(row))]
 
     def add(self, question: ClaimToLabel, against: str, answer: Label | Literal["unsure"], annotator: str) -> None:
         """Write one answer to the file before returning.
@@ -210,11 +205,10 @@ class ClaimLabels:
             append_line(self.path, fields)
 
 
-def labels_in(run: Path, metrics: Iterable[str]) -> Iterable[HumanLabel] | None:
+def labels_in(run: Path, metrics: Iterable[str]) -> LabelFile | None:
     """Return the labels given with `annotate` for the metrics, else those that the run was imported with, if any."""
-    if labels := [human for metric in metrics for human in ClaimLabels(run, metric).given]:
-        return labels
-    return read_labels(run / LABELS) if (run / LABELS).exists() else None
+    files = [path for metric in metrics if (path := _labels_path(run, metric)).exists()] or [run / LABELS]
+    return LabelFile(*files) if all(path.exists() for path in files) else None
 
 
 COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
@@ -250,6 +244,10 @@ def _assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
 
 def _path(run: Path, metric: str) -> Path:
     return run / FOLDER / f"{metric}.json"
+
+
+def _labels_path(run: Path, metric: str) -> Path:
+    return _path(run, metric).with_suffix(".labels.jsonl")
 
 
 FIRST = 10

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.data.labels import HumanLabel, LabelFile, label, label_rows
+from claimeval.data.labels import HumanLabel, label, label_rows
 from claimeval.data.reading import NO_COLUMN
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import dataframe
@@ -304,11 +304,6 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
         if one.evidence is None or one.evidence.part == metric.against:
             by_sample[one.sample].append(one)
     items = (_labeled(r, by_sample[r.sample.id], metric) for r in read_results(run) if r.sample.id in by_sample)
-    blank = (
-        HumanLabelCounts(blank=run_labels.blank, undecided=run_labels.undecided)
-        if isinstance(run_labels, LabelFile)
-        else None
-    )
     return LabeledClaims(
         tuple(item for item in items if item.claims),
         labels,
@@ -316,7 +311,7 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
         load("assess", assess_prompt) if assess_prompt else _prompt_of(manifest, metric, labels),
         cluster_field(run, cluster),
         run,
-        blank or HumanLabelCounts(),
+        HumanLabelCounts(blank=run_labels.blank, undecided=run_labels.undecided),
     )
 
 

@@ -67,7 +67,7 @@ def share_estimate(
     """Return the estimate of a proportion from its standard error, with Wilson's interval on the effective number.
 
     The effective number of observations is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
-    freedom. At or beyond 0 and 1, the interval is the rule of three for `clusters`.
+    freedom. At or beyond 0 and 1, the interval is the wider of the rule of three for `clusters` and Student's t.
 
     Args:
         value: The proportion; clipped to [0, 1].
@@ -80,8 +80,10 @@ def share_estimate(
     """
     share = min(1.0, max(0.0, value))
     if share in (0.0, 1.0) or spread == 0:
-        interval = constant_interval(share, clusters, (0.0, 1.0), level)
-        return IntervalEstimate(share, *interval, n, "rule_of_three", error, clusters, level)
+        low, high = constant_interval(share, clusters, (0.0, 1.0), level)
+        reach = critical_value(level, freedom) * spread
+        low, high = max(0.0, min(low, value - reach)), min(1.0, max(high, value + reach))
+        return IntervalEstimate(share, low, high, n, "rule_of_three", error, clusters, level)
     widening = critical_value(level, freedom) / critical_value(level)
     interval = wilson_interval(share, share * (1 - share) / (spread * widening) ** 2, level=level)
     return IntervalEstimate(share, *interval, n, "wilson", error, clusters, level)
@@ -269,9 +271,13 @@ def active_estimate(
 ) -> CorrectedEstimate:
     """Estimate the mean of human labels of all items from labels drawn with known unequal probabilities.
 
-    The mean of F + (Y - F) / pi over labeled items and of F over the others. `human` in the result is the same with
-    F = 0. The error treats items as drawn independently, which is slightly cautious for draws of fixed size. Source:
-    Zrnic & Candes 2024, 2403.03208 (active statistical inference).
+    The mean of F + (Y - F) / pi over labeled items and of F over the others. `human` in the result is the mean of Y
+    weighted by 1 / pi (Hajek). The error treats items as drawn independently, which is slightly cautious for draws of
+    fixed size. Source: Zrnic & Candes 2024, 2403.03208 (active statistical inference).
+
+    Intervals of proportions are widened as in `prediction_powered`: by one more labeled cluster, with the root mean
+    square of their weights 1 / pi, on which the judge errs. Items of which the judge is sure are rarely drawn, so the
+    labels seldom show its errors there.
 
     Args:
         judge: F, the judge's value of each item.
@@ -300,27 +306,33 @@ def active_estimate(
     labels = np.array([0.0 if label is None else label for label in human], dtype=np.float64)
     shares = all(bool(((v >= 0) & (v <= 1)).all()) for v in (scores, labels[is_labeled]))
     count = int(is_labeled.sum())
+    weights = np.where(is_labeled, weights, 0.0)
+    by_cluster = cluster_sums(weights[:, None], clusters)[:, 0]
+    groups = int(np.count_nonzero(by_cluster))
+    further = math.sqrt(float((by_cluster**2).sum()) / max(1, groups))
 
-    def estimate(helper: np.ndarray[tuple[int], np.dtype[np.float64]]) -> IntervalEstimate:
-        """Return the estimate with `helper` in place of the judge."""
+    def estimate(value: float, residuals: Floats, total: float) -> IntervalEstimate:
+        """Return the estimate from the residual of each cluster; `total` is the sum of the weights of the items."""
         if count < 2:
-            reason = "fewer than two labels"
-            return without_interval(None, len(judge), 0, level, reason)
-        increments = helper + np.where(is_labeled, weights * (labels - helper), 0.0)
-        value = float(increments.mean())
-        residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
-        if len(residuals) < 2:
-            reason = "one cluster has no spread to measure"
-            return without_interval(value, len(judge), 1, level, reason)
-        error = clustered_error(residuals, len(judge))
+            return without_interval(None, len(judge), 0, level, "fewer than two labels")
+        if groups < 2:
+            return without_interval(value, len(judge), 1, level, "one cluster has no spread to measure")
+        error = clustered_error(residuals, total)
         if not shares:
-            return _mean_estimate(value, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
-        return share_estimate(value, error, error, n=len(judge), clusters=count, freedom=count - 1, level=level)
+            return _mean_estimate(value, error, n=len(judge), clusters=groups, freedom=groups - 1, level=level)
+        spread = math.hypot(error, further / total)
+        return share_estimate(value, error, spread, n=len(judge), clusters=groups, freedom=groups - 1, level=level)
 
+    increments = scores + weights * (labels - scores)
+    value = float(increments.mean()) if count else 0.0
+    residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
+    total = float(weights.sum())
+    by_people = float((weights * labels).sum()) / total if count else 0.0
+    people_residuals = cluster_sums((weights * (labels - by_people))[:, None], clusters)[by_cluster > 0, 0]
     return CorrectedEstimate(
-        corrected=estimate(scores),
+        corrected=estimate(value, residuals, len(judge)),
         judge=mean_interval(scores.tolist(), clusters=clusters, resampling=resampling),
-        human=estimate(np.zeros_like(scores)),
+        human=estimate(by_people, people_residuals, total),
         labeled=count,
         unlabeled=len(judge) - count,
         method="active",

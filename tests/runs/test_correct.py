@@ -9,7 +9,7 @@ import pytest
 import claimeval as ce
 from benchmarks.loopback import claim_judge
 from claimeval.data.labels import HumanLabel
-from claimeval.runs.correct import correct
+from claimeval.runs.correct import correct, labels_of
 from claimeval.statistics import prediction_powered
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Evidence, Label
@@ -109,6 +109,45 @@ def test_rogan_gladen_takes_the_labels_as_coming_from_elsewhere(run: Path) -> No
     found = correct(run, None, said, "rogan-gladen", 0)
     assert found.method == "rogan-gladen"
     assert found.corrected.value == pytest.approx(0.5)
+
+
+def drawn_by_uncertainty(run: Path, n: int, annotator: str, **of_claim: str) -> list[str]:
+    """Label the claims of a draw, "not_found" unless the claim is named, and return the ids of these claims."""
+    annotation = ce.annotate(run, n=n, design="uncertainty", annotator=annotator)
+    claims = [item.key[1] for item in annotation]
+    for item in annotation:
+        item.label(of_claim.get(item.key[1].replace("-", "_"), "not_found"))
+    return claims
+
+
+def test_a_claim_that_two_people_label_is_one_of_those_drawn_by_uncertainty(run: Path) -> None:
+    """One judge is never unsure, so each of 40 claims is drawn with 10/40: the judge's .5, and (Y - F) / .25 / 40 for
+    each of the ten, F 1 for claims 1 and 3, Y 1 for claim 1."""
+    for annotator in ("ada", "ben"):
+        claims = drawn_by_uncertainty(run, 10, annotator, answer_1="supported")
+    found = correct(run, None, labels_of(run, None, None), "auto", 0)
+    assert (found.method, found.labeled) == ("active", 10)
+    assert found.corrected.value == pytest.approx(0.5 - claims.count("answer-3") / 10)
+    assert found.people.value == pytest.approx(claims.count("answer-1") / 10)
+
+
+def test_labels_of_other_claims_than_those_drawn_are_a_random_sample(run: Path) -> None:
+    """Without the draw it would be the active estimate, for which the labels lack their probabilities."""
+    drawn = drawn_by_uncertainty(run, 5, "")
+    said = labels("supported", "contradicted", "not_found", "not_found", samples=6)
+    assert len(said) > len(drawn)
+    assert correct(run, None, said, "auto", 0) == correct(run, None, said, "ppi", 0)
+    with pytest.raises(UsageError, match="--design uncertainty"):
+        correct(run, None, said, "active", 0)
+
+
+def test_undecided_labels_of_a_draw_are_counted(run: Path) -> None:
+    claims = drawn_by_uncertainty(run, 10, "", answer_2="unsure")
+    unsure = claims.count("answer-2")
+    found = correct(run, None, labels_of(run, None, None), "auto", 0)
+    assert unsure > 0
+    assert (found.labeled, found.labels.undecided) == (10 - unsure, unsure)
+    assert ce.agreement(run).labels.undecided == unsure
 
 
 def test_the_active_estimate_needs_a_draw_by_uncertainty(run: Path) -> None:

@@ -173,6 +173,46 @@ def test_active_estimate_corrects_for_the_unequal_draw() -> None:
     assert labelled_mean < result.corrected.low
 
 
+def test_the_people_of_an_active_estimate_are_a_weighted_mean() -> None:
+    """Weights 2, 4 and 4 of the labels 1, 1 and 0: 6 / 10. With F = 0 it would be (2 + 4) / 6 items = 1."""
+    people = active_estimate([1, 1, 1, 0, 0, 0], [1, 1, 0, None, None, None], [0.5, 0.25, 0.25, 0.5, 0.5, 0.5]).human
+    assert people.value == pytest.approx(0.6)
+
+
+def test_labels_that_show_no_error_of_the_judge_leave_room_for_one() -> None:
+    """All 20 labels confirm the judge. Ten weigh 10 and ten 1, sqrt(50.5) in the mean; one more moves as many items.
+
+    The spread is hypot(error, sqrt(50.5) / 110) and the interval Wilson's for v (1 - v) / spread^2 items, widened to
+    Student's 19 degrees of freedom, 2.093 / 1.96; statsmodels.stats.proportion.proportion_confint has the same.
+    """
+    from scipy import stats
+    from statsmodels.stats.proportion import proportion_confint
+
+    judge = [1.0] * 100 + [0.0] * 10
+    human = [1.0] * 10 + [None] * 90 + [0.0] * 10
+    result = active_estimate(judge, human, [0.1] * 100 + [1.0] * 10).corrected
+    assert result.value == pytest.approx(100 / 110)
+    assert result.clusters == 20
+    error = np.std(judge, ddof=1) / math.sqrt(110)
+    spread = math.hypot(error, math.sqrt(50.5) / 110) * stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975)
+    size = 100 / 110 * 10 / 110 / spread**2
+    low, high = proportion_confint(size * 100 / 110, size, method="wilson")
+    assert result.low == pytest.approx(low)
+    assert result.high == pytest.approx(high)
+
+
+def test_a_value_cut_to_1_has_the_interval_of_the_value_that_was_cut() -> None:
+    """F + (Y - F) / pi of two labels: 2, 2, and 1 for 38 others; mean 1.05, which is cut to 1.
+
+    The error is std / sqrt(40) and the spread hypot(error, 2 / 40), times Student's 12.706 for one degree of freedom.
+    """
+    result = active_estimate([0.0, 0.0] + [1.0] * 38, [1.0, 1.0] + [None] * 38, [0.5] * 40).corrected
+    increments = [2.0, 2.0] + [1.0] * 38
+    spread = math.hypot(np.std(increments, ddof=1) / math.sqrt(40), 2 / 40)
+    assert (result.value, result.high) == (1.0, 1.0)
+    assert result.low == pytest.approx(min(1 - (1 - 0.05**0.5), 1.05 - 12.7062 * spread), abs=1e-4)
+
+
 def test_bad_input_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="same items"):
         prediction_powered([1.0], [1.0, None])
