@@ -7,6 +7,7 @@ import contextvars
 import functools
 import hashlib
 import logging
+import shutil
 import threading
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -120,10 +121,14 @@ async def run_prepared(
     if options.shard is not None:
         return await _run_shard(prepared, folder, overwrite, panel, options)
     if folder:
+        begun = folder.exists()
         with RunWriter(folder, record, overwrite=overwrite, compressed=options.compress) as writer:
             status = await _write(writer, prepared, panel, options)
         run = Run.load(folder)
-        if not status.interrupted:
+        if status.stopped and not begun and not run.record.samples:  # a refused key, for example
+            run = run.in_memory()
+            shutil.rmtree(folder)
+        elif not status.interrupted:
             write_page(run)
     else:
         in_memory = RunInMemory(record)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, Names, command
-from claimeval.cli.printer import Output, tally
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Out, ReadingOptions, arguments
 from claimeval.statistics.formatting import decimal, interval, signed, signed_interval
 from claimeval.types.options import RunOptions
@@ -111,7 +111,8 @@ def _print(output: Output, run: Run, summary: ExtractionSummary) -> None:
     columns = ("", "claims", "95 % interval", "counts", *(name for name, _ in people), *names)
     output.table((*columns, *(("difference", "95 %") if summary.against else ())), rows)
     if summary.unclaimed:
-        output.line(f" sentences without a claim: {tally(summary.unclaimed)}", style="dim")
+        kinds = (f"{kind.replace('_', '-')} {count:,}" for kind, count in summary.unclaimed.items())
+        output.line(f" sentences without a claim: {', '.join(kinds)}", style="dim")
     _print_matchings(output, run, summary)
     _print_judge(output, run)
     for remark in summary.remarks:

@@ -260,7 +260,7 @@ def _print_worst_claim(output: Output, claim: WorstClaim) -> None:
             "claim": (visible(claim.claim, 2 * WIDTH), ""),
             "verdict": (f"{label} the {claim.evidence}{why}", "red"),
             "answer": (claim.standing, ""),
-            "evidence": (visible(claim.excerpt or f"none of {claim.documents} documents named", 2 * WIDTH), ""),
+            "evidence": (visible(claim.excerpt or "no document named", 2 * WIDTH), ""),
         },
         indent=3,
     )

@@ -104,8 +104,7 @@ def print_finished(
     if isinstance(run, ShardRun):
         record = print_shard(finished, output)
         return output.result(command, record, path=run.part.folder, exit_code=finished.code, stopped=finished.stopped)
-    assert run.path, "the run is on disk"
-    if run.record.samples or not finished.stopped:
+    if run.path and (run.record.samples or not finished.stopped):
         if table:
             print_run(output, run.path, run.manifest, run.record, progress.total or run.record.samples)
         if line := report_line(run.path, run.record.samples):
@@ -117,9 +116,9 @@ def print_finished(
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
 
 
-def _record(run: Run, folder: Path) -> dict[str, object]:
-    report = folder / "report.html"
-    return {"report": str(report) if report.exists() else None, **run.record.model_dump()}
+def _record(run: Run, folder: Path | None) -> dict[str, object]:
+    report = folder and folder / "report.html"
+    return {"report": str(report) if report and report.exists() else None, **run.record.model_dump()}
 
 
 def print_shard(finished: Finished, output: Output) -> dict[str, object]:

@@ -160,14 +160,13 @@ def do_write_queries(args: WriteQueriesOptions) -> int:
     output = args.output
     finished = watch(lambda options: door(args, options), args.options, Gates(max_missing=1.0), output)
     run = finished.run
-    assert run.path, "the run is on disk"
     counts = count_queries(run.results)
     output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
     if counts.rejected:
         output.line(f"rejected: {tally(counts.rejected)}")
     if counts.failures:
         output.line(f"failed: {tally(counts.failures)}")
-    if run.complete and counts.kept:
+    if run.path and run.complete and counts.kept:
         output.line(f"Test set: {run.path / QUERIES}")
         output.line(f"Qrels: {run.path / QRELS}")
     return print_finished("write-queries", finished, output, {"counts": counts.model_dump(mode="json")})

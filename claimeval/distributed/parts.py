@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import shutil
 from array import array
@@ -51,6 +52,8 @@ from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, Shard
 from claimeval.types.records import Record, SampleResult
 from claimeval.types.requests import Learned
+
+logger = logging.getLogger("claimeval")
 
 
 class PartFile(Record):
@@ -421,6 +424,8 @@ def merge(folder: Path, *, compress: bool = False) -> None:
     manifest = load_manifest(folder)
     if is_merged(folder, manifest):
         shutil.rmtree(folder / PARTS, ignore_errors=True)  # what a merge that was killed at its end has left
+        kept = f"; {RESULTS} stays uncompressed" if compress and (folder / RESULTS).exists() else ""
+        logger.info("%s is merged already%s", folder, kept)
         return
     parts = parts_in(folder)
     missing = missing_shards(parts)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import glob
 import json
 import os
 import sys
@@ -324,8 +325,26 @@ def write_summary(folder: Path, summary: Summary) -> None:
 
 
 def draft(path: Path) -> Path:
-    """Return the temporary path, unique to this process, under which a file is written before it is renamed."""
-    return path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.part")
+    """Return the temporary path, unique to this process, under which a file is written before it is renamed.
+
+    Temporary files of the same name that killed processes of this host have left are removed.
+    """
+    prefix = f"{path.name}.{os.uname().nodename}-"
+    for other in path.parent.glob(f"{glob.escape(prefix)}*.part"):
+        process = other.name.removeprefix(prefix).removesuffix(".part")
+        if process.isdecimal() and not _is_running(int(process)):
+            other.unlink(missing_ok=True)
+    return path.with_name(f"{prefix}{os.getpid()}.part")
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        pass
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

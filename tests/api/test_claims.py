@@ -15,6 +15,7 @@ import claimeval as ce
 from benchmarks.loopback import Options, ThreadHandle, claim_judge
 from claimeval.runs.directory import read_results
 from claimeval.types.options import RunOptions
+from tests.command_line import call
 from tests.conftest import StartServer
 
 SAMPLES: list[dict[str, Any]] = [
@@ -264,6 +265,17 @@ def test_a_rejected_key_stops_the_run_with_the_providers_words(start_server: Sta
     with pytest.raises(ce.StoppedEarly, match="status 401"):
         ce.score(SAMPLES, judges=[spec(server)], metrics=["faithfulness"], options=RunOptions(concurrency=1))
     assert len(server.exchanges()) == 1
+
+
+def test_a_rejected_key_leaves_no_run_directory(start_server: StartServer, tmp_path: Path) -> None:
+    server = start_server(Options(key="sk-the-right-key-000"), judge=claim_judge.answer)
+    (tmp_path / "data.jsonl").write_text("".join(f"{json.dumps(sample)}\n" for sample in SAMPLES))
+    ask = ("score", "data.jsonl", "-j", spec(server), "-m", "faithfulness", "--cache", "replies", "--json")
+    refused = call(*ask, "--out", "run", folder=tmp_path)
+    shown = json.loads(refused.stdout)
+    assert (refused.returncode, shown["path"], shown["samples"]) == (3, None, 0)
+    assert "status 401" in shown["stopped"]
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_manifest_keeps_what_made_the_numbers(openai_judge: ThreadHandle, tmp_path: Path) -> None:

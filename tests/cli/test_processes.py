@@ -73,6 +73,22 @@ def test_an_interrupt_that_pydantic_takes_for_an_error_is_an_interrupt(
     assert done.stderr.splitlines()[-1].startswith(last)
 
 
+def test_ctrl_c_while_the_command_line_is_imported_ends_it_quietly() -> None:
+    script = """
+import runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "claimeval.cli.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("claimeval", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.skipif(not hasattr(signal, "sigwaitinfo"), reason="a command on Ray has no child here")
 @pytest.mark.parametrize(
     ("before", "then", "code", "told"),

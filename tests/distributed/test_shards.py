@@ -111,6 +111,8 @@ def test_the_commands_say_what_is_finished_and_what_is_missing(data: Path, plain
     assert (second["shard"], second["path"], second["samples"]) == ("2/2", "run", 6)
     merged = call("merge", "run", "--json", "--fail-under", "faithfulness=1", folder=tmp_path)
     assert (merged.returncode, json.loads(merged.stdout)["exit_code"]) == (1, 1)
+    again = call("merge", "run", "--compress", folder=tmp_path)
+    assert "claimeval: run is merged already; results.jsonl stays uncompressed" in again.stderr
     assert equal(tmp_path / "run", plain)
 
 

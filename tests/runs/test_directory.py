@@ -6,6 +6,8 @@ import errno
 import fcntl
 import gzip
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -40,6 +42,21 @@ def test_nothing_is_written_through_a_link_in_the_run_directory(tmp_path: Path, 
     with pytest.raises(UsageError, match=f"{name} is a link"):
         ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=run)
     assert (tmp_path / "victim").read_text() == "precious"
+
+
+def test_what_a_killed_process_left_of_a_report_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Process 1 runs, the child has ended, and processes of another host cannot be asked about."""
+    run = ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    host = os.uname().nodename
+    names = [f"report.html.{host}-{ended.pid}.part", f"report.html.{host}-1.part", f"report.html.{host}2-1.part"]
+    for name in (*names, f"other.html.{host}-{ended.pid}.part"):
+        (tmp_path / name).touch()
+    run.report(tmp_path / "report.html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["report.html", *names[1:], f"other.html.{host}-{ended.pid}.part"]
+    )
 
 
 def test_no_other_process_writes_a_run_before_all_is_in_its_place(

@@ -16,7 +16,7 @@ export function claimSection(found) {
     `${ratio.hits.toLocaleString("en")} of ${ratio.total.toLocaleString("en")}`,
     ...(beside ? [inWords(people[name])] : []),
   ]);
-  const kinds = Object.entries(unclaimed).map(([kind, n]) => `${n} ${kind.replaceAll("_", " ")}`);
+  const kinds = Object.entries(unclaimed).map(([kind, n]) => `${kind.replaceAll("_", "-")} ${n}`);
   return section(
     "claims-quality",
     "Quality of the claims",
