@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import claimeval as ce
+from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.providers.specs import SETTINGS
 from claimeval.types.requests import Judge
@@ -94,6 +95,13 @@ def test_the_page_of_judge_and_panel_files_has_every_setting_with_its_default(ta
         for name, field in fields.items()
         if name in settings and isinstance(field.default, bool | int)
     } | ({"temperature": 0} if table == "judge" else {})
+
+
+def test_the_prompt_of_the_page_on_prompts_is_complete(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "adding-a-prompt.md").read_text(encoding="utf-8")
+    file = tmp_path / "strict.j2"
+    file.write_text(page.partition("```jinja\n")[2].partition("```")[0], encoding="utf-8")
+    assert prompts.load("assess", str(file)).reply == "json"
 
 
 def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
