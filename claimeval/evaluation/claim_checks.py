@@ -1,18 +1,18 @@
-"""What a judge says of claims by themselves: entailed by their text, covering it, single facts, understood alone.
+"""A judge's checks of claims: entailed by their text, covering it, atomic, and understood alone.
 
 * `entailed`: the text with its question supports the claim;
 * `covered`: all claims together support a sentence of the text that asserts something;
 * `atomic`: the claim states one fact;
-* `alone`: the claim gets the same verdict against the contexts with its text in view and without, for samples that have
+* `alone`: the claim gets the same verdict against the contexts with and without its text in view, for samples with
   contexts;
-* `elements_right`, `elements_f1`: the judge lists the elements of the text and says of each whether it can be verified
-  and whether the claims cover it. Right is a verifiable element that is covered, and another one that is not (Claimify,
-  arXiv:2502.10855); the second is the mean F1 of covering the former and leaving out the latter;
+* `elements_right`, `elements_f1`: the judge lists the elements of the text and says whether each is verifiable and
+  whether the claims cover it. A verifiable element should be covered, any other should not (Claimify,
+  arXiv:2502.10855). The second metric is the mean F1 of covering the former and leaving out the latter;
 * `judge_precision`, `judge_recall`, `judge_f1`: claims that all gold claims together support, and gold claims that all
   claims together support (Focus and Coverage of FEVERFact, arXiv:2502.04955).
 
-Whether a judge sees faults at all is checked on claims with known answers: `judge_sensitivity` is the share of planted
-faults that it does not support, `judge_specificity` the share of true claims that it does.
+The judge itself is checked on claims with known answers: `judge_sensitivity` is the share of planted faults that it
+does not support, `judge_specificity` the share of true claims that it supports.
 """
 
 from __future__ import annotations
@@ -54,18 +54,19 @@ from claimeval.types.records import (
 from claimeval.types.requests import Failure, Judge
 
 CLAIMS, GOLD, SENTENCE, ELEMENT = "claims", "gold", "sentence", "element"
-"""Evidence that is made of claims, of gold claims, and what a sentence and an element are called as subjects."""
+"""Names of the evidence made of claims and of gold claims, and of sentences and elements as subjects."""
 ENTAILED, COVERED, ATOMIC, ALONE, IN_TEXT = "entailed", "covered", "atomic", "alone", "alone_in_text"
 FOCUS, RECALL = "judge_precision", "judge_recall"
 F1 = ("judge_f1", "judge_f1_macro")
 VERIFIABLE, ELEMENT_COVERED = "verifiable", "element_covered"
 ELEMENTS_RIGHT, ELEMENTS_F1 = "elements_right", "elements_f1"
 ELEMENTS = "elements"
-"""Where a result keeps its elements: verifiable and covered, verifiable and not, unverifiable and covered, and not."""
+"""Key in a result's details for the numbers of elements: verifiable and covered, verifiable and not covered,
+unverifiable and covered, unverifiable and not covered."""
 _NO_METRICS = (IN_TEXT, VERIFIABLE, ELEMENT_COVERED)
 SENSITIVITY, SPECIFICITY = "judge_sensitivity", "judge_specificity"
 FAULTS = ("number", "negation", "recombined", "condition")
-"""What was planted, by its name in `planted_claims.yaml`."""
+"""Kinds of planted faults, as in `planted_claims.yaml`."""
 
 Name = Literal[
     "entailed",
@@ -81,48 +82,48 @@ Name = Literal[
 
 
 class Planted(Sample):
-    """A text with claims whose answers are known."""
+    """A text with claims whose correct verdicts are known."""
 
     planted: dict[str, tuple[str, ...]]
-    """Claims by fault, those that follow from the text under `intact`."""
+    """Claims by kind of fault; claims that follow from the text are under `intact`."""
 
 
 @cache
 def planted_samples() -> tuple[Planted, ...]:
-    """Return the texts by which a judge is checked."""
+    """Return the texts on which a judge is checked."""
     content = resources.files("claimeval.evaluation").joinpath("planted_claims.yaml").read_text(encoding="utf-8")
     return tuple(
-        Planted(id=f"planted-{i}", question="", answer=one.pop("text"), planted=one)
-        for i, one in enumerate(parse_yaml(content), 1)
+        Planted(id=f"planted-{i}", question="", answer=claims.pop("text"), planted=claims)
+        for i, claims in enumerate(parse_yaml(content), 1)
     )
 
 
 @dataclass(frozen=True)
 class ClaimChecks:
-    """What one judge is asked about claims."""
+    """The questions to one judge about claims."""
 
     judge: Judge
     prompt: Prompt
-    """Whether a text supports a claim, yes or no."""
+    """Asks whether a text supports a claim, yes or no."""
     single_fact: Prompt | None
-    """None for a judge that reads no prompts."""
+    """Asks whether a claim is a single fact; None for a judge that reads no prompts."""
     gold: bool
-    """Whether it also matches claims with gold claims."""
+    """Whether the judge also matches claims with gold claims."""
     listing: Prompt | None = None
-    """How it lists the elements of a text; None if it does not."""
+    """Asks for the elements of a text; None without elements."""
     sorting: Prompt | None = None
-    """How it tells verifiable elements from others."""
+    """Asks which elements are verifiable; None without elements."""
 
     @classmethod
     def of(cls, judge: Judge, *, gold: bool, elements: bool) -> ClaimChecks:
-        """Return the checks of a judge; a local one is asked what it can tell."""
-        weigh = prompts.load("weigh", "single_fact") if reads_prompts(judge) else None
-        listing = (prompts.load("extract", "elements"), prompts.load("weigh", "verifiable")) if elements else ()
-        return cls(judge, prompts.load("assess", "binary"), weigh, gold, *listing)
+        """Return the checks of a judge; a local one gets only questions about support."""
+        single_fact = prompts.load("weigh", "single_fact") if reads_prompts(judge) else None
+        of_elements = (prompts.load("extract", "elements"), prompts.load("weigh", "verifiable")) if elements else ()
+        return cls(judge, prompts.load("assess", "binary"), single_fact, gold, *of_elements)
 
     @property
     def names(self) -> tuple[Name, ...]:
-        """The questions."""
+        """The names of the questions."""
         of_gold: tuple[Name, ...] = ("judge_precision", "judge_recall") if self.gold else ()
         of_words: tuple[Name, ...] = ("atomic", "alone", "alone_in_text") if self.single_fact else ()
         of_elements: tuple[Name, ...] = ("verifiable", "element_covered") if self.listing else ()
@@ -137,13 +138,15 @@ class ClaimChecks:
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What the judge is asked with."""
-        return tuple(one for one in (self.prompt, self.single_fact, self.listing, self.sorting) if one)
+        """The prompts of the questions."""
+        return tuple(
+            prompt for prompt in (self.prompt, self.single_fact, self.listing, self.sorting) if prompt is not None
+        )
 
     def prompt_of(self, name: Name) -> Prompt:
         """Return the prompt of a question."""
         if name == ATOMIC:
-            assert self.single_fact, "only who reads prompts is asked"
+            assert self.single_fact, "only judges that read prompts are asked"
             return self.single_fact
         if name == VERIFIABLE:
             assert self.sorting, "only asked about elements"
@@ -152,23 +155,23 @@ class ClaimChecks:
 
     @property
     def records(self) -> tuple[QuestionRecord, ...]:
-        """The questions as manifests have them."""
+        """The records of the questions."""
         return tuple(map(self.record, self.names))
 
     def record(self, name: Name) -> QuestionRecord:
-        """Return a question as manifests have it."""
+        """Return the record of a question."""
         prompt = self.prompt_of(name)
         assert prompt.scale, "loading checks it"
         panel = Panel(scale=prompt.scale)
         return QuestionRecord(name=name, prompt=prompt.id, scale=prompt.scale, subjects="claims", panel=panel)
 
     def question(self, name: Name, sample: Sample, evidence: Part, part: Part) -> Question[Claim]:
-        """Return the question about claims; `alone_in_text` shows the text beside the question, `alone` shows neither.
+        """Return a question about claims; `alone_in_text` shows the question and the text, `alone` shows neither.
 
         Args:
-            name: Which question it is.
-            sample: The sample that the claims are of.
-            evidence: The part that the claims are held against.
+            name: Name of the question.
+            sample: The sample of the claims.
+            evidence: The part that the claims are assessed against.
             part: The part that the claims were extracted from.
         """
         prompt = self.prompt_of(name)
@@ -188,7 +191,7 @@ class ClaimChecks:
         )
 
     async def planted(self, sample: Planted, executor: Executor, metrics: Sequence[str]) -> SampleResult:
-        """Return what the judge says of claims whose answers are known; all other scores are not asked for."""
+        """Return the judge's sensitivity and specificity on claims with known verdicts, without other scores."""
         claims = tuple(
             Claim(id=f"{fault}-{i}", text=text, of="answer")
             for fault, texts in sample.planted.items()
@@ -219,10 +222,10 @@ class ClaimChecks:
         """Ask the questions, each about its subjects against its evidence.
 
         Args:
-            sample: The sample that the claims are of.
+            sample: The sample of the claims.
             part: The part that the claims were extracted from.
-            subjects: By question, the part that serves as evidence, and the claims.
-            executor: Where requests go.
+            subjects: The evidence part and the claims of each question.
+            executor: Answers the requests.
         """
         return await gather_all(
             [
@@ -233,19 +236,15 @@ class ClaimChecks:
 
 
 async def check_claims(
-    checks: ClaimChecks,
-    result: SampleResult,
-    part: Part,
-    gold: Sequence[str],
-    executor: Executor,
+    checks: ClaimChecks, result: SampleResult, part: Part, gold: Sequence[str], executor: Executor
 ) -> SampleResult:
-    """Return a result with what the judge says of its claims.
+    """Return a result with the judge's verdicts on its claims, and the scores from them.
 
     Args:
-        checks: What is asked, and whom.
+        checks: The questions.
         result: The claims of a text, with their counts.
         part: The part that the text is.
-        gold: The claims of people, if there are any.
+        gold: The gold claims, if there are any.
         executor: Answers the requests.
     """
     text = result.sample.text(part) or ""
@@ -317,17 +316,17 @@ async def check_claims(
 async def _elements(
     checks: ClaimChecks, sample: Sample, part: Part, text: str, executor: Executor
 ) -> tuple[tuple[Claim, ...] | Failure, tuple[Call, ...]]:
-    """Return what the judge lists as elements of a text; nothing where it is not asked to."""
+    """Return the elements of a text that the judge lists; none if it is not asked."""
     if checks.listing is None:
         return (), ()
-    taken = await extract_text(sample, part, text, checks.judge, checks.listing, executor)
-    if isinstance(taken.value, Failure):
-        return taken.value, taken.calls
-    named = [
-        one.model_copy(update={"id": f"{ELEMENT}-{i}", "of": ELEMENT, "extractor": checks.judge.name})
-        for i, one in enumerate(taken.value, 1)
+    listed = await extract_text(sample, part, text, checks.judge, checks.listing, executor)
+    if isinstance(listed.value, Failure):
+        return listed.value, listed.calls
+    elements = [
+        element.model_copy(update={"id": f"{ELEMENT}-{i}", "of": ELEMENT, "extractor": checks.judge.name})
+        for i, element in enumerate(listed.value, 1)
     ]
-    return tuple(named), taken.calls
+    return tuple(elements), listed.calls
 
 
 Cells = tuple[int, int, int, int]
@@ -335,13 +334,13 @@ Cells = tuple[int, int, int, int]
 
 def _cells(elements: Sequence[Claim], sorted_: Sequence[Assessment], covered: Sequence[Assessment]) -> Cells:
     """Count the elements that have both verdicts; without claims none is covered."""
-    is_covered = {a.subject: _yes(a) for a in covered} or dict.fromkeys((one.id for one in elements), False)
+    is_covered = {a.subject: _yes(a) for a in covered} or dict.fromkeys((element.id for element in elements), False)
     counts = Counter((_yes(a), is_covered.get(a.subject)) for a in sorted_)
     return counts[True, True], counts[True, False], counts[False, True], counts[False, False]
 
 
 def _element_scores(cells: Cells, listed: int, because: Reason) -> dict[str, Score]:
-    """Return the share of the elements that claims treat rightly, and the macro F1 of the text."""
+    """Return the share of elements that are rightly covered or left out, and the macro F1 of the text."""
     judged = sum(cells)
     if not judged:
         names = dict.fromkeys((ELEMENTS_RIGHT, ELEMENTS_F1), "share")
@@ -360,7 +359,7 @@ def _joined(claims: Sequence[Claim], name: str) -> tuple[Document, ...]:
 
 
 def _share(assessments: Sequence[Assessment], total: int, *, supported: bool = True) -> Score:
-    """Return the share of subjects that are supported (or not); nothing is where nothing could be asked about them."""
+    """Return the share of subjects that are supported (or not); 0 if there was nothing to assess them against."""
     if not total:
         return Score.undefined("no_evidence")
     if not assessments:
@@ -383,7 +382,7 @@ def _reason(assessments: Sequence[Assessment]) -> Reason:
 
 
 def _equal(alone: Sequence[Assessment], in_text: Sequence[Assessment]) -> Score:
-    """Return the share of claims with the same verdict twice, of those that have both."""
+    """Return the share of claims with equal verdicts, among those with both."""
     second = {a.subject: _yes(a) for a in in_text}
     pairs = [(_yes(a), second.get(a.subject)) for a in alone]
     both = [(one, other) for one, other in pairs if one is not None and other is not None]

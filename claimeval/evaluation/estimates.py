@@ -1,12 +1,12 @@
-"""How many tokens and claims to expect: from what the store has seen, else from assumptions that are stated.
+"""Estimate the number of tokens and claims: from stored replies, else from assumptions.
 
-The assumptions, each as a range from few to many:
+The assumptions are ranges:
 
-* a token of a prompt is 3 to 5 bytes of UTF-8 (English prose is about 4; lists of numbers and many scripts are less);
-* a sentence makes 1 to 5 claims: sentences taken whole give about 1, atomic facts 3.6 to 5.4 (10th and 90th percentile
-  over the 242 biographies of FActScore, Min et al. 2023);
-* the claims of a text are together 1 to 2 times as long as it (1.5 to 2 in FActScore);
-* a verdict is 20 to 60 tokens, and a model that thinks before it answers spends 100 to 3,000 more on a call.
+* a token of a prompt has 3 to 5 bytes of UTF-8 (about 4 in English prose, fewer in lists of numbers and many scripts);
+* a sentence has 1 to 5 claims (whole sentences give about 1, atomic facts 3.6 to 5.4: 10th and 90th percentile over the
+  242 biographies of FActScore, Min et al. 2023);
+* all claims of a text together are 1 to 2 times as long as the text (1.5 to 2 in FActScore);
+* a verdict has 20 to 60 tokens, and a reasoning model spends 100 to 3,000 more on a call.
 """
 
 from __future__ import annotations
@@ -28,48 +28,49 @@ class Range(NamedTuple):
 
 
 class TokenCounts(NamedTuple):
-    """Prompts whose tokens a provider has counted."""
+    """Token counts of prompts, as reported by a provider."""
 
     replies: int = 0
     bytes: int = 0
     tokens: int = 0
 
     def plus(self, other: TokenCounts) -> TokenCounts:
-        """Both together."""
+        """Return the sum of both."""
         return TokenCounts(self.replies + other.replies, self.bytes + other.bytes, self.tokens + other.tokens)
 
 
 BYTES_PER_TOKEN = Range(3, 5)
 CLAIMS_PER_SENTENCE = Range(1, 5)
 CLAIM_BYTES = Range(1, 2)
-"""Of all claims of a text together, as a multiple of the text's bytes."""
+"""Bytes of all claims of a text, as a multiple of the text's bytes."""
 VERDICT_TOKENS = Range(20, 60)
 THINKING_TOKENS = Range(100, 3000)
 REPLY_TOKENS = 10
-"""What a reply has around its claims or verdicts."""
+"""Tokens of a reply in addition to its claims or verdicts."""
 
 CLAIM_FRAME = 45
 """Bytes of the JSON around a claim in a reply."""
 LINE_FRAME = 8
-"""Bytes of a claim's line in a prompt beside the claim: its number and the quotation marks."""
+"""Bytes of a claim's line in a prompt in addition to the claim: its number and quotation marks."""
 QUOTE_BYTES = Range(0.5, 1.5)
-"""Of all quotes in an extraction together, as a multiple of the text's bytes."""
+"""Bytes of all quotes in an extraction, as a multiple of the text's bytes."""
 
 ENOUGH = 20
-"""Replies or texts from which a range is taken instead of an assumption."""
+"""Minimum number of replies or texts from which a range is measured instead of assumed."""
 ENOUGH_PROMPTS = 5
 TOLERANCE = 0.05
-"""Half the width of the range around bytes per token that were measured on prompts of the same data."""
+"""Half the relative width of the range around measured bytes per token."""
 LOOKED_AT = 100_000
-"""The newest replies of a store that are searched, and of these at most `SAMPLED` for each model and prompt."""
+"""Maximum number of stored replies that are searched, newest first."""
 SAMPLED = 1_000
+"""Maximum number of these that are used for each model and prompt."""
 
 Source = tuple[str, str | None, str]
 """Model, endpoint and prompt digest of a reply."""
 
 
 def spread(values: Counter[float]) -> Range | None:
-    """Return the 10th to the 90th percentile, widened to hold the mean; None for fewer than `ENOUGH` values."""
+    """Return the range from the 10th to the 90th percentile, extended to the mean; None below `ENOUGH` values."""
     count = values.total()
     if count < ENOUGH:
         return None
@@ -88,7 +89,7 @@ def _percentile(values: Counter[float], share: float) -> float:
 
 
 def recorded_output(store: Store, sources: Collection[Source]) -> dict[Source, Counter[float]]:
-    """Return the output tokens that the store's newest replies to these prompts had, as the provider counted them."""
+    """Return the output tokens of the newest stored replies to these prompts, as the provider counted them."""
     lengths: dict[Source, Counter[float]] = {source: Counter() for source in sources}
     open_ = set(sources)
     for row in islice(store.rows(newest_first=True), LOOKED_AT):
@@ -113,7 +114,7 @@ def _output_tokens(value: bytes) -> int | None:
 
 
 def measured(counted: TokenCounts) -> Range | None:
-    """Bytes per token of prompts that the provider has counted; None for fewer than `ENOUGH_PROMPTS`."""
+    """Return the measured bytes per token; None below `ENOUGH_PROMPTS` prompts."""
     if counted.replies < ENOUGH_PROMPTS:
         return None
     ratio = counted.bytes / counted.tokens
@@ -121,7 +122,7 @@ def measured(counted: TokenCounts) -> Range | None:
 
 
 def thinking(judge: Judge) -> Range:
-    """Tokens of a reply that are spent before its words."""
+    """Return the reasoning tokens of a reply."""
     return THINKING_TOKENS if judge.reasoning_effort is not None or reasons(judge) else Range(0, 0)
 
 
@@ -137,7 +138,7 @@ TOKENS: dict[str, Range] = {
 
 
 def output(request: Request, step: str, subjects: int) -> Range:
-    """Return the output assumed for one request of a step about so many subjects, never over its limit."""
+    """Return the assumed output tokens of a request about this number of subjects, at most its limit."""
     task = request.task
     if isinstance(task, AssessTask):
         tokens = verdicts(request.judge, 1, len(task.claims))
@@ -150,7 +151,7 @@ def output(request: Request, step: str, subjects: int) -> Range:
 
 
 def size(text: str) -> int:
-    """Bytes of a text."""
+    """Return the number of bytes of a text."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -161,7 +162,7 @@ def _claims(judge: Judge, sentences: int, text: int) -> Range:
 
 
 def verdicts(judge: Judge, calls: int, claims: int) -> Range:
-    """Return the output assumed for verdicts on so many claims in so many calls."""
+    """Return the assumed output tokens of verdicts on this number of claims in this number of calls."""
     return _replies(judge, calls, Range(claims * VERDICT_TOKENS.low, claims * VERDICT_TOKENS.high))
 
 

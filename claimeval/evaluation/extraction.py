@@ -1,7 +1,7 @@
-"""The extraction job: how good the claims of texts are, from the words alone, beside people's claims, and by a judge.
+"""The extraction job: measure the quality of claims from their words, against gold claims, and by a judge.
 
-The claims are those of a run, of a field of the data, of the local splitter, or taken by an extractor. Their counts are
-the scores of a sample, as hits of a total; the summary divides sums over all samples (`claimeval.metrics.extraction`).
+The claims come from a run, a field of the data, the local splitter, or an extractor. The scores of a sample are counts,
+as hits of a total; the summary divides sums over all samples (`claimeval.metrics.extraction`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from claimeval.data.rows import read_rows
 from claimeval.data.survey import repeated_id
 from claimeval.evaluation.claim_checks import GOLD, ClaimChecks, Planted, check_claims, planted_samples
 from claimeval.evaluation.claims import extract_text
-from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
+from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import Executor
 from claimeval.judging import prompts
 from claimeval.judging.prompts import Prompt
@@ -36,31 +36,31 @@ from claimeval.types.requests import Failure, Judge
 NAME = "extraction"
 LOCAL, SENTENCES = "local", "sentences"
 SECOND: Matching = "contain"
-"""The matching that stands beside the guarded one if none is named."""
+"""The default matching that is reported next to the guarded one."""
 BY_JUDGE = "judge"
 GOLD_ROW, AGAINST = "people", "against"
-"""Where a result keeps the counts of the gold claims, and those of the other extractor."""
+"""Keys in a result's details for the counts of the gold claims, and of the other extractor."""
 _TEXT_KEYS = ("text", "claim", "claim_string", "fact", "statement")
 _TRIPLET_KEYS = ("triplet", "triple")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractionOptions:
-    """What a user says about the extraction job."""
+    """User settings of the extraction job."""
 
     claims: str | None = None
-    """`local`, `sentences`, a field of the data, or a prompt; None for the run's, else `local`."""
+    """`local`, `sentences`, a field of the data, or a prompt. Default: the run's claims, or `local` without a run."""
     extractor: str | Judge | None = None
-    """Who takes the claims with a prompt."""
+    """Model that extracts the claims with a prompt."""
     gold: str | None = None
-    """A field of the data, or a file, with claims by people."""
+    """A field of the data, or a file, with gold claims."""
     judge: str | Judge | None = None
     sample: int = 200
-    """How many texts the judge is asked about."""
+    """Maximum number of texts that the judge is asked about."""
     elements: bool = False
     """Whether the judge lists the elements of each text and says which are verifiable and covered."""
     matching: str = "guarded"
-    """The matching that is shown; another one stands beside it."""
+    """The matching that is shown first."""
     against: Mapping[str, tuple[Claim, ...]] | None = None
     """The claims of another extractor, by sample."""
     against_name: str = ""
@@ -71,18 +71,18 @@ class ExtractionOptions:
 
 
 class ClaimSource(NamedTuple):
-    """Where claims come from."""
+    """The source of claims."""
 
     kind: str
-    """`run`, `local`, `sentences`, `field`, `prompt`."""
+    """`run`, `local`, `sentences`, `field` or `prompt`."""
     name: str
-    """In words."""
+    """The name in the manifest."""
     prompt: Prompt | None = None
 
 
 @dataclass(frozen=True)
 class ExtractionJob:
-    """Measure claims: where they come from, and what they are held against."""
+    """Measure the quality of claims."""
 
     part: Part
     source: ClaimSource
@@ -90,13 +90,13 @@ class ExtractionJob:
     judge: Judge | None = None
     checks: ClaimChecks | None = None
     gold: Mapping[str, tuple[str, ...]] | None = None
-    """Claims by people, by sample."""
+    """Gold claims, by sample."""
     gold_name: str = ""
     foreign_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By sample, the gold claims about another text, which should not match."""
+    """Gold claims of another text, which should not match, by sample."""
     matchings: tuple[Matching, ...] = ("guarded", SECOND)
     judged: frozenset[str] = frozenset()
-    """The samples that the judge is asked about."""
+    """Ids of the samples that the judge is asked about."""
     against: Mapping[str, tuple[Claim, ...]] | None = None
     against_name: str = ""
     sample: int = 0
@@ -111,34 +111,38 @@ class ExtractionJob:
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges and extractors that may get requests."""
         return (*self.judges, *((self.extractor,) if self.extractor else ()))
 
     @property
     def first_stage(self) -> ExtractionJob:
-        """The job; nothing hangs on verdicts."""
+        """The job itself."""
         return self
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
-        """Return whether nobody is left to ask."""
+        """Return whether no judge or extractor is left."""
         return bool(self.asked) and all(judge.name in stopped for judge in self.asked)
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of the scores."""
-        of_gold = tuple(name for one in self.matchings for name in matching_metrics(one)) if self.gold else ()
-        more = ("granularity", "false_matches") if self.gold else ()
-        return (*MEASURES, *of_gold, *more, *(self.checks.metrics if self.checks else ()))
+        gold_metrics = self._gold_metrics if self.gold else ()
+        return (*MEASURES, *gold_metrics, *(self.checks.metrics if self.checks else ()))
+
+    @property
+    def _gold_metrics(self) -> tuple[str, ...]:
+        names = (name for matching in self.matchings for name in matching_metrics(matching))
+        return (*names, "granularity", "false_matches")
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides numbers."""
-        records: tuple[QuestionRecord, ...] = self.checks.records if self.checks else ()
-        used = (*((self.source.prompt,) if self.source.prompt else ()), *(self.checks.prompts if self.checks else ()))
+        """All settings that affect numbers."""
+        source_prompts = (self.source.prompt,) if self.source.prompt else ()
+        used = (*source_prompts, *(self.checks.prompts if self.checks else ()))
         return Manifest(
             job=NAME,
             metrics=self.metrics,
-            questions=records,
+            questions=self.checks.records if self.checks else (),
             judges=self.judges,
             extractor=self.extractor,
             prompts=tuple({prompt.id: prompt.record for prompt in used}.values()),
@@ -157,7 +161,7 @@ class ExtractionJob:
         )
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return the counts of one sample, and what the judge says of its claims."""
+        """Return the counts of one sample, and the judge's verdicts on its claims."""
         if isinstance(item, Planted):
             assert self.checks, "planted claims are for a judge"
             return await self.checks.planted(item, executor, self.metrics)
@@ -165,13 +169,9 @@ class ExtractionJob:
         claims, calls = await self._claims(item, sample, executor)
         if isinstance(claims, Failure):
             because: Reason = claims.reason
-            return SampleResult(
-                sample=sample, unextracted={self.part: because}, scores=self._lost(because), calls=calls
-            )
-        return await self._examined(sample, claims, calls, executor)
-
-    def _lost(self, because: Reason) -> dict[str, Score]:
-        return undefined(dict.fromkeys(self.metrics, "share"), because)
+            scores = undefined(dict.fromkeys(self.metrics, "share"), because)
+            return SampleResult(sample=sample, unextracted={self.part: because}, scores=scores, calls=calls)
+        return await self._examine(sample, claims, calls, executor)
 
     async def _claims(
         self, item: Sample | SampleResult, sample: Sample, executor: Executor
@@ -183,7 +183,7 @@ class ExtractionJob:
             assert isinstance(item, SampleResult), "the items are those of the run"
             failure = item.unextracted.get(self.part)
             if failure and failure != "no_claims":
-                return Failure(reason=failure, message="the run could not take claims"), ()
+                return Failure(reason=failure, message="the run could not extract claims"), ()
             return claims_in_run(item, self.part), ()
         if not has_words(text):
             return (), ()
@@ -202,7 +202,7 @@ class ExtractionJob:
             for i, (words, ids, span) in enumerate(split, 1)
         ), ()
 
-    async def _examined(
+    async def _examine(
         self, sample: Sample, claims: tuple[Claim, ...], calls: tuple[Call, ...], executor: Executor
     ) -> SampleResult:
         text = sample.text(self.part) or ""
@@ -210,19 +210,21 @@ class ExtractionJob:
         scores = {name: ratio_score(name, *counts.counts[name]) for name in MEASURES}
         details: dict[str, JsonValue] = {
             "kinds": {str(kind): n for kind, n in counts.kinds.items()},
-            "claims": {name: [claims[i].id for i in where] for name, where in counts.claims.items() if where},
-            "sentences": {name: [i + 1 for i in where] for name, where in counts.sentences.items() if where},
+            "claims": {name: [claims[i].id for i in indices] for name, indices in counts.claims.items() if indices},
+            "sentences": {name: [i + 1 for i in indices] for name, indices in counts.sentences.items() if indices},
         }
         gold = (self.gold or {}).get(sample.id)
         if self.gold is not None:
-            scores |= self._matched([claim.text for claim in claims], sample.id, gold)
+            scores |= self._match_scores([claim.text for claim in claims], sample.id, gold)
             if gold is not None:
-                details[GOLD_ROW] = _counted(text, as_claims(gold, GOLD), sample)
+                details[GOLD_ROW] = _measure_counts(text, as_claims(gold, GOLD), sample)
         if self.against is not None and sample.id in self.against:
             other = self.against[sample.id]
-            compared = _counted(text, other, sample)
+            compared = _measure_counts(text, other, sample)
             if gold is not None:
-                compared |= self._compared([claim.text for claim in other], gold)
+                for matching in self.matchings:
+                    row = _match_counts([claim.text for claim in other], gold, matching)
+                    compared[f"{matching}_f1"] = list(row)
             details[AGAINST] = compared
         result = SampleResult(
             sample=sample,
@@ -240,35 +242,31 @@ class ExtractionJob:
             )
         return await check_claims(self.checks, result, self.part, gold or (), executor)
 
-    def _matched(self, claims: list[str], sample: str, gold: tuple[str, ...] | None) -> dict[str, Score]:
+    def _match_scores(self, claims: list[str], sample: str, gold: tuple[str, ...] | None) -> dict[str, Score]:
         if gold is None:
-            names = [name for one in self.matchings for name in matching_metrics(one)]
-            return undefined(dict.fromkeys((*names, "granularity", "false_matches"), "share"), "missing_input")
+            return undefined(dict.fromkeys(self._gold_metrics, "share"), "missing_input")
         scores: dict[str, Score] = {}
-        for one in self.matchings:
-            right, covered = match(claims, gold, one)
-            scores |= gold_scores(one, (sum(right), len(right), sum(covered), len(covered)))
+        for matching in self.matchings:
+            scores |= gold_scores(matching, _match_counts(claims, gold, matching))
         foreign = self.foreign_claims.get(sample, ())
         wrong = sum(match(claims, foreign, self.matchings[0]).right) if foreign else 0
         scores["granularity"] = ratio_score("granularity", len(claims), len(gold))
         scores["false_matches"] = ratio_score("false_matches", wrong, len(claims) if foreign else 0)
         return scores
 
-    def _compared(self, claims: list[str], gold: tuple[str, ...]) -> dict[str, JsonValue]:
-        rows: dict[str, JsonValue] = {}
-        for one in self.matchings:
-            right, covered = match(claims, gold, one)
-            rows[f"{one}_f1"] = [sum(right), len(right), sum(covered), len(covered)]
-        return rows
+
+def _match_counts(claims: list[str], gold: tuple[str, ...], matching: Matching) -> tuple[int, int, int, int]:
+    right, covered = match(claims, gold, matching)
+    return sum(right), len(right), sum(covered), len(covered)
 
 
 def matching_metrics(matching: str) -> tuple[str, ...]:
-    """Return the names of the scores of a matching: precision and recall, F1 of all texts, and the mean of theirs."""
+    """Return the names of the scores of a matching: precision, recall, F1 over all texts, and the mean F1 of texts."""
     return tuple(f"{matching}_{name}" for name in ("precision", "recall", "f1", "f1_macro"))
 
 
 def gold_scores(matching: str, row: tuple[int, int, int, int]) -> dict[str, Score]:
-    """Return the scores of a text whose claims were matched: right of how many, found of how many."""
+    """Return the scores of a text, given the numbers of right claims, claims, found gold claims and gold claims."""
     right, claims, covered, gold = row
     precision, recall = right / claims if claims else 0.0, covered / gold if gold else 0.0
     both = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -279,7 +277,7 @@ def gold_scores(matching: str, row: tuple[int, int, int, int]) -> dict[str, Scor
 
 
 def claims_in_run(result: SampleResult, part: Part) -> tuple[Claim, ...]:
-    """Return the claims of a part; where every judge took its own, those of the first."""
+    """Return the claims of a part; with `extract_per_judge`, those of the first judge."""
     claims = result.claims_of(part)
     first = claims[0].extractor if claims else None
     return tuple(claim for claim in claims if claim.extractor == first)
@@ -297,16 +295,16 @@ def _split(kind: str, text: str) -> list[tuple[str, tuple[int, ...], tuple[int, 
     return [(one.text, tuple(i + 1 for i in one.sentence_ids), (one.start, one.end)) for one in split_claims(text)]
 
 
-def _counted(text: str, claims: tuple[Claim, ...], sample: Sample) -> dict[str, JsonValue]:
+def _measure_counts(text: str, claims: tuple[Claim, ...], sample: Sample) -> dict[str, JsonValue]:
     counts = examine(text, statements(claims), sample.full_question).counts
     return {name: list(count) for name, count in counts.items()}
 
 
 def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
-    """Return the claims at a path of names with dots, through lists on the way: `sentences.human_facts.text`.
+    """Return the claims at a path of names with dots, which may lead through lists: `sentences.human_facts.text`.
 
-    A claim is a text, an object with one (`text`, `claim`, ...), or a triplet, whose words are joined. None where there
-    is nothing at the path; an empty list says that there are no claims.
+    A claim is a text, an object with a text (`text`, `claim`, ...), or a triplet, whose words are joined. None if there
+    is nothing at the path; empty if there is an empty list.
     """
     if isinstance(value, dict) and path in value:
         return None if value[path] is None else tuple(_claim_texts(value[path], path))
@@ -341,7 +339,7 @@ def _claim_texts(value: Any, name: str) -> Iterator[str]:
 
 
 def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return the claims by people in a file, by sample: a row a sample with a list, or a row a claim."""
+    """Return the gold claims in a file, by sample. A row has a list of claims, or one claim."""
     gold: dict[str, list[str]] = {}
     for row in read_rows(path):
         name = row.first(("id", "sample_id", "sample", "question_id"))
@@ -353,7 +351,7 @@ def read_gold(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def make_job(options: ExtractionOptions, items: Iterable[Sample | SampleResult], *, of_run: bool) -> ExtractionJob:
-    """Return the job with everything checked against the items; UsageError before any call can be made."""
+    """Return the job after checking all settings against the items. Raises UsageError before any call is made."""
     if options.matching not in (*MATCHINGS, BY_JUDGE):
         raise unknown_name("matching", options.matching, (*MATCHINGS, BY_JUDGE))
     if options.matching != "guarded" and options.gold is None:
@@ -367,13 +365,13 @@ def make_job(options: ExtractionOptions, items: Iterable[Sample | SampleResult],
     source = _source(options, extractor, of_run=of_run)
     if extractor and not source.prompt:
         raise UsageError(f"--extractor takes claims with a prompt, and --claims {options.claims} is none")
-    file = options.gold if options.gold and Path(options.gold).is_file() else None
-    gold_file = read_gold(Path(file)) if file else None
+    gold_file = read_gold(Path(options.gold)) if options.gold and Path(options.gold).is_file() else None
     survey = _survey(items, options, source, gold_file)
     second: Matching = SECOND if options.matching in ("guarded", BY_JUDGE) else options.matching  # type: ignore[assignment]  # checked
     gold = survey.gold if options.gold else None
     by_judge = gold is not None and options.matching == BY_JUDGE
     checks = ClaimChecks.of(judge, gold=by_judge, elements=options.elements) if judge else None
+    by_rule = survey.by_rule or (extractor is not None and not reads_prompts(extractor))
     return ExtractionJob(
         part=survey.part,
         source=source,
@@ -389,7 +387,7 @@ def make_job(options: ExtractionOptions, items: Iterable[Sample | SampleResult],
         against_name=options.against_name,
         sample=options.sample if judge else 0,
         cluster=options.cluster,
-        remarks=_remarks(source, extractor, survey),
+        remarks=(CLAIMS_BY_RULE,) if by_rule else (),
     )
 
 
@@ -423,7 +421,7 @@ def _survey(
     source: ClaimSource,
     gold_file: Mapping[str, tuple[str, ...]] | None,
 ) -> _ClaimSurvey:
-    """Read the items once: which part has texts, who has gold claims, and whom to ask about; check the fields."""
+    """Read the items once to find the part with texts, the gold claims, and the samples to judge; check the fields."""
     numbers: dict[str, int] = {}
     gold: dict[str, tuple[str, ...]] = {}
     clusters: dict[str, int] = {}
@@ -459,7 +457,7 @@ def _survey(
 
 
 def _foreign_claims(survey: _ClaimSurvey) -> dict[str, tuple[str, ...]]:
-    """By sample, the gold claims of a text about another question: the next one by digest, so that no order counts."""
+    """Return, for each sample, the gold claims of another question: the next by digest, whatever the sample order."""
     distinct: dict[bytes, tuple[int, tuple[str, ...]]] = {}
     digests: dict[str, bytes] = {}
     for name, texts in survey.gold.items():
@@ -467,24 +465,17 @@ def _foreign_claims(survey: _ClaimSurvey) -> dict[str, tuple[str, ...]]:
         digests[name] = digest
         distinct.setdefault(digest, (survey.clusters[name], texts))
     ring = sorted(distinct)
-    place = {digest: i for i, digest in enumerate(ring)}
+    index = {digest: i for i, digest in enumerate(ring)}
     foreign: dict[str, tuple[str, ...]] = {}
     for name, digest in digests.items():
-        following = (distinct[ring[(place[digest] + step) % len(ring)]] for step in range(1, len(ring)))
-        for cluster, texts in following:
-            if cluster != survey.clusters[name]:
-                foreign[name] = texts
-                break
+        following = (distinct[ring[(index[digest] + step) % len(ring)]] for step in range(1, len(ring)))
+        if other := next((texts for cluster, texts in following if cluster != survey.clusters[name]), None):
+            foreign[name] = other
     return foreign
 
 
-def _remarks(source: ClaimSource, extractor: Judge | None, survey: _ClaimSurvey) -> tuple[str, ...]:
-    by_rule = survey.by_rule or (extractor is not None and not reads_prompts(extractor))
-    return (CLAIMS_BY_RULE,) if by_rule else ()
-
-
 def items_of(job: ExtractionJob, items: Iterable[Any]) -> Iterator[Any]:
-    """Give what the job is about: with a judge, first the planted claims that show what it sees."""
+    """Yield the items of the job; with a judge, planted claims come first."""
     if job.checks:
         yield from planted_samples()
     yield from items

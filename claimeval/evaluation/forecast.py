@@ -1,7 +1,8 @@
-"""Forecast of a job: the real pipeline runs on the reply cache, and every request that it cannot answer is counted.
+"""Forecast the requests and cost of a job.
 
-What follows from a cached reply is known. If the claims of a text are known the calls are exact; if not, the
-assessments that depend on them are a range, from few claims in a sentence to many.
+The real pipeline runs on the reply cache, and every request without a stored reply is counted. If the claims of a text
+are known, the number of calls is exact. If not, the assessments of its claims are a range, from few claims per sentence
+to many.
 """
 
 from __future__ import annotations
@@ -37,42 +38,42 @@ NOTHING = Range(0, 0)
 
 
 class StepForecast(Record):
-    """What one judge will be asked in one step."""
+    """Forecast of the requests to one judge in one step."""
 
     step: str
     judge: str
     cached: int
-    """Questions that the store answers."""
+    """Number of requests with a stored reply."""
     calls: tuple[int, int]
-    """At least and at most."""
+    """Minimum and maximum."""
     exact: bool
-    """Whether the calls are known and not estimated."""
+    """Whether the number of calls is known and not estimated."""
     prompt_tokens: tuple[int, int]
     output_tokens: tuple[int, int]
     price: Price | None
-    """None where it is unknown."""
+    """None if it is unknown."""
     batched: bool = False
     """Whether the price is that of batches."""
     cost: tuple[float, float] | None
     """US dollars."""
     cost_bound: float | None
-    """US dollars if every byte of the prompts were a token and every reply ran to its limit."""
+    """US dollars if every byte of the prompts were a token and every reply had its maximum length."""
     basis: tuple[str, ...]
-    """What the numbers of tokens rest on, in words; empty where nothing is left to ask."""
+    """How the numbers of tokens are estimated; empty if there are no calls."""
 
 
 class _KnownRequests(NamedTuple):
-    """Questions whose words are known, added up."""
+    """Totals of requests whose text is known."""
 
     calls: int = 0
     bytes: int = 0
     output: Range = NOTHING
-    """Tokens of the replies, as assumed."""
+    """Assumed tokens of the replies."""
     cost_bound: float = 0.0
 
 
 class _UnextractedTexts(NamedTuple):
-    """Texts to be assessed whose claims are unknown, added up."""
+    """Totals of texts to be assessed whose claims are unknown."""
 
     texts: int = 0
     bytes: int = 0
@@ -81,7 +82,7 @@ class _UnextractedTexts(NamedTuple):
 
 
 class _ForecastTotals(NamedTuple):
-    """All questions, at one end of the range."""
+    """Totals of all requests at one end of the range."""
 
     calls: int
     bytes: float
@@ -91,16 +92,16 @@ class _ForecastTotals(NamedTuple):
 
 @dataclass
 class _RequestCounts:
-    """Questions that will be asked, or that may be."""
+    """Requests that will be sent, or that may be sent."""
 
-    asked: _KnownRequests = field(default_factory=_KnownRequests)
+    known: _KnownRequests = field(default_factory=_KnownRequests)
     unknown: dict[int, _UnextractedTexts] = field(default_factory=dict)
-    """By number of sentences."""
+    """Texts whose claims are unknown, by number of sentences."""
 
 
 @dataclass
 class StepWorkload:
-    """What is found of one judge's questions in one step."""
+    """Counts of the requests to one judge in one step."""
 
     step: str
     judge: Judge
@@ -111,42 +112,42 @@ class StepWorkload:
     counted: TokenCounts = field(default_factory=TokenCounts)
     certain: _RequestCounts = field(default_factory=_RequestCounts)
     possible: _RequestCounts = field(default_factory=_RequestCounts)
-    """On top of these: what is asked only if earlier judges disagree."""
+    """Additional requests that are sent only if earlier judges disagree."""
 
     @property
     def source(self) -> estimates.Source:
-        """What the store calls the replies to such questions."""
+        """The origin of stored replies to such requests."""
         return self.judge.model, self.judge.endpoint, self.prompt.digest
 
     @property
     def is_open(self) -> bool:
-        """Whether anything may be left to ask."""
-        return bool(self.certain.asked.calls) or not self.is_exact
+        """Whether requests may be sent."""
+        return bool(self.certain.known.calls) or not self.is_exact
 
     @property
     def is_exact(self) -> bool:
-        """Whether all that will be asked is known."""
-        return not (self.certain.unknown or self.possible.unknown or self.possible.asked.calls)
+        """Whether the number of requests is known."""
+        return not (self.certain.unknown or self.possible.unknown or self.possible.known.calls)
 
     def answered(self, request: Request, reply: Completion) -> None:
-        """Counts a question that the store answers."""
+        """Count a request with a stored reply."""
         self.cached += 1
         if tokens := reply.usage.prompt_tokens:
             self.counted = self.counted.plus(TokenCounts(1, request.size, tokens))
 
     def ask(self, request: Request, tokens: Range, *, certain: bool = True) -> None:
-        """Counts a question that will, or may, be asked, with the tokens assumed of its reply."""
-        workload = self.certain if certain else self.possible
-        had = workload.asked
-        workload.asked = _KnownRequests(
-            had.calls + 1,
-            had.bytes + request.size,
-            Range(had.output.low + tokens.low, had.output.high + tokens.high),
-            had.cost_bound + (cost_bound(request, self.price) if self.price else 0.0),
+        """Count a request that will be sent, or that may be, with the assumed tokens of its reply."""
+        counts = self.certain if certain else self.possible
+        before = counts.known
+        counts.known = _KnownRequests(
+            before.calls + 1,
+            before.bytes + request.size,
+            Range(before.output.low + tokens.low, before.output.high + tokens.high),
+            before.cost_bound + (cost_bound(request, self.price) if self.price else 0.0),
         )
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
-        """Count the assessment of a text whose claims are not known yet.
+        """Count the assessment of a text whose claims are unknown.
 
         Args:
             frame: The request without claims.
@@ -154,18 +155,18 @@ class StepWorkload:
             size: Size of the text in bytes.
             certain: Whether the text is assessed in any case.
         """
-        workload = self.certain if certain else self.possible
-        had = workload.unknown.get(sentences, _UnextractedTexts())
-        workload.unknown[sentences] = _UnextractedTexts(had.texts + 1, had.bytes + size, had.frames + frame.size)
+        counts = self.certain if certain else self.possible
+        before = counts.unknown.get(sentences, _UnextractedTexts())
+        counts.unknown[sentences] = _UnextractedTexts(before.texts + 1, before.bytes + size, before.frames + frame.size)
 
     def line(self, per_sentence: Range, counted: TokenCounts, seen: Range | None) -> StepForecast:
-        """What it comes to: with so many claims in a sentence, prompts counted by this model, and outputs as seen."""
+        """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low, 0)
         high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high, 1)
         per_token = estimates.measured(counted) or estimates.BYTES_PER_TOKEN
         prompt = floor(low.bytes / per_token.high), ceil(high.bytes / per_token.low)
-        least, most = (low.calls * seen.low, high.calls * seen.high) if seen else (low.output, high.output)
-        output = floor(least), min(ceil(most), high.calls * self.judge.max_tokens)
+        low_output, high_output = (low.calls * seen.low, high.calls * seen.high) if seen else (low.output, high.output)
+        output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
             prompt = output = (0, 0)
         price = self.price if high.calls else FREE
@@ -181,17 +182,17 @@ class StepWorkload:
             batched=self.batched,
             cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1])) if price else None,
             cost_bound=high.cost_bound if price else None,
-            basis=self._how(counted, seen) if any(prompt) else (),
+            basis=self._basis(counted, seen) if any(prompt) else (),
         )
 
     def _sum(
         self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float, end: Literal[0, 1]
     ) -> _ForecastTotals:
-        """The questions of these parts, if each sentence makes so many claims, which are so long beside their text."""
-        calls = sum(part.asked.calls for part in parts)
-        size: float = sum(part.asked.bytes for part in parts)
-        output = sum(part.asked.output[end] for part in parts)
-        worst = sum(part.asked.cost_bound for part in parts)
+        """Return the totals for this number of claims per sentence and size of claims relative to their text."""
+        calls = sum(part.known.calls for part in parts)
+        size: float = sum(part.known.bytes for part in parts)
+        output = sum(part.known.output[end] for part in parts)
+        bound = sum(part.known.cost_bound for part in parts)
         for sentences, texts in (item for part in parts for item in part.unknown.items()):
             claims = max(1, ceil(per_sentence * sentences))
             requests = ceil(claims / claims_per_call(self.judge)) * texts.texts
@@ -201,10 +202,10 @@ class StepWorkload:
             size += added
             output += estimates.verdicts(self.judge, requests, texts.texts * claims)[end]
             tokens = added + requests * overhead(self.judge, 2)
-            worst += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
-        return _ForecastTotals(calls, size, output, worst)
+            bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
+        return _ForecastTotals(calls, size, output, bound)
 
-    def _how(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
+    def _basis(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
         prompt, output = "prompt tokens", "output tokens"
         if (measured := estimates.measured(counted)) is None:
             prompt += f": assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
@@ -224,43 +225,43 @@ class StepWorkload:
 
 
 OPEN = "not_in_cache"
-"""The reason that `OfflineExecutor` gives for a question that nobody answered."""
+"""The reason that `OfflineExecutor` gives for a request without a stored reply."""
 
 
 class Forecast(Record):
-    """What a run will ask and cost. Questions put again after a useless reply, and retries, come on top."""
+    """The expected requests and cost of a run, without re-asks and retries."""
 
     samples: int
     lines: tuple[StepForecast, ...]
     basis: tuple[str, ...]
-    """What the ranges of calls rest on, in words; empty where they are exact."""
+    """How the ranges of calls are estimated; empty if they are exact."""
     long: tuple[LongEvidence, ...] = ()
-    """Samples that do not fit into the window of a judge, as far as windows are known."""
+    """Samples that do not fit into the window of a judge, if it is known."""
 
     @property
     def calls(self) -> tuple[int, int]:
-        """Return the least and greatest number of calls."""
+        """The minimum and maximum number of calls."""
         return sum(line.calls[0] for line in self.lines), sum(line.calls[1] for line in self.lines)
 
     @property
     def judges_without_price(self) -> tuple[str, ...]:
-        """The judges with calls to come whose price is unknown."""
+        """The judges with open calls whose price is unknown."""
         return tuple(dict.fromkeys(line.judge for line in self.lines if line.cost is None))
 
     @property
     def cost(self) -> tuple[float, float] | None:
-        """US dollars, least and most; None if the price of a judge with calls to come is unknown."""
+        """Minimum and maximum US dollars; None if the price of a judge with open calls is unknown."""
         return None if self.judges_without_price else self.known_cost
 
     @property
     def known_cost(self) -> tuple[float, float]:
-        """US dollars for the judges whose price is known."""
+        """Minimum and maximum US dollars for the judges whose price is known."""
         costs = [line.cost for line in self.lines if line.cost]
         return sum(low for low, _ in costs), sum(high for _, high in costs)
 
     @property
     def cost_bound(self) -> float:
-        """The most that the judges can cost whose price is known."""
+        """Upper bound in US dollars for the judges whose price is known."""
         return sum(line.cost_bound or 0.0 for line in self.lines)
 
 
@@ -273,8 +274,7 @@ class PlannedJob(Job[T_contra], Protocol[T_contra]):
 
     @property
     def first_stage(self) -> Job[T_contra]:
-        """The job without what hangs on verdicts: judges who are asked only where others disagree, and all documents
-        together about claims that no single one supports. Itself if nothing does."""
+        """The job without requests that depend on verdicts: escalation, and all documents together."""
         ...
 
 
@@ -286,32 +286,30 @@ async def forecast(
     counted: set[int] | None = None,
     batched: Collection[str] = (),
 ) -> Forecast:
-    """Forecast a run over the items without sending anything.
+    """Forecast a run on the items without sending anything.
 
-    Memory grows with the number of different requests alone, about 80 bytes each.
+    Memory grows only with the number of different requests, about 80 bytes each.
 
     Args:
-        items: What the job is about: samples, the results of an earlier run, which keep their verdicts, or documents.
+        items: The items of the job: samples, results of an earlier run (which keep their verdicts), or documents.
         job: The job.
-        store: Stored replies, which cost nothing. None: nothing is stored.
-        prices: File of prices.
-        counted: Requests of earlier jobs over the same store, which are not counted again; those of this job are added.
+        store: The stored replies, which cost nothing; None without a store.
+        prices: Price file.
+        counted: Requests of earlier jobs with the same store, which are not counted again; those of this job are added.
         batched: Names of judges whose requests are sent in batches, at batch prices.
 
     Returns:
         The number of requests and their cost, for each step and judge.
 
     Raises:
-        UsageError: If the file of prices cannot be read.
+        UsageError: If the price file cannot be read.
     """
-    seen = set() if counted is None else counted
-    walk: _Walk[Any]
+    walk_type: type[_Walk[Any]] = _Walk
     if isinstance(job, ClaimsJob):
-        walk = _ClaimsWalk(job, store, prices, seen, batched)
+        walk_type = _ClaimsWalk
     elif isinstance(job, WriteQueriesJob):
-        walk = _QueriesWalk(job, store, prices, seen, batched)
-    else:
-        walk = _Walk(job, store, prices, seen, batched)
+        walk_type = _QueriesWalk
+    walk = walk_type(job, store, prices, set() if counted is None else counted, batched)
     count = 0
     async with walk:
         for item in items:
@@ -321,11 +319,11 @@ async def forecast(
 
 
 class _Frames:
-    """Answers nothing, and remembers what is asked about claims."""
+    """Executor that records requests and answers none."""
 
     def __init__(self, lessons: Lessons) -> None:
         self._lessons = lessons
-        self._nowhere = OfflineExecutor()
+        self._offline = OfflineExecutor()
         self.requests: list[Request] = []
         windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
         self.fits, self.room = windows.fits, windows.room
@@ -336,11 +334,11 @@ class _Frames:
     async def ask(self, request: Request) -> Outcome:
         """Record the request."""
         self.requests.append(self._lessons.adapt(request))
-        return await self._nowhere.ask(request)
+        return await self._offline.ask(request)
 
 
 class _Walk(Generic[T]):
-    """Stands in for the executor while the job runs, and counts what it cannot answer."""
+    """Executor that answers from the reply cache, and counts the requests that it cannot answer."""
 
     def __init__(
         self,
@@ -354,21 +352,21 @@ class _Walk(Generic[T]):
         self._store, self._prices, self._batched = store, prices, batched
         self._prompts = {prompt.digest: prompt for prompt in job.manifest.prompts}
         self._workloads: dict[tuple[str, str], StepWorkload] = {}
-        self._nowhere = OfflineExecutor()
+        self._offline = OfflineExecutor()
         self._lessons = Lessons(store.folder if store else None)
         self._seen = seen
-        self._fresh: dict[str, tuple[Request, Completion | None]] = {}
-        """Questions that were not counted yet, by key, with the stored reply."""
+        self._uncounted: dict[str, tuple[Request, Completion | None]] = {}
+        """Requests that are not counted yet, by key, with the stored reply."""
         self._texts: dict[str, tuple[int, int]] = {}
-        """Sentences and bytes of the texts that the current sample's claims are taken from, by key."""
+        """Sentences and bytes of the texts that the current sample's claims are extracted from, by key."""
         self._claims_per_sentence: Counter[float] = Counter()
         self._long: dict[str, list[int]] = {}
-        """Most windows of the texts of each sample that are longer than a judge's window, by judge."""
+        """Number of windows of each sample with a text longer than a judge's window, by judge."""
         windows = JudgeWindows(lambda judge: self._lessons.judge(judge).context_tokens, self._holds)
         self.fits, self.room = windows.fits, windows.room
         self._stack = AsyncExitStack()
         self._engines: dict[str, Backend] = {}
-        """By name the extractors that cost nothing."""
+        """Extractors without cost, by name."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -392,28 +390,28 @@ class _Walk(Generic[T]):
         return self._workloads[key]
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the stored reply, the claims of an engine that costs nothing, or that the reply is not there."""
-        put, request = request, self._lessons.adapt(request, self._store)
+        """Return the stored reply, the claims of an engine without cost, or a failure."""
+        original, request = request, self._lessons.adapt(request, self._store)
         if request.again is not None and not (self._store and self._store.get(request.key)):
-            return await self._nowhere.ask(request)
+            return await self._offline.ask(request)
         value = self._store.get(request.key) if self._store else None
         reply = None if value is None else completion(value)
         if self._is_new(int(request.key[:16], 16)):
-            self._fresh[put.key] = request, reply
+            self._uncounted[original.key] = request, reply
         if reply:
             return cut_by(request, reply) or reply
         if isinstance(request.task, ExtractTask) and (engine := self._engines.get(request.judge.name)):
             return await engine.complete(request, lambda _: None)
-        return await self._nowhere.ask(request)
+        return await self._offline.ask(request)
 
-    def _is_new(self, question: int) -> bool:
-        """Return whether a question comes for the first time; a run asks the same only once."""
+    def _is_new(self, request: int) -> bool:
+        """Return whether the digest of a request is new; a run sends equal requests once."""
         before = len(self._seen)
-        self._seen.add(question)
+        self._seen.add(request)
         return len(self._seen) > before
 
     async def visit(self, item: T) -> None:
-        """Takes an item, or an earlier result of one, through the job and counts what it asks."""
+        """Evaluate an item and count its requests."""
         result = await self._first.evaluate(item, self)
         self._count(result, certain=True)
         calls = [*result.calls, *await self._expect(item, result)]
@@ -422,37 +420,37 @@ class _Walk(Generic[T]):
             result = await self._job.evaluate(cast(T, result), self)
             self._count(result, certain=certain)
             calls += result.calls
-        for judge, most in windows_of(calls).items():
-            self._long.setdefault(judge, []).append(most)
+        for judge, windows in windows_of(calls).items():
+            self._long.setdefault(judge, []).append(windows)
 
     def _count(self, result: SampleResult, *, certain: bool) -> None:
         for call in result.calls:
-            if call.key not in self._fresh:
+            if call.key not in self._uncounted:
                 continue
-            request, reply = self._fresh.pop(call.key)
+            request, reply = self._uncounted.pop(call.key)
             workload = self._workload(call.step, request.judge, request.prompt)
-            if reply and (certain or len(call.subjects) == 1):  # with fewer subjects it would be another question
+            if reply and (certain or len(call.subjects) == 1):  # with fewer subjects it would be another request
                 workload.answered(request, reply)
             else:
                 workload.ask(request, self._output(request, call), certain=certain)
 
     def _output(self, request: Request, call: Call) -> Range:
-        """Return the tokens assumed of a reply."""
+        """Return the assumed tokens of a reply."""
         return estimates.output(request, call.step, max(1, len(call.subjects)))
 
     async def _expect(self, item: T, result: SampleResult) -> Sequence[Call]:
-        """Count the questions that hang on replies that are not known, and return their calls as far as known."""
+        """Count the requests that depend on unknown replies, and return their calls as far as known."""
         return ()
 
     def sum_up(self, samples: int) -> Forecast:
-        """Return what was found, in tokens and money."""
+        """Return the forecast of the counted requests."""
         workloads = list(self._workloads.values())
         counted: dict[str, TokenCounts] = {}
         for workload in workloads:
             model = workload.judge.model
             counted[model] = counted.get(model, TokenCounts()).plus(workload.counted)
-        still_open = {workload.source for workload in workloads if workload.is_open}
-        seen = estimates.recorded_output(self._store, still_open) if self._store else {}
+        open_sources = {workload.source for workload in workloads if workload.is_open}
+        seen = estimates.recorded_output(self._store, open_sources) if self._store else {}
         ratio = estimates.spread(self._claims_per_sentence)
         return Forecast(
             samples=samples,
@@ -464,12 +462,12 @@ class _Walk(Generic[T]):
                 )
                 for workload in workloads
             ),
-            basis=tuple(self._how(ratio)),
+            basis=tuple(self._basis(ratio)),
             long=long_evidence(self._long, self._job.manifest.asked, self._lessons.judge),
         )
 
-    def _how(self, ratio: Range | None) -> Iterator[str]:
-        if any(one.possible.asked.calls or one.possible.unknown for one in self._workloads.values()):
+    def _basis(self, ratio: Range | None) -> Iterator[str]:
+        if any(workload.possible.known.calls or workload.possible.unknown for workload in self._workloads.values()):
             if self._job.manifest.panel.escalate:
                 yield "judges who are asked only where the first ones disagree: from never to always"
             if self._job.manifest.panel.per_document:
@@ -477,53 +475,50 @@ class _Walk(Generic[T]):
 
 
 class _ClaimsWalk(_Walk[Sample | SampleResult]):
-    def __init__(
-        self, job: ClaimsJob, store: Store | None, prices: str | Path | None, seen: set[int], batched: Collection[str]
-    ) -> None:
-        super().__init__(job, store, prices, seen, batched)
-        self._claims_job = job
-        self._extractors = job.judges if job.panel.extract_per_judge else (job.extractor,)
-        for extractor in self._extractors:
-            self._workload("extract", extractor, job.extract_prompt.digest)
-        for judge in job.judges:
-            self._workload("assess", judge, job.assess_prompt.digest)
-        self._asked_with = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
+    _job: ClaimsJob
 
     async def __aenter__(self) -> Self:
-        for extractor in self._extractors:
+        job = self._job
+        for extractor in job.judges if job.panel.extract_per_judge else (job.extractor,):
+            self._workload("extract", extractor, job.extract_prompt.digest)
             if not provider(extractor.model).costs:
                 self._engines[extractor.name] = await self._stack.enter_async_context(
                     provider(extractor.model).open(extractor)
                 )
+        for judge in job.judges:
+            self._workload("assess", judge, job.assess_prompt.digest)
         return self
 
     async def _expect(self, item: Sample | SampleResult, result: SampleResult) -> Sequence[Call]:
-        calls: list[Call] = []
-        taken_from: dict[tuple[Part, str], list[Call]] = {}
+        expected: list[Call] = []
+        extractions: dict[tuple[Part, str], list[Call]] = {}
         for call in result.calls:
             if call.step == "extract" and not call.reused:
-                taken_from.setdefault((call.part, call.judge), []).append(call)
-        for (part, judge), calls in taken_from.items():
+                extractions.setdefault((call.part, call.judge), []).append(call)
+        for (part, judge), calls in extractions.items():
             texts = [self._texts[call.key] for call in calls if not call.attempt]
             sentences, size = sum(n for n, _ in texts), sum(n for _, n in texts)
-            if still_open := [call for call in calls if call.failed == OPEN]:
-                calls += await self._expect_claims(result.sample, still_open[0], sentences, size)
+            if open_calls := [call for call in calls if call.failed == OPEN]:
+                expected += await self._expect_claims(result.sample, open_calls[0], sentences, size)
             elif not any(call.failed for call in calls):
                 extracted = sum(c.of == part and c.extractor in (None, judge) for c in result.claims)
                 self._claims_per_sentence[extracted / max(1, sentences)] += 1
         self._texts.clear()
-        return calls
+        return expected
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the same; the size of texts that claims are taken from is remembered."""
+        """Answer a request as `_Walk` does, and record the size of texts that claims are extracted from."""
         if isinstance(request.task, ExtractTask):
             self._texts[request.key] = len(request.task.sentences), estimates.size(request.task.text)
         return await super().ask(request)
 
     async def _expect_claims(self, sample: Sample, extraction: Call, sentences: int, size: int) -> list[Call]:
-        """Counts the assessments of a text whose claims are not known because nobody answered this call: the run's
-        questions about one claim, for as many claims as the text may have."""
-        job, part = self._claims_job, extraction.part
+        """Count the assessments of a text whose claims are unknown, and return their calls.
+
+        The requests are those about one claim, counted for as many claims as the text may have.
+        """
+        job, part = self._job, extraction.part
+        prompts = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
         claim = Claim(id="", text="", of=part, extractor=extraction.judge if job.panel.extract_per_judge else None)
         metrics = tuple(metric for metric in job.metrics if metric.claims_of == part)
         item = SampleResult(sample=sample, claims=(claim,))
@@ -532,39 +527,30 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
             frames = _Frames(self._lessons)
             calls += (await replace(stage, metrics=metrics, derived=()).evaluate(item, frames)).calls
             for request in frames.requests:
-                if self._is_new(hash((self._asked_with, extraction.key, request.key))):
+                if self._is_new(hash((prompts, extraction.key, request.key))):
                     workload = self._workload("assess", request.judge, job.assess_prompt.digest)
                     workload.expect(request, sentences, size, certain=stage is first)
         return calls
 
-    def _how(self, ratio: Range | None) -> Iterator[str]:
+    def _basis(self, ratio: Range | None) -> Iterator[str]:
         if any(workload.certain.unknown for workload in self._workloads.values()):
             low, high = ratio or estimates.CLAIMS_PER_SENTENCE
             source = f"as in {self._claims_per_sentence.total():,} known texts" if ratio else "assumed"
             yield f"claims: {low:.1f} to {high:.1f} per sentence of texts that are not extracted yet, {source}"
-        yield from super()._how(ratio)
+        yield from super()._basis(ratio)
 
 
 class _QueriesWalk(_Walk[Document]):
-    def __init__(
-        self,
-        job: WriteQueriesJob,
-        store: Store | None,
-        prices: str | Path | None,
-        seen: set[int],
-        batched: Collection[str],
-    ) -> None:
-        super().__init__(job, store, prices, seen, batched)
-        self._queries_job = job
+    _job: WriteQueriesJob
 
     def _output(self, request: Request, call: Call) -> Range:
-        written = self._queries_job.per_document if call.step == "queries" else 1
+        written = self._job.per_document if call.step == "queries" else 1
         tokens = estimates.output(request, call.step, written)
         return tokens._replace(low=min(tokens.low, estimates.TOKENS[call.step].low)) if written > 1 else tokens
 
     async def _expect(self, item: Document, result: SampleResult) -> Sequence[Call]:
         if any(call.step == "queries" and call.failed == OPEN for call in result.calls):
-            for request in self._queries_job.usual_checks(item):
+            for request in self._job.usual_checks(item):
                 workload = self._workload("screen", request.judge, request.prompt)
                 workload.ask(request, estimates.output(request, "screen", 1), certain=False)
         return ()

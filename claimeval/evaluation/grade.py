@@ -1,7 +1,7 @@
 """The grade job: judges grade documents by a question, or match them with reference contexts.
 
-An item is a sample whose contexts are the documents: those that it retrieved, or a pool of a corpus, TREC runs and
-judgments.
+An item is a sample whose contexts are the documents to grade: its retrieved documents, or a pool from a corpus, TREC
+runs and judgments.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from claimeval.types.scales import MATCH, Scale
 def samples_of_pool(
     pool: Mapping[str, Sequence[str]], queries: Mapping[str, str], documents: Mapping[str, Document]
 ) -> Iterator[Sample]:
-    """Give a sample a query whose contexts are its documents in the pool.
+    """Yield a sample for each query, with the query's pooled documents as contexts.
 
-    Queries and documents without a text stay in, so that they are counted as missing.
+    Queries and documents without a text are included, so that they count as missing.
     """
     for query, ids in pool.items():
         contexts = tuple(documents.get(name) or Document(id=name, text="") for name in ids)
@@ -66,9 +66,9 @@ def samples_of_pool(
 
 
 def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> dict[str, list[str]]:
-    """Query to documents: what people judged, then the first `depth` of each run as trec_eval orders them.
+    """Return the documents of each query: those that people judged, then the first `depth` of each run.
 
-    Judgments below 0 mean pooled but not judged and are left out.
+    Runs are ordered as in trec_eval. Judgments below 0 (pooled, not judged) are left out.
     """
     pooled: dict[str, dict[str, None]] = {}
     for query, grades in (judged or {}).items():
@@ -81,18 +81,18 @@ def pool(runs: Iterable[TrecRun], depth: int, judged: Qrels | None = None) -> di
 
 
 class PoolCounts(NamedTuple):
-    """What there is to grade."""
+    """Sizes of a pool."""
 
     queries: int
     pairs: int
     without_text: int
-    """Pairs whose question or document has no text; they cannot be graded."""
+    """Pairs that cannot be graded because the question or the document has no text."""
 
 
 def survey(samples: Iterable[Sample]) -> PoolCounts:
-    """Counts, and makes sure before any call that the grades can be written; DataError where they cannot."""
+    """Count queries and pairs. Raises DataError if their grades could not be written to a qrels file."""
     queries: dict[str, set[str]] = {}
-    pairs = without = 0
+    pairs = without_text = 0
     for sample in samples:
         documents = queries.setdefault(sample.id, set())
         for document in sample.contexts or ():
@@ -105,21 +105,21 @@ def survey(samples: Iterable[Sample]) -> PoolCounts:
                 )
             documents.add(document.id)
             pairs += 1
-            without += not gradable(sample.question, document)
+            without_text += not gradable(sample.question, document)
     if not pairs:
         raise DataError("there is nothing to grade: no question has a document")
-    if without == pairs:
+    if without_text == pairs:
         raise DataError("no pair of question and document has both texts; check that the ids of the files are the same")
-    return PoolCounts(len(queries), pairs, without)
+    return PoolCounts(len(queries), pairs, without_text)
 
 
 def gradable(question: str, document: Document) -> bool:
-    """Return whether there are two texts to compare."""
+    """Return whether both the question and the document have a text."""
     return bool(question.strip() and (document.text.strip() or (document.title or "").strip()))
 
 
 def check_name(name: str, kind: str) -> None:
-    """DataError for an id that cannot stand in a TREC file."""
+    """Raise DataError for an id that a TREC file cannot hold."""
     if name.split() != [name] or name.startswith("#"):
         raise DataError(
             f"the {kind} id {name!r} cannot be written to a qrels file: ids are not empty, hold no blanks and do not "
@@ -129,21 +129,21 @@ def check_name(name: str, kind: str) -> None:
 
 NAME = "grade"
 Against = Literal["question", "reference_contexts"]
-"""Whether documents are graded by the question, or matched with what the reference contexts say."""
+"""Whether documents are graded by the question, or matched with the reference contexts."""
 PROMPTS: Mapping[Against, str] = {"question": "steps", "reference_contexts": "same_content"}
-"""The prompt if none is named."""
+"""The default prompts."""
 USUAL_VOTES: Mapping[Against, str] = {"question": "median", "reference_contexts": "majority"}
-"""The vote if none is named."""
+"""The default votes."""
 RELEVANT, GRADE, PRECISION = "context_relevance", "context_grade", "context_precision_ap"
-"""`context_relevance`: the share of the retrieved documents that is relevant. `context_grade`: their mean grade.
-`context_precision_ap`: mean of P@rank over the ranks of the relevant ones, which ragas and DeepEval call context
-precision; 0 where none is relevant. Missed documents are in none of them. By reference contexts instead of grades it is
-`ap_retrieved` of `claimeval retrieval`."""
+"""`context_relevance`: the share of retrieved documents that are relevant. `context_grade`: their mean grade.
+`context_precision_ap`: the mean of P@rank over the ranks of relevant documents, 0 if there are none; ragas and DeepEval
+call it context precision. None of them counts missed documents. With reference contexts instead of grades, the last one
+is `ap_retrieved` of `claimeval retrieval`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradingOptions:
-    """What a user says about the grade job."""
+    """User settings of the grade job."""
 
     judges: Sequence[str | Judge]
     against: Against = "question"
@@ -159,7 +159,7 @@ class GradingOptions:
 
 @dataclass(frozen=True)
 class GradeJob(PanelJob):
-    """Grade documents, or match them with reference contexts: what is asked about every sample, and whom."""
+    """Grade documents, or match them with reference contexts."""
 
     judges: tuple[Judge, ...]
     prompt: Prompt
@@ -174,14 +174,14 @@ class GradeJob(PanelJob):
 
     @property
     def units(self) -> dict[str, str]:
-        """The metrics with their unit."""
+        """The unit of each metric."""
         if self.against == "reference_contexts":
             return retrieval.units(retrieval.asked(self.measures))
         return units(self.scale)
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides numbers."""
+        """All settings that affect numbers."""
         return Manifest(
             job=self.name,
             metrics=tuple(self.units),
@@ -196,7 +196,7 @@ class GradeJob(PanelJob):
 
     @cached_property
     def record(self) -> QuestionRecord:
-        """Which question is put about documents."""
+        """The question about documents."""
         return QuestionRecord(
             name="grade" if self.against == "question" else "match",
             prompt=self.prompt.id,
@@ -212,18 +212,18 @@ class GradeJob(PanelJob):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What the judges are asked with."""
+        """The prompt of the question."""
         return (self.prompt,)
 
     def only(self, metrics: Iterable[str]) -> GradeJob:
-        """Return the job; UsageError for a score that it does not have."""
+        """Return the job. Raises UsageError for a score that it does not have."""
         for name in metrics:
             if name not in self.units:
                 raise unknown_name("score of the run", name, self.units)
         return self
 
     def again(self, other: OtherJudging) -> GradeJob:
-        """Return the job for other judges, another prompt or other votes."""
+        """Return the job with other judges, another prompt or another vote."""
         return replace(
             self,
             judges=other.judges,
@@ -234,18 +234,18 @@ class GradeJob(PanelJob):
         )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
-        """Do nothing; documents are not by the model that wrote the answer."""
+        """Do nothing, because the generator did not write the documents."""
 
     @cached_property
     def first_stage(self) -> GradeJob:
-        """The job without judges who are asked only where others disagree; itself if all are asked about everything."""
+        """The job without escalation."""
         if not self.panel.escalate:
             return self
         panel = self.panel.model_copy(update={"escalate": None})
         return replace(self, judges=self.judges[: self.panel.escalate], panel=panel)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return the grades or matches of one sample's contexts. A document without a text is not asked about."""
+        """Return the grades or matches of one sample's contexts; documents without a text are not sent."""
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         context = JudgingContext(
             self.judges, executor, recorded_judges=self.recorded_judges, earlier=EarlierVerdicts(earlier)
@@ -284,14 +284,14 @@ class GradeJob(PanelJob):
         )
 
     def scored(self, result: SampleResult) -> SampleResult:
-        """Return the result with the scores that its grades or matches come to."""
+        """Return the result with the scores from its grades or matches."""
         if self.against == "question":
             scores = _scores(result.sample, result.assessments, self.scale)
             return result.model_copy(update={"scores": scores})
         return self._scored_matches(result)
 
     def _scored_matches(self, result: SampleResult) -> SampleResult:
-        """Return the rank metrics of one sample. Where a judge's verdict on a pair is missing nothing has a value."""
+        """Return the result with rank metrics, which are undefined if a pair is unassessed."""
         sample, matches = result.sample, result.assessments
         if sample.contexts is None or not sample.reference_contexts:
             return result.model_copy(update={"scores": undefined(self.units, "missing_input")})
@@ -300,10 +300,10 @@ class GradeJob(PanelJob):
         by_text = retrieval.references_in_text(sample)
         ranks = {name: rank for rank, name in enumerate(_names(sample), 1)}
         numbers = dict(enumerate(by_text.references, 1))
-        found_in = {(ranks[vote.subject], numbers[vote.evidence.document or 0]) for vote in matches if vote.positive}
-        by_rank = {
-            rank: names | {name for at, name in found_in if at == rank} for rank, names in by_text.by_rank.items()
-        }
+        by_rank = {rank: set(names) for rank, names in by_text.by_rank.items()}
+        for vote in matches:
+            if vote.positive:
+                by_rank[ranks[vote.subject]].add(numbers[vote.evidence.document or 0])
         ranked = retrieval.assigned(by_text._replace(by_rank=by_rank))
         values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
         scores = defined(values, self.units)
@@ -315,7 +315,7 @@ def _open_pairs(sample: Sample) -> dict[str, list[Document]]:
 
 
 def job_of(record: Manifest) -> GradeJob:
-    """Return the job that a run is of, with its prompt as it was."""
+    """Return the job of a run, with its prompt."""
     (question,) = record.questions
     prompt = next(prompt for prompt in record.prompts if prompt.id == question.prompt)
     against: Against = "question" if question.name == "grade" else "reference_contexts"
@@ -334,23 +334,27 @@ def job_of(record: Manifest) -> GradeJob:
 
 
 def make_job(options: GradingOptions) -> GradeJob:
-    """Return the job with everything checked; UsageError before any call can be made."""
-    line_up = specs.parse_panel(options.judges)
-    judges = specs.require_prompt_readers(line_up.judges, "documents are graded")
+    """Return the job after checking all settings. Raises UsageError before any call is made."""
+    spec = specs.parse_panel(options.judges)
+    judges = specs.require_prompt_readers(spec.judges, "documents are graded")
     scale = MATCH
     if options.against == "question":
         scale = relevance_scale(options.scale) if isinstance(options.scale, str) else options.scale
     else:
         retrieval.asked(options.measures)
-    usual = USUAL_VOTES[options.against]
-    labeled = options.panel.labels is not None
-    graders = options.panel.given
-    settings = specs.panel_settings(line_up, graders, scale, usual=usual, with_labels=labeled, about_claims=False)
+    panel = specs.panel_settings(
+        spec,
+        options.panel.given,
+        scale,
+        usual=USUAL_VOTES[options.against],
+        with_labels=options.panel.labels is not None,
+        about_claims=False,
+    )
     return GradeJob(
         judges=judges,
         prompt=prompts.load("rate", options.prompt or PROMPTS[options.against]),
         scale=scale,
-        panel=settings,
+        panel=panel,
         against=options.against,
         per_call=options.documents_per_call,
         measures=options.measures,
@@ -359,10 +363,10 @@ def make_job(options: GradingOptions) -> GradeJob:
 
 
 def unmatched(sample: Sample) -> dict[str, list[Document]]:
-    """Return by reference (`reference-1`, ...) the documents that the texts leave open.
+    """Return the documents whose match with a reference is not known from the texts, by reference (`reference-1`, ...).
 
-    A document that holds a reference by its text is not asked about, nor are documents below the one that holds the
-    reference at hand.
+    Documents whose text contains a reference are left out, as are those ranked below the one that contains the
+    reference in question.
     """
     by_text = retrieval.by_content(sample)
     names = _names(sample)
@@ -380,7 +384,7 @@ def unmatched(sample: Sample) -> dict[str, list[Document]]:
 
 
 def _names(sample: Sample) -> list[str]:
-    """Return the ids of the contexts; with the rank where several have one id."""
+    """Return the ids of the contexts; repeated ids get their rank as a suffix."""
     ids = [document.id for document in sample.contexts or ()]
     uses = Counter(ids)
     return [name if uses[name] == 1 else f"{name}#{rank}" for rank, name in enumerate(ids, 1)]
@@ -392,26 +396,21 @@ def _without_text(document: Document) -> Assessment:
     )
 
 
-def _grade(vote: Assessment) -> int | None:
-    """The words of a scale of grades are whole numbers."""
-    return None if vote.label is None else int(vote.label)
-
-
 def units(scale: Scale) -> dict[str, str]:
     """Return the unit of each score of graded documents."""
     return {RELEVANT: "share", PRECISION: "share", GRADE: f"grade {scale.steps[0]} to {scale.steps[-1]}"}
 
 
 def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[str, Score]:
-    """Return the scores of a sample, `contexts[i]` being rank i+1.
+    """Return the scores of a sample; `contexts[i]` is rank i+1.
 
-    If a document has no grade nothing has a value, but bounds, and the most frequent reason is that of the scores. A
-    sample that retrieved nothing has `no_evidence`, one that does not say what it retrieved `missing_input`.
+    If a document has no grade, the scores have bounds but no value, and the most frequent reason. The reason is
+    `no_evidence` if nothing was retrieved, and `missing_input` if the contexts are unknown.
     """
     unit = units(scale)
     if sample.contexts is None:
         return undefined(unit, "missing_input")
-    grades = [_grade(vote) for vote in graded]
+    grades = [None if vote.label is None else int(vote.label) for vote in graded]
     if not grades:
         return undefined(unit, "no_evidence")
     relevant = [None if grade is None else grade >= scale.positive_from for grade in grades]
@@ -433,10 +432,10 @@ def _mean(grades: Sequence[int | None], most: int) -> tuple[float, float]:
 
 
 def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
-    """Return the least and the greatest `context_precision_ap` that a ranking can have whose None are relevant or not.
+    """Return the minimum and maximum `context_precision_ap` of a ranking, in which None may be relevant or not.
 
-    It is the mean of (relevant up to rank k) / k over the relevant ranks k, as `ir.ap_retrieved`, 0 without any. One
-    more relevant document can raise it or lower it, so both ends are found by the number of relevant ones so far.
+    The value is the mean of (relevant up to rank k) / k over the relevant ranks k, as `ir.ap_retrieved`, 0 without any.
+    One more relevant document can raise or lower it, so each end is computed by the number of relevant documents.
     """
     return min(_means(relevant, min)), max(_means(relevant, max))
 
@@ -444,19 +443,19 @@ def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:
 def _means(relevant: Sequence[bool | None], better: Callable[[float, float], float]) -> list[float]:
     sums = {0: 0.0}
     for rank, graded in enumerate(relevant, 1):
-        further: dict[int, float] = {}
+        extended: dict[int, float] = {}
         for count, total in sums.items():
             if graded is not True:
-                further[count] = better(further.get(count, total), total)
+                extended[count] = better(extended.get(count, total), total)
             if graded is not False:
                 more = total + (count + 1) / rank
-                further[count + 1] = better(further.get(count + 1, more), more)
-        sums = further
+                extended[count + 1] = better(extended.get(count + 1, more), more)
+        sums = extended
     return [total / count if count else 0.0 for count, total in sums.items()]
 
 
 def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
-    """Return the grades by sample and document; a document without a grade is not in them."""
+    """Return the grades by sample and document, without unassessed documents."""
     judged: dict[str, dict[str, int]] = {}
     for result in results:
         for vote in result.assessments:
@@ -466,7 +465,7 @@ def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
 
 
 class GradeCounts(Record):
-    """What a grading, or one judge's part in it, comes to."""
+    """Counts of the grades of a run, or of one judge."""
 
     pairs: int
     graded: int
@@ -477,22 +476,22 @@ class GradeCounts(Record):
 
     @property
     def failures(self) -> int:
-        """Holes that are not the data's or the panel's honest answer."""
+        """Unassessed pairs whose reason is neither missing input nor a tie."""
         return sum(n for reason, n in self.unassessed.items() if reason not in ("missing_input", "tie"))
 
 
 class Grades(NamedTuple):
-    """What the documents of a run were graded, by the panel and by each judge."""
+    """Counts of the grades of a run, by the panel and by each judge."""
 
     counts: GradeCounts
     members: dict[str, GradeCounts]
-    """The same for each judge alone."""
+    """The counts of each judge."""
     alpha: Estimate | None
     """Krippendorff's ordinal alpha of the judges; None for a single judge."""
 
 
 def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grades:
-    """Return how often each grade was given, by the panel and by each judge, and how far the judges agree."""
+    """Return how often the panel and each judge gave each grade, and the agreement of the judges."""
     votes = MemberVotes(record.questions[0])
     grades: Counter[str] = Counter()
     unassessed: Counter[Reason] = Counter()

@@ -1,6 +1,6 @@
-"""The measure job: metrics without a judge. Words, ranks, local models, and functions of your own.
+"""The measure job: metrics without a judge. Lexical and rank metrics, local models, and custom functions.
 
-Each source of metrics reads a stream of samples, since local models and rank metrics are computed in blocks.
+Each source of metrics reads a stream of samples, because local models and rank metrics are computed in blocks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import tee
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from pydantic import JsonValue
 
@@ -34,9 +34,9 @@ from claimeval.types.records import Reason, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
 
 OwnMetric = Callable[[Sample], float | None]
-"""A metric of your own: the value of a sample, None if it is undefined."""
+"""A custom metric: returns the value of a sample, None if it is undefined."""
 Scored = Callable[[int], None]
-"""Is told how many texts a local model has just scored."""
+"""Called with the number of texts that a local model has just scored."""
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "lexical": tuple(lexical.METRICS),
@@ -52,22 +52,22 @@ ALIASES = {"perplexity_q": "query_likelihood", "query_likelihood@all": "query_li
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What a user says about the measure job."""
+    """User settings of the measure job."""
 
     metrics: str | Sequence[str] | Mapping[str, OwnMetric]
     """Names and groups, or functions by name."""
     match: retrieval.Match = "ids"
-    """How a retrieved document is known to be a reference."""
+    """How retrieved documents are matched with references."""
     collapse_ids: str | None = None
-    """A regular expression that is cut out of document ids, so that passages become documents."""
+    """Regular expression whose matches are removed from document ids, so that passages become documents."""
     normalization: str = "squad"
-    """What is done to words before they are compared."""
+    """Normalization of words before they are compared."""
     local: LocalOptions = field(default_factory=LocalOptions)
     cluster: str | None = None
 
 
 class Measured(NamedTuple):
-    """The scores of one sample from one source, and what they were made from."""
+    """The scores of one sample from one source, with their details."""
 
     scores: dict[str, Score]
     details: dict[str, JsonValue]
@@ -78,12 +78,12 @@ class Source(Protocol):
 
     @property
     def units(self) -> dict[str, str]:
-        """The metrics by name, with their unit."""
+        """The unit of each metric."""
         ...
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """What decides the numbers."""
+        """The settings that affect the numbers."""
         ...
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
@@ -100,36 +100,36 @@ class WordMetrics:
 
     @property
     def units(self) -> dict[str, str]:
-        """The metrics asked for, and `answer_length`, without which recall says little."""
+        """The units of the requested metrics, and of `answer_length`, without which recall is hard to interpret."""
         return {name: lexical.ALL_METRICS[name].unit for name in dict.fromkeys((*self.names, "answer_length"))}
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """How words are compared, and the libraries that compute some of the metrics."""
+        """The normalization, and the versions of libraries that compute some of the metrics."""
         libraries: dict[str, JsonValue] = dict(lexical.versions_of(self.names))
         return {"normalization": self.normalization, **({"libraries": libraries} if libraries else {})}
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         units = self.units
-        texts = _with_warning(map(_texts, samples), self.normalization, self.names)
+        texts = _warned_once(map(_texts, samples), self.normalization, self.names)
         for row in lexical.score(texts, self.names, normalization=self.normalization):
             yield Measured(defined(row.scores, units, "missing_input"), {})
 
 
-def _with_warning(
+def _warned_once(
     texts: Iterable[lexical.LexicalSample], normalization: str, names: Iterable[str]
 ) -> Iterator[lexical.LexicalSample]:
-    """Yield the texts; warn once of a script that English normalization does not read."""
+    """Yield the texts, and warn once about a script that English normalization cannot read."""
     warned, rouge = normalization != "squad", any(name.startswith("rouge") for name in names)
-    for one in texts:
-        if not warned and (unread := _unread(one.answer or "", rouge=rouge)):
+    for text in texts:
+        if not warned and (problem := _unreadable_script(text.answer or "", rouge=rouge)):
             warned = True
-            warnings.warn(f"sample {one.id!r} {unread}; use --normalization multilingual", stacklevel=2)
-        yield one
+            warnings.warn(f"sample {text.id!r} {problem}; use --normalization multilingual", stacklevel=2)
+        yield text
 
 
-def _unread(text: str, *, rouge: bool) -> str:
+def _unreadable_script(text: str, *, rouge: bool) -> str:
     if lexical.is_unspaced_script(text):
         return "has no spaces between words"
     if rouge and any(map(str.isalpha, text)) and not re.search("[A-Za-z]", text):
@@ -139,7 +139,7 @@ def _unread(text: str, *, rouge: bool) -> str:
 
 @dataclass(frozen=True)
 class RankMetrics:
-    """Rank metrics of what each sample retrieved, against its reference contexts."""
+    """Rank metrics of retrieved documents against reference contexts."""
 
     names: tuple[str, ...]
     match: retrieval.Match
@@ -151,12 +151,12 @@ class RankMetrics:
 
     @property
     def units(self) -> dict[str, str]:
-        """The measures, with their unit."""
+        """The unit of each measure."""
         return retrieval.units(self._measures)
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """How documents and references are compared."""
+        """How documents are matched with references."""
         return {"match": self.match, **({"collapse_ids": self.collapse_ids} if self.collapse_ids else {})}
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
@@ -167,28 +167,30 @@ class RankMetrics:
 
 @dataclass(frozen=True)
 class LocalModel(ABC):
-    """A local model that computes metrics; its weights are loaded when it is first asked."""
+    """A local model that computes metrics; its weights are loaded on first use."""
 
     local: LocalOptions
+    stored: ClassVar[bool] = True
+    """Whether its results are stored in the reply cache."""
 
     @cached_property
     @abstractmethod
-    def scorer(self) -> perplexity.QuestionScorer | reward.RewardScorer:
+    def scorer(self) -> perplexity.QuestionScorer | reward.RewardScorer | similarity.SimilarityScorer:
         """The model with its settings."""
 
     def __getstate__(self) -> dict[str, LocalOptions]:
-        """A copy loads its weights anew."""
+        """Leave the weights out; a copy loads them again."""
         return {"local": self.local}
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """The model, and how it reads."""
+        """The model and its settings."""
         return {"model": self.scorer.name, "revision": self.scorer.revision, **self.scorer.settings}
 
 
 @dataclass(frozen=True)
 class QueryLikelihood(LocalModel):
-    """How likely a local model finds the question when it has read each retrieved text."""
+    """The likelihood of the question given each retrieved text, by a local model."""
 
     @cached_property
     def scorer(self) -> perplexity.QuestionScorer:
@@ -197,21 +199,21 @@ class QueryLikelihood(LocalModel):
 
     @property
     def units(self) -> dict[str, str]:
-        """The best text, and means of the first and of the best."""
+        """The unit of the metrics of the best text, of the first k and of the best k."""
         return dict.fromkeys(perplexity.METRICS, "share")
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for measured in perplexity.measure(samples, self.scorer, store, on_scored=on_scored):
-            why: Reason | None = "missing_input" if measured.because else None
-            scores = {name: Score.share(value, because=why) for name, value in measured.scores.items()}
+            because: Reason | None = "missing_input" if measured.because else None
+            scores = {name: Score.share(value, because=because) for name, value in measured.scores.items()}
             texts: list[JsonValue] = [text.model_dump(exclude_defaults=True) for text in measured.texts]
             yield Measured(scores, {"texts": texts} if texts else {})
 
 
 @dataclass(frozen=True)
 class AnswerReward(LocalModel):
-    """What a local reward model makes of each answer."""
+    """The reward of each answer, by a local reward model."""
 
     @cached_property
     def scorer(self) -> reward.RewardScorer:
@@ -220,42 +222,33 @@ class AnswerReward(LocalModel):
 
     @property
     def units(self) -> dict[str, str]:
-        """The reward."""
+        """The unit of the reward."""
         return {reward.METRIC: "share"}
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         for measured in reward.measure(samples, self.scorer, store, on_scored=on_scored):
-            why: Reason | None = "missing_input" if measured.because else None
-            why = "too_long" if measured.because == "question too long" else why
-            score = Score.share(measured.score, because=why)
+            because: Reason | None = "missing_input" if measured.because else None
+            because = "too_long" if measured.because == "question too long" else because
+            score = Score.share(measured.score, because=because)
             yield Measured({reward.METRIC: score}, {"tokens_cut": measured.cut} if measured.cut else {})
 
 
 @dataclass(frozen=True)
-class AnswerSimilarity:
-    """How close a local embedding model finds each answer to its reference answers."""
+class AnswerSimilarity(LocalModel):
+    """The similarity of each answer to its reference answers, by a local embedding model."""
 
-    local: LocalOptions
+    stored: ClassVar[bool] = False
 
     @cached_property
     def scorer(self) -> similarity.SimilarityScorer:
         """The model with its settings."""
         return similarity.SimilarityScorer(self.local)
 
-    def __getstate__(self) -> dict[str, LocalOptions]:
-        """A copy loads its weights anew."""
-        return {"local": self.local}
-
     @property
     def units(self) -> dict[str, str]:
-        """The similarity, from -1 to 1."""
+        """The unit of the similarity, from -1 to 1."""
         return {similarity.METRIC: "cosine"}
-
-    @property
-    def settings(self) -> dict[str, JsonValue]:
-        """The model, and how it reads."""
-        return {"model": self.scorer.name, "revision": self.scorer.revision, **self.scorer.settings}
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
@@ -269,18 +262,18 @@ class AnswerSimilarity:
 
 @dataclass(frozen=True)
 class OwnMetrics:
-    """Functions of the caller's."""
+    """Custom metrics, computed by functions."""
 
     functions: Mapping[str, OwnMetric]
 
     @property
     def units(self) -> dict[str, str]:
-        """The functions by name; what they count is not known."""
+        """The names of the functions; their units are unknown."""
         return dict.fromkeys(self.functions, "value")
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """Nothing is known of a function."""
+        """Nothing: the settings of functions are unknown."""
         return {}
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
@@ -303,12 +296,12 @@ class MeasureJob:
 
     @property
     def local(self) -> bool:
-        """Whether a local model computes something, which is kept in the reply cache."""
-        return any(isinstance(source, LocalModel) for source in self.sources)
+        """Whether results of a local model are stored in the reply cache."""
+        return any(isinstance(source, LocalModel) and source.stored for source in self.sources)
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides numbers."""
+        """All settings that affect numbers."""
         return Manifest(
             job=self.name,
             metrics=tuple(name for source in self.sources for name in source.units),
@@ -320,23 +313,14 @@ class MeasureJob:
     def results(
         self, samples: Iterable[Sample], store: Store | None = None, on_scored: Scored = lambda _: None
     ) -> Iterator[SampleResult]:
-        """Return the result of each sample, in order. Memory does not grow with the samples.
-
-        Args:
-            samples: Read once.
-            store: Keeps what local models compute.
-            on_scored: Told how many texts a local model has just scored.
-        """
-        whole, *streams = tee(samples, len(self.sources) + 1)
+        """Yield the result of each sample, in order. Memory does not grow with the number of samples."""
+        samples, *streams = tee(samples, len(self.sources) + 1)
         rows = [source.measure(stream, store, on_scored) for source, stream in zip(self.sources, streams, strict=True)]
-        for sample, *measured in zip(whole, *rows, strict=True):
-            details: dict[str, JsonValue] = {}
-            for one in measured:
-                details |= one.details
+        for sample, *measured in zip(samples, *rows, strict=True):
             yield SampleResult(
                 sample=sample,
-                scores={name: score for one in measured for name, score in one.scores.items()},
-                details=details,
+                scores={name: score for row in measured for name, score in row.scores.items()},
+                details={name: detail for row in measured for name, detail in row.details.items()},
             )
 
 
@@ -349,7 +333,7 @@ def run_measure(
     progress: Progress,
     on_result: Callable[[SampleResult], None],
 ) -> JobOutcome:
-    """Run a job without a judge over the samples, and sum it up.
+    """Run a job without a judge on the samples, and summarize it.
 
     Args:
         job: The metrics to compute.
@@ -365,7 +349,7 @@ def run_measure(
     tallies = SummaryBuilder(record)
 
     def take(result: SampleResult) -> None:
-        """Count the result and pass it on."""
+        """Add the result to the summary and pass it on."""
         tallies.add(result)
         on_result(result)
 
@@ -374,11 +358,11 @@ def run_measure(
 
 
 class Measuring(Protocol):
-    """What computes metrics of samples, in order."""
+    """Computes metrics of samples, in order."""
 
     @property
     def local(self) -> bool:
-        """Whether a local model computes something, which is kept in the reply cache."""
+        """Whether results of a local model are stored in the reply cache."""
         ...
 
     def results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
@@ -394,15 +378,13 @@ def measure_samples(
     progress: Progress,
     on_result: Callable[[SampleResult], None],
 ) -> RunStatus:
-    """Compute the metrics of the samples one by one.
-
-    What local models compute is kept in the reply cache; no other metric opens it.
+    """Compute the metrics of the samples one by one. Results of local models are stored in the reply cache.
 
     Args:
         job: The metrics to compute.
         samples: The samples.
-        options: Settings of the run; the cache and local models use them.
-        progress: Counts the samples; if it counts texts, it is told of each text that a model has scored.
+        options: Settings of the run, of which only the cache is used.
+        progress: Counts samples, or texts that a model has scored.
         on_result: Called with each result, in sample order.
     """
     interrupted = False
@@ -410,7 +392,7 @@ def measure_samples(
     with Store(cache_folder(options.cache)) if job.local else nullcontext() as store:
 
         def scored(number: int) -> None:
-            """Tell the progress of the texts that were scored."""
+            """Count texts that were scored."""
             for _ in range(number if texts else 0):
                 progress.sample_done()
 
@@ -425,14 +407,14 @@ def measure_samples(
 
 
 def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob:
-    """Return the job of a run of words or ranks, or one with other metrics and the same settings."""
+    """Return the job of a run of lexical or rank metrics, or the same job with other metrics."""
     settings = record.settings
     if "model" in settings:
         raise UsageError("the run is of a local model; measure its data again with the same options")
     match, collapse = settings.get("match", "ids"), settings.get("collapse_ids")
     normalization = settings.get("normalization", "squad")
-    assert isinstance(collapse, str | None), "it is written as it was given"
-    assert isinstance(normalization, str), "it is written as it was given"
+    assert isinstance(collapse, str | None), "the manifest has the setting unchanged"
+    assert isinstance(normalization, str), "the manifest has the setting unchanged"
     return make_job(
         Measurement(
             metrics=list(record.names) if metrics is None else metrics,
@@ -445,7 +427,7 @@ def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob
 
 
 def make_job(options: Measurement) -> MeasureJob:
-    """Return the job with everything checked; UsageError for a metric that does not exist."""
+    """Return the job after checking all settings. Raises UsageError for a metric that does not exist."""
     if isinstance(options.metrics, Mapping):
         if not options.metrics:
             raise UsageError("name a metric to measure, as in rouge_l,recall@5")
@@ -476,13 +458,14 @@ def make_job(options: Measurement) -> MeasureJob:
 
 
 def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the metrics by name, groups and aliases resolved."""
-    texts = [text.strip() for one in ([metrics] if isinstance(metrics, str) else metrics) for text in split_names(one)]
-    named = [ALIASES.get(name, name) for text in texts for name in GROUPS.get(text, (text,))]
-    if not named:
+    """Return the names of the metrics, with groups and aliases resolved."""
+    lists = [metrics] if isinstance(metrics, str) else metrics
+    specs = [spec.strip() for text in lists for spec in split_names(text)]
+    names = [ALIASES.get(name, name) for spec in specs for name in GROUPS.get(spec, (spec,))]
+    if not names:
         raise UsageError("name a metric to measure, as in rouge_l,recall@5")
     available = {*lexical.ALL_METRICS, *perplexity.METRICS, reward.METRIC, similarity.METRIC}
-    for name in named:
+    for name in names:
         if name not in available:
             try:
                 retrieval.asked(name)
@@ -491,7 +474,7 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
                     raise
                 ranks = {name for row in MEASURES for name in (row.name, *row.aliases[:1])}
                 raise unknown_name("metric without a judge", name, {*available, *GROUPS, *ranks}) from error
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(names))
 
 
 def _texts(sample: Sample) -> lexical.LexicalSample:

@@ -1,4 +1,4 @@
-"""Try a judge with one real question of each kind, at the price of two short calls."""
+"""Test a judge with one extraction and one assessment, at the price of two short calls."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ CLAIMS = {"The Eiffel Tower is in Paris.": True, "The Eiffel Tower is 500 metres
 TOP_LOGPROBS = 5
 _THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
 _LIST = re.compile(r'\{\s*"verdicts"\s*:\s*\[')
-"""A reply as the prompt shows it, where the schema asks for entries under their ids."""
+"""A reply in the form that the prompt shows, although the schema asks for entries by id."""
 
 
 class _Trial:
-    """One judge under trial. It is asked once: what passes by itself is told, too."""
+    """Sends requests to one judge without retries, and records replies and errors."""
 
     def __init__(self, judge: Judge, backend: Backend, timeout: float) -> None:
         self._judge = judge
@@ -45,7 +45,7 @@ class _Trial:
         self.errors: list[CallError] = []
 
     async def _ask(self, request: Request) -> Outcome:
-        """Return the reply, asked without what is refused; else why there is none."""
+        """Return the reply, after removing refused parameters; a failure if there is none."""
         while True:
             sent = self.lessons.adapt(request)
             try:
@@ -76,7 +76,7 @@ class _Trial:
         return _step("extract", outcome, check)
 
     async def assess(self) -> ProbeStep:
-        """Ask for verdicts on a true and a false claim; with log-probabilities where they can be had."""
+        """Ask for verdicts on a true and a false claim, with log-probabilities unless they are refused."""
         claims = [Claim(id=f"answer-{i}", text=text, of="answer", sentence_ids=()) for i, text in enumerate(CLAIMS, 1)]
         prompt = prompts.load("assess", "three_way")
 
@@ -121,7 +121,7 @@ def _step(step: str, outcome: Outcome, check: Callable[[Completion], str | None]
 
 
 async def probe(judge: Judge, options: RunOptions) -> Probe:
-    """Try a resolved judge; what fails is in the result."""
+    """Test a resolved judge; failures are in the result."""
     named = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
     price = price_of(judge, options.prices)
     named = named.model_copy(update={"price": {"input": price.input, "output": price.output} if price else None})
@@ -134,7 +134,7 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         steps = [await trial.extract()]
         if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
             steps.append(await trial.assess())
-    result = _findings(named, judge, tuple(steps), trial)
+    result = _result(named, judge, tuple(steps), trial)
     if not trial.replies or result.context_tokens:
         return result
     if stated := await stated_by_server(judge):
@@ -143,7 +143,7 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
     return result.model_copy(update={"context_tokens": known_window(judge)})
 
 
-def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
+def _result(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
     statuses = {error.status for error in trial.errors}
     learned = trial.lessons.learned([judge])[judge.name]
     lists = [reply for reply in trial.replies if _LIST.match((reply.text or "").rpartition("</think>")[2].strip())]
@@ -166,7 +166,7 @@ def _findings(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _
 
 
 def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue]:
-    """Return what a judge file would say of all this."""
+    """Return settings for a judge file that fit the results."""
     adapted = trial.lessons.judge(judge)
     refused = {name for error in trial.errors for name in error.refused}
     of_user = ("temperature", "top_p", "seed", "reasoning_effort", "top_logprobs")

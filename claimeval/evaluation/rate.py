@@ -1,4 +1,4 @@
-"""The rate job: judges rate whole answers, each question apart, and the votes are the scores."""
+"""The rate job: judges rate whole answers, one question at a time, and the votes are the scores."""
 
 from __future__ import annotations
 
@@ -53,26 +53,26 @@ from claimeval.types.scales import (
 
 NAME = "rate"
 ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
-"""`answered`: 1 if the answer gives at least a part of what was asked for. `abstention_accuracy`: 1 if it does so for
-an answerable question or declines an unanswerable one, by `is_answerable`."""
+"""`answered`: 1 if the answer gives at least part of the requested information. `abstention_accuracy`: 1 if an
+answerable question is answered or an unanswerable one is declined, by `is_answerable`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateOptions:
-    """What a user says about the rate job."""
+    """User settings of the rate job."""
 
     judges: Sequence[str | Judge]
     ask: Sequence[str] | None = None
-    """Any of `ANSWER_QUESTIONS`; None for what the samples can feed."""
+    """Names in `ANSWER_QUESTIONS`; None for all whose inputs some sample has."""
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """Names or paths by question."""
+    """Names or paths of prompts, by question."""
     panel: PanelOptions = PanelOptions()
     cluster: str | None = None
 
 
 @dataclass(frozen=True)
 class PutQuestion:
-    """A question with its prompt and how verdicts on it are counted."""
+    """A question with its prompt and panel settings."""
 
     question: RatingQuestion
     prompt: Prompt
@@ -87,7 +87,7 @@ class PutQuestion:
 
     @cached_property
     def records(self) -> tuple[QuestionRecord, ...]:
-        """The question and its flags, on which the majority decides."""
+        """The question and its flags, which are decided by majority."""
         flags = self.panel.model_copy(update={"vote": "majority", "scale": FLAG})
         panels = {self.question.metric: self.panel} | dict.fromkeys(self.question.flags, flags)
         return tuple(
@@ -97,13 +97,13 @@ class PutQuestion:
 
 
 class _WholeAnswer(NamedTuple):
-    """The answer of a sample as the subject of a question."""
+    """The whole answer as the subject of a question."""
 
     id: str = "answer"
 
 
 def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
-    """Ask for a word about the whole answer of a sample; the question names the parts that it shows."""
+    """Return the question about the whole answer of a sample."""
     return Question(
         records=put.records,
         address=CallAddress(put.prompt.step, "answer"),
@@ -116,7 +116,7 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
 
 @dataclass(frozen=True)
 class RateJob(PanelJob):
-    """Rate whole answers: what is asked about every answer, and whom."""
+    """Rate whole answers."""
 
     judges: tuple[Judge, ...]
     questions: tuple[PutQuestion, ...]
@@ -126,17 +126,17 @@ class RateJob(PanelJob):
 
     @property
     def panel(self) -> Panel:
-        """What the questions have in common: how judges of the answer's family are treated, replicates, escalation."""
+        """The panel settings of the first question; same-family rule, replicates and escalation are equal in all."""
         return self.questions[0].panel
 
     @cached_property
     def families(self) -> Families:
-        """Which models are of one family."""
+        """The families of models."""
         return Families(self.panel.families)
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides numbers."""
+        """All settings that affect numbers."""
         return Manifest(
             job=self.name,
             metrics=tuple(name for put in self.questions for name in put.metrics),
@@ -155,11 +155,11 @@ class RateJob(PanelJob):
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What the judges are asked with."""
+        """The prompts of the questions."""
         return tuple(put.prompt for put in self.questions)
 
     def only(self, metrics: Iterable[str]) -> RateJob:
-        """Return the job with the questions that have these scores alone."""
+        """Return the job with only the questions that have these scores."""
         questions: dict[str, PutQuestion] = {name: put for put in self.questions for name in put.metrics}
         for name in metrics:
             if name not in questions:
@@ -168,7 +168,7 @@ class RateJob(PanelJob):
         return replace(self, questions=tuple(put for put in self.questions if names & set(put.metrics)))
 
     def again(self, other: OtherJudging) -> RateJob:
-        """Return the job for other judges, another prompt or other votes."""
+        """Return the job with other judges, another prompt or another vote."""
         questions = tuple(
             PutQuestion(put.question, other.prompt or put.prompt, other.counted(put.panel, put.question.vote))
             for put in self.questions
@@ -178,22 +178,22 @@ class RateJob(PanelJob):
         )
 
     def check_families(self, generators: Iterable[str | None]) -> None:
-        """UsageError for a judge of a generator's family, if that was declared an error."""
-        refuse_same_family([("judge", one) for one in self.judges], self.panel, generators)
+        """Raise UsageError if a judge is of a generator's family and `on_same_family` is `error`."""
+        refuse_same_family([("judge", judge) for judge in self.judges], self.panel, generators)
 
     @cached_property
     def first_stage(self) -> RateJob:
-        """The job without judges who are asked only where others disagree; itself if all are asked about everything."""
+        """The job without escalation."""
         if not self.panel.escalate:
             return self
         questions = tuple(replace(put, panel=put.panel.model_copy(update={"escalate": None})) for put in self.questions)
         return replace(self, judges=self.judges[: self.panel.escalate], questions=questions)
 
     async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
-        """Return the ratings of one answer; a rating that failed is a score without a value, with its reason.
+        """Return the ratings of one answer. A rating that failed is a score without a value, with a reason.
 
-        An empty answer is no answer to its question, without a call (relevance 0, noncommittal, not correct, not
-        answered), and there is nothing in it to be faithful (`no_claims`).
+        An empty answer is rated without a call: relevance 0, noncommittal, not correct and not answered. Its
+        faithfulness is undefined (`no_claims`).
         """
         sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
         context = JudgingContext(
@@ -203,9 +203,12 @@ class RateJob(PanelJob):
             recorded_judges=self.recorded_judges,
             earlier=EarlierVerdicts(earlier),
         )
-        fed = [put for put in self.questions if missing(put.question, sample) is None]
         judged: list[JudgedSubjects] = await gather_all(
-            [judge(rating_question(sample, put), [_WholeAnswer()], context) for put in fed]
+            [
+                judge(rating_question(sample, put), [_WholeAnswer()], context)
+                for put in self.questions
+                if missing(put.question, sample) is None
+            ]
         )
         return self.scored(
             SampleResult(
@@ -216,7 +219,7 @@ class RateJob(PanelJob):
         )
 
     def scored(self, result: SampleResult) -> SampleResult:
-        """Return the result with the scores that its assessments come to."""
+        """Return the result with the scores from its assessments."""
         votes = {vote.question: vote for vote in result.assessments}
         scores: dict[str, Score] = {}
         for put in self.questions:
@@ -226,7 +229,7 @@ class RateJob(PanelJob):
 
 
 def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -> dict[str, Score]:
-    """Return the scores of a question that was asked, from the votes on it and on its flags."""
+    """Return the scores of a question from the votes on it and on its flags."""
     question, vote = put.question, votes[put.question.metric]
     if question == ABSTENTION:
         return _abstention(sample, vote.positive, vote.unassessed)
@@ -257,7 +260,7 @@ def _abstention(sample: Sample, answered: bool | None, because: Reason | None) -
 
 
 def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
-    """Return why a sample cannot be asked this; None if it can."""
+    """Return why a question cannot be asked about a sample; None if it can."""
     if sample.answer is None:
         return "missing_input"
     if question.against is not None and sample.documents(question.against) is None:
@@ -268,26 +271,26 @@ def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
 
 
 def job_of(record: Manifest) -> RateJob:
-    """Return the job that a run is of, with its prompts as they were."""
-    texts = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
+    """Return the job of a run, with its prompts."""
+    by_id = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
     by_metric = {question.metric: question for question in ANSWER_QUESTIONS.values()}
     questions = tuple(
-        PutQuestion(by_metric[one.name], texts[one.prompt or ""], one.panel)
-        for one in record.questions
-        if one.name in by_metric
+        PutQuestion(by_metric[question.name], by_id[question.prompt or ""], question.panel)
+        for question in record.questions
+        if question.name in by_metric
     )
     return RateJob(record.judges, questions, record.cluster)
 
 
 def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
-    """Return the job with everything checked against the samples; UsageError before any call can be made."""
+    """Return the job after checking all settings against the samples. Raises UsageError before any call is made."""
     if options.ask is not None and not options.ask:
         raise UsageError(f"name what to ask: {', '.join(ANSWER_QUESTIONS)}")
     named = [answer_question(name) for name in dict.fromkeys(options.ask or ())]
-    line_up = specs.parse_panel(options.judges)
-    judges = specs.require_prompt_readers(line_up.judges, "answers are rated")
+    spec = specs.parse_panel(options.judges)
+    judges = specs.require_prompt_readers(spec.judges, "answers are rated")
     survey = _survey(samples, named)
-    questions = named or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.fed]
+    questions = named or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.available]
     for name in options.prompts:
         if name not in {question.name for question in questions}:
             raise unknown_name("question with a prompt", name, [question.name for question in questions])
@@ -296,7 +299,7 @@ def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
         """Return the question with its prompt and panel."""
         prompt = prompts.load(question.step, options.prompts.get(question.name, question.prompt))
         panel = specs.panel_settings(
-            line_up,
+            spec,
             options.panel.given,
             question.scale,
             usual=question.vote,
@@ -307,18 +310,18 @@ def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
 
     job = RateJob(judges, tuple(map(put, questions)), options.cluster)
     if survey.no_question:
-        for one in job.questions:
-            if "question" in one.prompt.reads:
-                raise no_question(survey.no_question, survey.samples, one.prompt.name, survey.columns)
+        for prompt in job.prompts:
+            if "question" in prompt.reads:
+                raise no_question(survey.no_question, survey.samples, prompt.name, survey.columns)
     job.check_families(survey.generators)
     return job
 
 
 class _AnswerCounts(NamedTuple):
-    """What the samples have."""
+    """Inputs of the samples."""
 
-    fed: frozenset[str]
-    """Questions that some sample can feed, by name."""
+    available: frozenset[str]
+    """Names of the questions whose inputs some sample has."""
     generators: tuple[str, ...]
     samples: int
     no_question: MissingField | None
@@ -328,8 +331,8 @@ class _AnswerCounts(NamedTuple):
 
 
 def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _AnswerCounts:
-    """Return what the samples can feed; an error for what is named and cannot be fed, and for a repeated id."""
-    fed: set[str] = set()
+    """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an id is repeated."""
+    available: set[str] = set()
     ids: dict[str, int] = {}
     generators: dict[str, None] = {}
     without: MissingField | None = None
@@ -340,7 +343,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _Answ
         for question in named or ANSWER_QUESTIONS.values():
             has_label = bool(named) or question != ABSTENTION or sample.is_answerable is not None
             if has_label and missing(question, sample) is None:
-                fed.add(question.name)
+                available.add(question.name)
         if sample.generator:
             generators[sample.generator] = None
         if not sample.question.strip():
@@ -348,17 +351,17 @@ def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _Answ
             columns.update(dict.fromkeys(sample.metadata))
     if not ids:
         raise DataError("there are no samples")
-    if not fed:
+    if not available:
         raise UsageError("no sample has an answer to rate; name its column with --field, as in --field answer=draft")
     for question in named:
-        if question.name not in fed:
+        if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
-    return _AnswerCounts(frozenset(fed), tuple(generators), len(ids), without, tuple(columns))
+    return _AnswerCounts(frozenset(available), tuple(generators), len(ids), without, tuple(columns))
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:
-    """Return per question how often each of its words was the panel's rating, and how often each flag was raised."""
+    """Return how often the panel gave each word of each question, and how often it raised each flag."""
     scales = {question.name: question.scale for question in record.questions if question.scale.ordered}
     counts = {name: dict.fromkeys(scale.words, 0) for name, scale in scales.items()}
     flags = Counter(dict.fromkeys(RELEVANCE.flags, 0) if RELEVANCE.metric in scales else {})
@@ -373,7 +376,7 @@ def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, 
 
 
 def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
-    """Return how often answerable and unanswerable questions were answered and declined."""
+    """Return the number of answered and declined questions, by whether they are answerable."""
     counts: Counter[str] = Counter(
         {f"{kind}_{reaction}": 0 for kind in ("answerable", "unanswerable") for reaction in ("answered", "declined")}
     )

@@ -1,4 +1,4 @@
-"""Ratings of whole answers compared: judges with each other, and each rating with the claims of the same run."""
+"""Compare ratings of whole answers: between judges, and with metrics over claims."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Reason, Record, Sample, SampleResult, Score, Verdict
 
 PAIRS = MappingProxyType({"rated_faithfulness": "faithfulness", "rated_correctness": "correctness"})
-"""Per rating the metric by claims that asks the same."""
+"""The metric over claims that corresponds to each rating."""
 
 
 class Disagreement(Record):
-    """A sample where the two part."""
+    """A sample whose rating disagrees with its claims."""
 
     id: str
     whole: bool
-    """What the judges say of the whole answer."""
+    """The rating of the whole answer."""
     supported: int
+    """Number of supported claims."""
     judged: int
-    """Claims supported, and claims with a label."""
+    """Number of claims with a label."""
 
 
 class RatingComparison(Record):
-    """A whole-answer rating held against a metric by claims."""
+    """Comparison of a whole-answer rating with a metric over claims."""
 
     rating: str
     metric: str
     whole: Estimate
-    """Of the rated answers, those with a yes."""
+    """Share of rated answers with a yes."""
     claims: Estimate
-    """Of the answers for which it is known, those of which every claim is supported."""
+    """Share of answers whose claims are all supported, among those for which this is known."""
     agreement: Estimate
-    """Of the answers for which both are known, those where they say the same."""
+    """Share of answers for which both agree, among those for which both are known."""
     kappa: Estimate
-    """Cohen's kappa of the two; undefined where both say the same of all."""
+    """Cohen's kappa of the two; undefined if both give the same value to all answers."""
     apart: tuple[Disagreement, ...]
     """In the order of the samples."""
 
 
 def all_claims_supported(score: Score) -> bool | None:
-    """Return whether every claim is supported; None without claims, or where the unassessed ones leave it open."""
+    """Return whether all claims are supported; None without claims, or if it depends on unassessed claims."""
     if (score.hits or 0) < (score.judged or 0):
         return False
     return True if score.judged and score.judged == score.total else None
@@ -55,12 +56,10 @@ def all_claims_supported(score: Score) -> bool | None:
 def compare_ratings(
     results: Iterable[SampleResult], ratings: Iterable[SampleResult], cluster: str | None = None
 ) -> tuple[RatingComparison, ...]:
-    """Return a comparison for each rating of `PAIRS` whose metric the run of claims has.
+    """Return a comparison for each rating in `PAIRS` whose metric is in the results of the claims job.
 
-    Args:
-        results: The results of the run of claims.
-        ratings: Ratings of the same samples, in the same order.
-        cluster: The field by which samples belong together in intervals; None for their question.
+    `ratings` are results of the rate job for the same samples, in the same order. `cluster` is the field that defines
+    clusters of samples in intervals, None for the question.
     """
     by_question: dict[str, _RatingPairs] = {}
     for result, rated in zip(results, ratings, strict=True):
@@ -110,18 +109,18 @@ def _passing(passed: Sequence[bool | None], clusters: Sequence[int]) -> Estimate
 
 
 def words(disagreement: Disagreement, names: Mapping[bool, str] = MappingProxyType({True: "yes", False: "no"})) -> str:
-    """Such a sample in a few words: `q1 (no; 5 of 5 claims supported)`."""
+    """Describe a disagreement: `q1 (no; 5 of 5 claims supported)`."""
     counts = f"{disagreement.supported} of {disagreement.judged} claims supported"
     return f"{disagreement.id} ({names[disagreement.whole]}; {counts})"
 
 
 class Member(Record):
-    """What one judge said to one question."""
+    """One judge's ratings for one question."""
 
     words: dict[str, int]
-    """How often it gave each word; its repeats are one."""
+    """How often it gave each word; replicates count once."""
     unassessed: dict[Reason, int]
-    """Answers that it was asked about and gave no rating, by reason."""
+    """Answers without a rating, by reason."""
 
 
 class Members(Record):
@@ -133,7 +132,7 @@ class Members(Record):
 
 
 def members(results: Iterable[SampleResult], record: Manifest) -> dict[str, Members]:
-    """Return per question what each judge said about the answers."""
+    """Return each judge's ratings, by question."""
     tallies = {question.name: MemberVotes(question) for question in record.questions}
     for result in results:
         cluster = cluster_of(result.sample, record.cluster)
@@ -144,7 +143,7 @@ def members(results: Iterable[SampleResult], record: Manifest) -> dict[str, Memb
 
 
 class MemberVotes:
-    """Counts what each judge said to one question, its repeats as one."""
+    """Counts each judge's ratings for one question; replicates count once."""
 
     def __init__(self, question: QuestionRecord) -> None:
         self._question = question
@@ -168,7 +167,7 @@ class MemberVotes:
         self._clusters.append(cluster)
 
     def members(self) -> Members:
-        """Return what each judge said so far."""
+        """Return each judge's ratings so far, and their agreement."""
         words = self._question.scale.words
         return Members(
             judges={

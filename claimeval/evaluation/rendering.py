@@ -1,4 +1,4 @@
-"""The messages that a judge will be sent for a sample, and how two prompts differ."""
+"""Render the messages of a prompt for a sample, and compare two prompts."""
 
 from __future__ import annotations
 
@@ -16,23 +16,19 @@ from claimeval.types.requests import Judge, Message
 from claimeval.types.scales import ABSTENTION, UMBRELA
 
 _READER = Judge(name="reader", model="any:reader")
-"""Stands for any judge: the messages do not depend on who reads them."""
+"""Any judge; messages do not depend on it."""
 
 
 def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Claim] | None) -> tuple[Message, ...]:
-    """Return the messages that a judge gets for a sample under a metric.
+    """Return the messages of a request about a sample.
 
-    A question about a whole answer has no metric, nor has a grading, which shows the first document. An extraction
-    shows the metric's `claims_of`.
+    Prompts that rate answers or grade documents ignore the metric; the latter show the first document.
 
     Args:
         prompt: The prompt.
-        sample: The sample that is shown.
-        metric: The metric, which names the text of the claims and the evidence.
-        claims: Claims to assess. None: the claims that the local splitter extracts.
-
-    Returns:
-        The messages of the request.
+        sample: The sample.
+        metric: The metric, which names the part of the claims and the evidence.
+        claims: Claims to assess. Default: the claims that the local splitter extracts.
 
     Raises:
         UsageError: If the sample lacks a part that the prompt shows.
@@ -66,7 +62,7 @@ def _split(metric: Metric, text: str) -> list[Claim]:
 
 
 def difference(a: Prompt, b: Prompt) -> list[str]:
-    """Return the lines in which two prompts differ, as a unified diff; empty when they are the same."""
+    """Return the unified diff of two prompts; empty if they are the same."""
     return list(
         difflib.unified_diff(a.source.splitlines(), b.source.splitlines(), fromfile=a.name, tofile=b.name, lineterm="")
     )

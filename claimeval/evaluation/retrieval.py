@@ -1,4 +1,4 @@
-"""Rank metrics of what each sample retrieved, against its own reference contexts, by id or by content."""
+"""Rank metrics of the retrieved contexts of samples against their reference contexts, by id or by content."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Sample, Score
 
 MEASURES = "mrr,map,recall@5,P@5,ndcg@10"
-"""What is computed unless said otherwise; `mrr` is what the RAG tasks in common use call context correctness."""
+"""The default measures. RAG tasks often call `mrr` context correctness."""
 
 Match = Literal["ids", "text"]
-"""How a retrieved document is known to be a reference: by its id, or because one text holds the other. Where the texts
-leave it open, a judge can say (`grade`)."""
+"""How retrieved documents are matched with references: by id, or because one text contains the other. A judge can match
+the remaining pairs (`grade`)."""
 
 CONTAINED_FROM = 20
-"""Characters from which on a retrieved text that stands inside a reference counts as that reference."""
+"""Minimum characters of a retrieved text that counts as a reference because the reference contains it."""
 _AT_ONCE = 1000
 
 
 def asked(measures: str) -> tuple[ir.Measure, ...]:
-    """Return the measures of these names whose mean is a mean over samples; UsageError for others."""
+    """Return the measures with these names. Raises UsageError for a measure that is not a mean over samples."""
     parsed = ir.parse(measures)
     for measure in parsed:
         if measure.row.summary != "mean":
-            raise UsageError(f"{measure.name} is no mean over samples; `claimeval rank` has it")
+            raise UsageError(f"{measure.name} is no mean over samples; use `claimeval rank`")
     return parsed
 
 
@@ -53,9 +53,6 @@ def score(
         match: How contexts are matched with references.
         fold: Regular expression whose matches are removed from ids, of references too. If contexts then have the same
             id, the best rank is kept.
-
-    Yields:
-        The scores of a sample by measure.
     """
     check_match(match, fold)
     source = iter(samples)
@@ -75,15 +72,15 @@ def score(
 
 
 def check_match(match: str, fold: str | None) -> None:
-    """UsageError for an unknown match, and for ids to collapse where ids are not compared."""
+    """Raise UsageError for an unknown match, or if ids are to be collapsed but not compared."""
     if match not in get_args(Match):
         raise unknown_name("match", match, get_args(Match))
     if fold and match != "ids":
-        raise UsageError("contexts are folded by their ids; with match='text' there is nothing to fold")
+        raise UsageError("ids are collapsed only if contexts are matched by id, not with match='text'")
 
 
 def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
-    """Return the names of what was retrieved, best first."""
+    """Return the names of the retrieved documents, best first."""
     if match == "text":
         return by_content(sample)
     names = [document.id for document in sample.contexts or ()]
@@ -91,17 +88,19 @@ def _ranked(sample: Sample, match: Match, fold: str | None) -> list[str]:
 
 
 class ReferenceMatches(NamedTuple):
-    """Which references each retrieved document holds."""
+    """The references that each retrieved document contains."""
 
     references: dict[str, str]
-    """The text of each by name: `reference-1`, ..."""
+    """The text of each reference by name: `reference-1`, ..."""
     by_rank: dict[int, set[str]]
-    """For rank 1, 2, ... the names."""
+    """The names of the references in the document at each rank."""
 
 
 def references_in_text(sample: Sample) -> ReferenceMatches:
-    """A document holds a reference when it contains its text, or is a piece of it of `CONTAINED_FROM` characters or
-    more; case, white space and citations do not count."""
+    """Match retrieved documents with references by their texts, ignoring case, white space and citations.
+
+    A document matches a reference if it contains its text, or is a piece of it of at least `CONTAINED_FROM` characters.
+    """
     references = dict(zip(_references(sample, "text"), sample.reference_contexts, strict=True))
     folded = {name: _folded(text) for name, text in references.items()}
     texts = {rank: _folded(document.text) for rank, document in enumerate(sample.contexts or (), 1)}
@@ -112,10 +111,9 @@ def references_in_text(sample: Sample) -> ReferenceMatches:
 
 
 def assigned(matches: ReferenceMatches) -> list[str]:
-    """Per retrieved document the reference it stands for, or a name of its own (`other-2`); best first.
+    """Return a name for each retrieved document, best first: that of a reference it matches, or `other-RANK`.
 
-    It stands for one reference at most, the first that no better document holds, so that a passage that is retrieved
-    twice counts once.
+    Each reference is assigned to at most one document, so that a passage that is retrieved twice counts once.
     """
     free = list(matches.references)
     ids = []
@@ -128,14 +126,14 @@ def assigned(matches: ReferenceMatches) -> list[str]:
 
 
 def by_content(sample: Sample) -> list[str]:
-    """Per retrieved document the reference that it holds by its text, as `assigned` gives them out."""
+    """Return a name for each retrieved document by its text, as in `assigned`."""
     return assigned(references_in_text(sample))
 
 
 def value_of(
     retrieved: Sequence[str], references: Sequence[str], measures: Sequence[ir.Measure]
 ) -> dict[str, float | None]:
-    """Return the values of one sample whose retrieved documents have these names, best first."""
+    """Return the values of the measures for a ranking of names, best first."""
     per_query = ir.evaluate({"": dict.fromkeys(references, 1)}, {"": _scores(retrieved)}, measures).per_query
     return dict(per_query[""])
 
@@ -156,8 +154,8 @@ def _folded(text: str) -> str:
 
 
 def _scores(names: Sequence[str]) -> dict[str, float]:
-    """Scores that fall with the rank; of a name that stands twice the first counts.
+    """Return scores that decrease with the rank; the first of repeated names counts.
 
-    A query of which nothing was retrieved gets a document that nobody judged.
+    If nothing was retrieved, there is one unjudged document.
     """
     return {name: -float(rank) for rank, name in enumerate(dict.fromkeys(names))} or {"": 0.0}

@@ -1,6 +1,6 @@
-"""The tune job: claims that people labeled are judged with several prompts, each an arm over the same claims.
+"""The tune job: judge claims that people labeled with several prompts, one arm per prompt.
 
-The job knows no labels. What its verdicts have in common with people is measured afterwards (`claimeval.runs.tune`).
+The job does not use the labels. `claimeval.runs.tune` then measures the agreement of its verdicts with them.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ _END_OF_SYSTEM = re.compile(r"(\{%-?\s*block\s+system\s*-?%\}.*?)(\s*)(\{%-?\s*e
 
 
 class Candidate(NamedTuple):
-    """A prompt that may agree better with people."""
+    """A variant of the prompt that may agree better with people."""
 
     name: str
     sentences: tuple[str, ...]
-    """What it adds to the prompt in use; nothing for that prompt itself."""
+    """Sentences added to the prompt; none for the prompt itself."""
 
 
 @cache
 def edits() -> dict[str, str]:
-    """Return the sentences that are tried, by name."""
+    """Return the sentences to try, by name."""
     texts: dict[str, str] = parse_yaml((prompts.folder() / "edits.yaml").read_text(encoding="utf-8"))
     return texts
 
 
 def fixed_candidates() -> Iterator[Candidate]:
-    """Yield the edits, each alone, then in pairs, the shorter first."""
+    """Yield the edits one by one, then in pairs, shortest first."""
     by_name = edits()
     for size in (1, 2):
-        several = sorted(itertools.combinations(by_name, size), key=lambda names: sum(len(by_name[n]) for n in names))
-        yield from (Candidate("+".join(names), tuple(by_name[name] for name in names)) for names in several)
+        ordered = sorted(itertools.combinations(by_name, size), key=lambda names: sum(len(by_name[n]) for n in names))
+        yield from (Candidate("+".join(names), tuple(by_name[name] for name in names)) for names in ordered)
 
 
 def with_sentences(prompt: Prompt, candidate: Candidate) -> Prompt:
-    """Return the prompt with the sentences of a candidate at the end of its system message."""
+    """Return the prompt with the candidate's sentences at the end of its system message."""
     if not candidate.sentences:
         return prompt
     added = "\n" + "\n".join(re.sub("[{}]", _braced, sentence) for sentence in candidate.sentences)
     source, times = _END_OF_SYSTEM.subn(lambda match: match[1] + added + match[2] + match[3], prompt.source, count=1)
     if not times:
-        raise PromptError(f"prompt {prompt.name} has no block system that sentences could be added to")
+        raise PromptError(f"prompt {prompt.name} has no block system to add sentences to")
     name = prompt.name.partition("[")[0]
     return Prompt(f"{name}+{candidate.name}", prompt.step, source, prompt.parameters)
 
@@ -65,21 +65,21 @@ def _braced(match: re.Match[str]) -> str:
 
 
 class PromptArm(NamedTuple):
-    """A prompt and a judge over labeled claims."""
+    """A claims job with one candidate prompt."""
 
     name: str
     job: ClaimsJob
 
 
 def arm(candidate: Candidate, job: ClaimsJob, name: str | None = None) -> PromptArm:
-    """Return the arm that asks the job's judge with the prompt of a candidate."""
+    """Return the arm that asks the job's judge with a candidate's prompt."""
     changed = replace(job, assess_prompt=with_sentences(job.assess_prompt, candidate))
     return PromptArm(candidate.name if name is None else name, changed)
 
 
 @dataclass(frozen=True)
 class TuneJob:
-    """Judge the claims of each item once an arm; of items in `reporting` with the arms `report_arms` instead."""
+    """Judge the claims of each item with all arms; items in `reporting` with `report_arms` instead."""
 
     arms: tuple[PromptArm, ...]
     report_arms: tuple[PromptArm, ...] = ()
@@ -98,12 +98,12 @@ class TuneJob:
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges that may get requests."""
         return self.judges
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides verdicts."""
+        """All settings that affect verdicts."""
         prompts_used = {job.assess_prompt.digest: job.assess_prompt.record for job in self._every_arm.values()}
         return Manifest(
             job=self.name,
@@ -116,11 +116,11 @@ class TuneJob:
 
     @property
     def first_stage(self) -> TuneJob:
-        """The job; nothing in it hangs on verdicts."""
+        """The job itself."""
         return self
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
-        """Return whether a judge is stopped, so that arms can no longer be compared."""
+        """Return whether a judge has stopped, so that arms can no longer be compared."""
         return any(judge.name in stopped for judge in self.judges)
 
     async def evaluate(self, item: SampleResult, executor: Executor) -> SampleResult:

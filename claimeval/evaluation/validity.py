@@ -1,4 +1,4 @@
-"""Grades of an assessor held against those of people: kappa, confusion, and whether systems come in the same order."""
+"""Compare the grades of an assessor with those of people: kappa, confusion, and the ranking of systems."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from claimeval.types.scales import Scale
 
 
 class Order(Record):
-    """How an assessor orders systems by one measure, beside the order that people give."""
+    """The ranking of systems by one measure, under the grades of an assessor and of people."""
 
     measure: str
     tau: float | None
-    """Kendall's tau-b of the two orders, in [-1, 1]; None below two systems or where one side ties them all."""
+    """Kendall's tau-b of the two orders, in [-1, 1]; None below two systems or if one side ties them all."""
     human: dict[str, float | None]
     """The mean of each system by the grades of people."""
     assessor: dict[str, float | None]
+    """The mean of each system by the grades of the assessor."""
     queries: int
-    """Questions that both have grades for; the means are over these."""
+    """Number of queries that both have graded; the means are over these."""
 
 
 class Validity(Record):
-    """One assessor against people."""
+    """Agreement of one assessor with people."""
 
     pairs: int
-    """Pairs with a grade of both."""
+    """Pairs that both graded."""
     unassessed: int
-    """Pairs that people graded and the assessor did not."""
+    """Pairs that only people graded."""
     further: int
     """Pairs that only the assessor graded."""
     relevant_from: int
     exact: Estimate
-    """Share of the pairs with the very same grade."""
+    """Share of pairs with equal grades."""
     kappa: Estimate | None
-    """Cohen's kappa over all grades; None where the two scales have different highest grades."""
+    """Cohen's kappa over all grades; None if people's highest grade is above the assessor's scale."""
     kappa_quadratic: Estimate | None
-    """The same with a disagreement counted by its squared distance."""
+    """Cohen's kappa with quadratic weights."""
     kappa_binary: Estimate
     """Cohen's kappa of relevant or not."""
     labels: tuple[int, ...]
@@ -63,7 +64,7 @@ class Refused(NamedTuple):
 
 
 def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
-    """The grades that are steps of the scale, and those that are not. DataError for what is no grade on any scale."""
+    """Return the grades on the scale, and those off the scale. Raises DataError for values that cannot be grades."""
     check_grades(grades)
     on_levels: dict[str, dict[str, int]] = {}
     refused: list[Refused] = []
@@ -77,7 +78,7 @@ def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]],
 
 
 HIGHEST = 100
-"""No scale of relevance has more grades; a larger number is a score or an id in the wrong column."""
+"""Maximum grade; a larger number is a score or an id in the wrong column."""
 
 
 class _GradePairs(NamedTuple):
@@ -99,15 +100,11 @@ def validity(
 
     Args:
         assessor: Grades of a judge or of the panel.
-        human: Grades of people, whose scale is told from their highest grade; grades below 0 (pooled, not judged) do
-            not count.
+        human: Grades of people, on a scale up to their highest grade; grades below 0 (pooled, not judged) are ignored.
         scale: The scale of the assessor.
-        runs: Rankings whose order under both qrels is compared.
+        runs: TREC runs that are ranked under both qrels.
         measures: Measures that rank the runs.
-        clusters: Number of each query's cluster, by which intervals draw. A query without one is its own cluster.
-
-    Returns:
-        The agreement of the grades and of the rankings.
+        clusters: Number of each query's cluster in intervals. A query without one is its own cluster.
 
     Raises:
         DataError: If the two share no pair.
@@ -116,44 +113,44 @@ def validity(
     check_grades(assessor)
     check_grades(human)
     relevant_from, most, highest = int(scale.positive_from), scale.steps[-1], max(joined.human)
-    theirs = relevant_from if highest == most else 2 if highest > 2 else 1
+    human_relevant_from = relevant_from if highest == most else 2 if highest > 2 else 1
     labels = tuple(range(max([*(g for g in joined.assessor if g is not None), highest, most]) + 1))
     same_scale = highest <= most
     graded = sum(grade is not None for grade in joined.assessor)
     if not graded:
         raise DataError("the assessor and the people graded no pair in common; are the ids of the two files the same?")
     relevant = [None if grade is None else grade >= relevant_from for grade in joined.assessor]
-    truly = [grade >= theirs for grade in joined.human]
+    human_relevant = [grade >= human_relevant_from for grade in joined.human]
     table = confusion(joined.assessor, joined.human, labels=labels)
-    together = [clusters.get(query, query) for query in joined.queries]
+    query_clusters = [clusters.get(query, query) for query in joined.queries]
     return Validity(
         pairs=graded,
         unassessed=len(joined.human) - graded,
         further=sum(len(grades) for grades in assessor.values()) - graded,
         relevant_from=relevant_from,
-        exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=together)),
-        kappa=Estimate.of(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=together))
+        exact=Estimate.of(raw_agreement(joined.assessor, joined.human, clusters=query_clusters)),
+        kappa=Estimate.of(cohen_kappa(joined.assessor, joined.human, labels=labels, clusters=query_clusters))
         if same_scale
         else None,
         kappa_quadratic=Estimate.of(
-            cohen_kappa(joined.assessor, joined.human, labels=labels, weights="quadratic", clusters=together)
+            cohen_kappa(joined.assessor, joined.human, labels=labels, weights="quadratic", clusters=query_clusters)
         )
         if same_scale
         else None,
-        kappa_binary=Estimate.of(cohen_kappa(relevant, truly, labels=(False, True), clusters=together)),
+        kappa_binary=Estimate.of(cohen_kappa(relevant, human_relevant, labels=(False, True), clusters=query_clusters)),
         labels=labels,
         confusion=table.counts,
-        orders=_orders(assessor, human, runs, measures, relevant_from, theirs),
+        orders=_orders(assessor, human, runs, measures, relevant_from, human_relevant_from),
     )
 
 
 def read_graders(
     files: Sequence[Path], names: Sequence[str], scale: Scale
 ) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, list[Refused]]]:
-    """Return the grades of all assessors in files, and those off the scale; equal names get that of their file too.
+    """Return the grades of all assessors in files, and those off the scale; repeated names get the file's name too.
 
     Raises:
-        DataError: An assessor has no grade on the scale.
+        DataError: If an assessor has no grade on the scale.
     """
     graders: dict[str, ir.Qrels] = {}
     for label, path in zip(labels(files), files, strict=True):
@@ -173,7 +170,7 @@ def read_graders(
 
 
 def check_grades(qrels: ir.Qrels) -> None:
-    """DataError for a number that is no grade on any scale."""
+    """Raise DataError for a number that cannot be a grade."""
     for query, grades in qrels.items():
         for document, grade in grades.items():
             if grade > HIGHEST:
@@ -184,7 +181,7 @@ def check_grades(qrels: ir.Qrels) -> None:
 
 
 def share_pairs(pairs: Iterable[tuple[str, str]], human: ir.Qrels) -> bool:
-    """Return whether people graded one of these pairs of question and document."""
+    """Return whether people graded at least one of these pairs of query and document."""
     return any(human.get(query, {}).get(document, -1) >= 0 for query, document in pairs)
 
 
@@ -211,7 +208,7 @@ def _orders(
     level: int,
     human_level: int,
 ) -> tuple[Order, ...]:
-    """Both sides evaluate every run over the questions that both have grades for; a run that lacks one has 0 there."""
+    """Rank the runs under both qrels, over the queries graded by both; a run without results for a query has 0."""
     if len(runs) < 2:
         return ()
     shared = [query for query in human if assessor.get(query)]
@@ -240,9 +237,9 @@ def _orders(
 
 
 def kendall_tau(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:
-    """Kendall's tau-b of two lists of means; pairs with an undefined side do not count, None below two pairs.
+    """Return Kendall's tau-b of two lists of means, ignoring pairs with an undefined value.
 
-    Also None where one list holds a single value only. Source: Kendall 1945; the value is scipy's.
+    None below two pairs, or if one list has only one value. Source: Kendall 1945, computed by scipy.
     """
     from scipy.stats import kendalltau
 

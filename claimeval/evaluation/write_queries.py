@@ -1,6 +1,6 @@
-"""The write_queries job: a judge writes questions about documents; rules and a second judge reject the useless ones.
+"""The write_queries job: a judge writes questions about documents; rules and a second judge reject bad questions.
 
-An item is a document. Its result lists every question that was written, each rejected one with the reasons.
+An item is a document. Its result lists all written questions, with the reasons for rejected ones.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from claimeval.types.requests import Failure, Judge, Request
 
 NAME = "write_queries"
 UNITS = {"written_queries": "queries", "kept_queries": "queries"}
-"""The metrics with their unit: how many questions were written about a document, and how many of them were kept."""
+"""The metrics and their unit: the numbers of questions written about a document, and of those kept."""
 
 
 class Query(Record):
-    """A question that was written, whether it is kept or not."""
+    """A written question, kept or rejected."""
 
     id: str
     question: str
     answer: str
     passage: str
     rejected: tuple[str, ...] = ()
-    """Why it is not kept: a rule, or what the checker says it is not."""
+    """Why it is rejected: a rule, or the criteria that it does not meet."""
     explanation: str | None = None
-    """The checker's words."""
+    """The checker's explanation."""
     unassessed: Reason | None = None
-    """Why the checker gave no opinion; such a question is not kept."""
+    """Why the checker did not assess it; such a question is not kept."""
 
     @property
     def kept(self) -> bool:
-        """Whether it belongs to the test set."""
+        """Whether the question is in the test set."""
         return not self.rejected and self.unassessed is None
 
 
@@ -64,7 +64,7 @@ class _Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class WriteQueriesJob:
-    """Write questions about documents: who writes and who checks, with which prompts."""
+    """Write questions about documents, and check them."""
 
     writer: Judge
     checker: Judge
@@ -80,12 +80,12 @@ class WriteQueriesJob:
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges that may get requests."""
         return self.judges
 
     @property
     def manifest(self) -> Manifest:
-        """Everything about the job that decides what is written."""
+        """All settings that affect the questions."""
         return Manifest(
             job=NAME,
             metrics=tuple(UNITS),
@@ -96,11 +96,11 @@ class WriteQueriesJob:
         )
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
-        """Return whether the writer or the checker is stopped."""
+        """Return whether the writer or the checker has stopped."""
         return any(judge.name in stopped for judge in self.judges)
 
     async def evaluate(self, item: Document, executor: Executor) -> SampleResult:
-        """Return the questions about one document, the useless ones with the reasons."""
+        """Return the questions about one document, with the reasons for rejected ones."""
         sample = Sample(id=item.id, question="", contexts=(item,))
         reply = await ask_until_read(
             queries.ask_to_write(self.write_prompt, self.writer, item, self.per_document),
@@ -121,8 +121,8 @@ class WriteQueriesJob:
     async def _check(self, written: WrittenQuery, document: Document, executor: Executor) -> _Checked:
         name = sha256(f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
         query = Query(id=f"q-{name}", question=written.question, answer=written.answer, passage=written.passage)
-        if why := rejected(written, document):
-            return _Checked(query.model_copy(update={"rejected": (why,)}), ())
+        if reason := rejected(written, document):
+            return _Checked(query.model_copy(update={"rejected": (reason,)}), ())
         reply = await ask_until_read(
             queries.ask_to_check(self.check_prompt, self.checker, written.question, written.answer, document),
             queries.read_checked,
@@ -140,11 +140,11 @@ class WriteQueriesJob:
 
     @property
     def first_stage(self) -> WriteQueriesJob:
-        """The job; what is checked hangs on what is written."""
+        """The job itself."""
         return self
 
     def usual_checks(self, document: Document) -> Iterator[Request]:
-        """Give the checks of questions of usual length, for a forecast where they are not written yet."""
+        """Yield requests to check questions of typical length, for a forecast before they are written."""
         for n in range(self.per_document):
             yield queries.ask_to_check(self.check_prompt, self.checker, f"{n:080}", "." * 120, document)
 
@@ -157,17 +157,17 @@ def make_job(
     check_prompt: str = "plain",
     per_document: int = 1,
 ) -> WriteQueriesJob:
-    """Return the job, checked before any call.
+    """Return the job after checking all settings, before any call is made.
 
     Args:
         writer: The judge that writes questions.
         checker: The judge that checks them. Default: the writer.
         write_prompt: Name or path of the prompt for writing.
         check_prompt: Name or path of the prompt for checking.
-        per_document: Questions about each document, at most.
+        per_document: Maximum number of questions about each document.
 
     Raises:
-        UsageError: A judge or prompt is unknown, or a judge reads no prompts.
+        UsageError: If a judge or prompt is unknown, or a judge reads no prompts.
     """
     first = specs.parse_judge(writer)
     second = specs.parse_judge(checker) if checker else first
@@ -179,7 +179,7 @@ def make_job(
 
 
 def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, ...]:
-    """`count` documents with a text, each as likely as any other, in one pass; the same for the same seed."""
+    """Draw `count` documents with a text, all equally likely, in one pass; the same seed gives the same documents."""
 
     def number(document: Document) -> int:
         key = document.id.encode("utf-8", "surrogatepass")
@@ -194,9 +194,9 @@ def draw(corpus: Iterable[Document], count: int, seed: int) -> tuple[Document, .
 
 
 VERBATIM = 90.0
-"""From which `rapidfuzz.fuzz.partial_ratio` on, of 100, a question is a copy of its document's own words."""
+"""Minimum `rapidfuzz.fuzz.partial_ratio`, of 100, at which a question is a copy of its document."""
 WORDS = (3, 60)
-"""A question has at least and at most so many words; scripts without spaces are not counted."""
+"""Minimum and maximum number of words in a question in ASCII; words of other scripts are not counted."""
 
 _POINTS = re.compile(
     r"\b(?:(?:this|the|that|given|provided|above|following)\s+(?:document|passage|text|excerpt|article|paragraph|"
@@ -207,7 +207,7 @@ _POINTS = re.compile(
 
 
 def rejected(query: WrittenQuery, document: Document) -> str | None:
-    """Return why the question is of no use; None where every rule is kept."""
+    """Return the rule that rejects a question; None if it passes all rules."""
     text = _folded(document.text)
     words = len(query.question.split())
     if query.question.isascii() and not WORDS[0] <= words <= WORDS[1]:
@@ -229,10 +229,10 @@ def _folded(text: str) -> str:
 
 
 def reject_repeated() -> Callable[[SampleResult], SampleResult]:
-    """Return what is called with the results in order; of questions that are nearly the same it keeps the first."""
+    """Return a function to call with the results in order, which keeps the first of nearly identical questions."""
     distinct = DistinctQuestions()
 
-    def revised(result: SampleResult) -> SampleResult:
+    def revise(result: SampleResult) -> SampleResult:
         if "queries" not in result.details:
             return result
         queries = [
@@ -243,7 +243,7 @@ def reject_repeated() -> Callable[[SampleResult], SampleResult]:
         ]
         return _with_queries(result, queries)
 
-    return revised
+    return revise
 
 
 def _with_queries(result: SampleResult, queries: list[Query]) -> SampleResult:
@@ -254,14 +254,14 @@ def _with_queries(result: SampleResult, queries: list[Query]) -> SampleResult:
 
 
 def queries_of(result: SampleResult) -> tuple[Query, ...]:
-    """Return every question that was written about a document."""
+    """Return all questions that were written about a document."""
     records = result.details.get("queries", ())
     assert isinstance(records, (list, tuple))
     return tuple(map(Query.model_validate, records))
 
 
 def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[Sample]:
-    """Give the test set: a sample for each question that was kept, with answer, passage, source and origin."""
+    """Yield the test set: a sample for each kept question, with answer, passage, source and origin."""
     writer, checker = record.judges[0], record.judges[-1]
     write_prompt, check_prompt = (f"{prompt.name} {prompt.digest[:12]}" for prompt in record.prompts)
     corpus = Path(record.data.path).name if record.data.path else "documents"
@@ -290,15 +290,15 @@ def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[
 
 
 class WrittenCounts(Record):
-    """How many questions were written, kept and rejected."""
+    """Numbers of written, kept and rejected questions."""
 
     documents: int
     written: int
     kept: int
     rejected: dict[str, int]
-    """Questions that were not kept, by the first reason."""
+    """Rejected questions, by first reason."""
     failures: dict[Reason, int]
-    """Documents without a usable reply and questions without an opinion, by reason."""
+    """Documents without a readable reply and unassessed questions, by reason."""
 
 
 def count_queries(results: Iterable[SampleResult]) -> WrittenCounts:

@@ -268,3 +268,12 @@ def test_the_assessments_of_claims_that_one_judge_has_yet_to_take_are_that_judge
     assert (line(found, "extract", "a").calls, line(found, "assess", "a").calls) == ((0, 0), (0, 0))
     assert line(found, "extract", "b").calls == (2, 2)
     assert line(found, "assess", "b").calls[0] == 2
+
+
+def test_long_evidence_is_foreseen_for_the_claims_of_every_part() -> None:
+    long = sample("q", contexts=({"id": "d", "text": "Much about the river. " * 2000},))
+    found = foresee([long], plan(judge(context_tokens=4096), metrics=["faithfulness", "coverage"]))
+
+    (evidence,) = found.long
+    assert (evidence.judge, evidence.samples) == ("a", 1)
+    assert evidence.windows > 2

@@ -56,7 +56,7 @@ def test_pages_are_folded_into_the_documents_that_are_the_references() -> None:
     one = Sample(id="s", question="Q", contexts=pages, reference_context_ids=("a",))
     (row,) = retrieval.score([one], retrieval.asked("mrr,P@5"), fold="#.*")
     assert means(row) == {"mrr": 0.5, "P@5": 0.2}
-    with pytest.raises(UsageError, match="nothing to fold"):
+    with pytest.raises(UsageError, match="collapsed only if"):
         list(retrieval.score([one], retrieval.asked("mrr"), "text", fold="#.*"))
 
 

@@ -1,4 +1,4 @@
-"""The summary of a run, added up sample by sample."""
+"""The summary of a run, computed sample by sample."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
 _ALONE = Panel()
 _NO_FAILURE = NOT_APPLICABLE | ABSTAINED
 EXCERPT = 200
-"""Characters of a useless reply that a summary has."""
+"""Maximum characters of an unreadable reply in a summary."""
 
 
 class FailureExample(Record):
-    """A call that brought no verdict or no claims."""
+    """A call that failed or whose reply could not be read."""
 
     sample: str
     judge: str
     excerpt: str
-    """The beginning of the reply, or the provider's words, with hidden characters written out."""
+    """The beginning of the reply, or the provider's error message, with hidden characters escaped."""
 
 
 class Summary(Record):
-    """What a run adds up to. `complete` is False when it stopped before the last sample."""
+    """Summary of a run. `complete` is False if it stopped before the last sample."""
 
     format: int = RUN_FORMAT
     job: str = "score"
@@ -69,42 +69,42 @@ class Summary(Record):
     complete: bool
     samples: int
     clusters: int
-    """Questions that these are about, or what `--cluster` names."""
+    """Number of different questions, or of different values of the field that `--cluster` names."""
     metrics: dict[str, MetricSummary]
     notes: tuple[str, ...] = ()
     panel: PanelSummary | None = None
-    """How the judges stand to each other; None for one judge asked once."""
+    """Agreement and disputes of the judges; None for a single judge without replicates."""
     same_family: tuple[SameFamily, ...] = ()
-    """Judges, extractor and authors of gold answers that are of the family of an answer's generator."""
+    """Judges, extractor and authors of gold answers of the family of an answer's generator."""
     by: dict[str, dict[str, dict[str, Estimate]]] = Field(default_factory=dict)
-    """By field and value of the samples, the mean of each metric, where `--by` names a field."""
+    """The mean of each metric, by field and value of the samples, if `--by` names fields."""
     cost: RunCost | None = None
-    """What the calls cost that the results rest on; None for a run without judges."""
+    """The cost of the calls; None for a run without judges."""
     failures: dict[Reason, FailureExample] = Field(default_factory=dict)
-    """The first call that failed for each reason, also where the question was asked again."""
+    """The first failed call for each reason, even if a later attempt succeeded."""
     stopped: str | None = None
     """Why the run ended before the last sample."""
     unclear: int = 0
-    """Statements that an extractor left out because nothing says what they refer to."""
+    """Number of statements that an extractor left out because their reference is unknown."""
     long: tuple[LongEvidence, ...] = ()
-    """Samples with a text that is longer than a judge's window, so that the judge read it in several."""
+    """Samples with a text that is longer than a judge's window, so the judge read it in several windows."""
     order_effects: OrderEffects | None = None
-    """What other orders of the documents do to the labels, where they were asked about."""
+    """The effect of other document orders on the labels, if they were assessed."""
     extraction: ExtractionSummary | None = None
-    """How good claims are, in an extraction run, where each metric's mean is a ratio of sums over all samples."""
+    """Quality of claims in an extraction run, in which each metric's mean is a ratio of sums over all samples."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
         return self.metrics[metric]
 
     @property
     def lost(self) -> dict[Reason, FailureExample]:
-        """An example of each reason why samples or claims were lost to failures."""
+        """An example for each reason for which samples or claims were lost to failures."""
         reasons = {r for metric in self.metrics.values() for r in (*metric.missing, *metric.unassessed)}
         return {reason: example for reason, example in self.failures.items() if reason in reasons - _NO_FAILURE}
 
 
 class SummaryBuilder(Tally):
-    """Adds up all metrics of a run, sample by sample, and what its judges show of each other."""
+    """Computes the summary of a run, sample by sample."""
 
     ADDED: ClassVar[tuple[str, ...]] = (
         *("_clusters", "_of_rows", "_derived", "_others", "_members", "_panel", "_preferences", "_kinship", "_cost"),
@@ -112,7 +112,7 @@ class SummaryBuilder(Tally):
     )
 
     def __init__(self, record: Manifest, prices: str | Path | None = None) -> None:
-        """Begin a summary of the run; `prices` is a file of prices."""
+        """Start the summary of a run; `prices` is a price file."""
         judges, extractor, panel = record.judges, record.extractor, record.panel
         models = {judge.name: judge.model for judge in judges}
         several = record.of_claims and (len(models) > 1 or panel.replicates > 1)
@@ -145,7 +145,7 @@ class SummaryBuilder(Tally):
         self._orders = OrderTally(panel.shuffle_contexts) if panel.shuffle_contexts else None
 
     def add(self, result: SampleResult) -> None:
-        """Counts one sample in."""
+        """Add one sample."""
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
         columns = result.columns() if self._rows else {}
@@ -176,39 +176,39 @@ class SummaryBuilder(Tally):
             self._panel.add(result)
         self._kinship.add(result.sample)
         self._cost.add(result)
-        for judge, most in windows_of(result.calls).items():
-            self._long[judge].append(most)
+        for judge, windows in windows_of(result.calls).items():
+            self._long[judge].append(windows)
         if isinstance(phrases := result.details.get(UNCLEAR), dict):
-            self._unclear += sum(len(one) for one in phrases.values() if isinstance(one, list))
+            self._unclear += sum(len(of_part) for of_part in phrases.values() if isinstance(of_part, list))
         for call in result.calls:
             if call.failed and call.failed not in self._failures:
                 self._failures[call.failed] = _example(result, call)
         for assessment in result.assessments:
             because = assessment.unassessed
             if because and because not in _NO_FAILURE and because not in self._failures:
-                self._look_up(result, assessment, because)
+                self._add_failure(result, assessment, because)
         if self._orders:
             self._orders.add(result, cluster)
 
     def each(self, results: Iterable[SampleResult]) -> Iterator[SampleResult]:
-        """Yield results, and count them in."""
+        """Add and yield results."""
         for result in results:
             self.add(result)
             yield result
 
     def state(self) -> dict[str, Any]:
-        """Return what was added so far, as JSON."""
+        """Return the current state as JSON."""
         failures = {reason: example.model_dump(mode="json") for reason, example in self._failures.items()}
         return {**super().state(), "failures": failures}
 
     def absorb(self, state: dict[str, Any]) -> None:
-        """Add what the samples that follow those added so far come to."""
+        """Add the state of a summary of the samples that follow."""
         super().absorb(state)
         for reason, example in state["failures"].items():
             self._failures.setdefault(reason, FailureExample(**example))
 
-    def _look_up(self, result: SampleResult, assessment: Assessment, because: Reason) -> None:
-        """Keep the call that left the subject without a verdict, as the first example of that reason."""
+    def _add_failure(self, result: SampleResult, assessment: Assessment, because: Reason) -> None:
+        """Keep the call that left the subject without a verdict as the example of its reason."""
         judges = {verdict.judge for verdict in assessment.verdicts if verdict.unassessed == because}
         for call in reversed(result.calls):
             if call.judge in judges and assessment.subject in call.subjects and call.evidence == assessment.evidence:
@@ -216,7 +216,7 @@ class SummaryBuilder(Tally):
                 return
 
     def summary(self, *, stopped: str | None = None, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
-        """Return what the samples so far come to; `rates` are what the vote rests on, where it does."""
+        """Return the summary of the samples so far; `rates` are the error rates that the vote is based on, if any."""
         rows = list(zip(self._rows, self._of_rows, self._members, strict=True))
         noise = {metric.name: members.noise() for metric, _, members in rows}
         of_claims = self._extraction.metrics() if self._extraction else {}
@@ -250,7 +250,7 @@ class SummaryBuilder(Tally):
 
 
 def _extraction_tallies(record: Manifest) -> ExtractionTallies | None:
-    """Return what adds up an extraction run; it is loaded for these alone, since its word rules take a while."""
+    """Return the tallies of an extraction run, imported only if needed because their word rules load slowly."""
     if record.job != "extraction":
         return None
     from claimeval.evaluation.summary.extraction import ExtractionTallies

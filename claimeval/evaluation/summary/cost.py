@@ -1,4 +1,4 @@
-"""What calls show: the cost of replies, by judge and step, and which texts are longer than a judge's window."""
+"""Cost of calls by judge and step, and texts that are longer than a judge's window."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RunCost(Record):
     total: Cost
     by: tuple[StepCost, ...]
     skipped: int = 0
-    """Calls that later judges did not need because the first ones agreed (escalation)."""
+    """Calls to later judges that were not needed because the first judges agreed (escalation)."""
 
 
 class JudgeCost(Tally):
@@ -41,7 +41,7 @@ class JudgeCost(Tally):
     ADDED = ("_calls", "_reused", "_prompt", "_completion", "_cached", "_written", "_milliseconds", "uncounted")
 
     def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
-        """`judge` None is a judge that the run does not know, whose price is unknown."""
+        """`judge` is None for a judge that is not in the manifest, whose price is unknown."""
         self._price = price_of(judge, prices) if judge else None
         self._calls = self._reused = 0
         self._prompt: int | None = None
@@ -50,20 +50,20 @@ class JudgeCost(Tally):
         self._written: int | None = None
         self._milliseconds: int | None = None
         self.uncounted = 0
-        """Replies that came without a count of tokens, of the prompt or of the reply."""
+        """Replies without a token count of the prompt or the reply."""
 
     def state(self) -> dict[str, Any]:
-        """Return what was added so far, and its price, as JSON."""
+        """Return the current state, with the price, as JSON."""
         price = self._price and self._price._replace(as_of=None)._asdict()
         return {**super().state(), "price": price}
 
     def absorb(self, state: dict[str, Any]) -> None:
-        """Add the calls of a tally of the same judge, with the price that it knew."""
+        """Add the state of a tally of the same judge, and take over its price."""
         super().absorb(state)
         self._price = Price(**state["price"]) if state["price"] else None
 
     def add(self, call: Call) -> None:
-        """Count one call in."""
+        """Add one call."""
         self._reused += call.reused
         self._calls += not call.reused
         if call.prompt_tokens is not None:
@@ -99,9 +99,10 @@ class JudgeCost(Tally):
 
 
 def total(costs: Iterable[Cost]) -> Cost:
-    """Return the sum of costs; dollars are None if one of them is unknown."""
+    """Return the sum of costs; dollars are None if any cost is unknown."""
     every = list(costs)
     dollars = [cost.dollars for cost in every if cost.dollars is not None]
+    seconds = [cost.seconds for cost in every if cost.seconds is not None]
     return Cost(
         calls=sum(cost.calls for cost in every),
         reused=sum(cost.reused for cost in every),
@@ -109,24 +110,18 @@ def total(costs: Iterable[Cost]) -> Cost:
         completion_tokens=_sum(cost.completion_tokens for cost in every),
         cached_tokens=_sum(cost.cached_tokens for cost in every),
         dollars=sum(dollars) if len(dollars) == len(every) else None,
-        seconds=_seconds(cost.seconds for cost in every),
+        seconds=round(math.fsum(seconds), 3) if seconds else None,
     )
 
 
-def _seconds(times: Iterable[float | None]) -> float | None:
-    """Return the sum of the times that are known; None if none is."""
-    measured = [seconds for seconds in times if seconds is not None]
-    return round(math.fsum(measured), 3) if measured else None
-
-
 def _sum(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of what was counted; None if nothing was."""
-    counted = [count for count in counts if count is not None]
-    return sum(counted) if counted else None
+    """Return the sum of the known counts; None if there are none."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 class CostTally(Tally):
-    """Adds up the calls of a run."""
+    """Computes the cost of a run."""
 
     ADDED = ("_costs", "_skipped")
 
@@ -136,28 +131,28 @@ class CostTally(Tally):
         everyone = (*judges, *([extractor] if extractor else ()))
         self._judges = {judge.name: judge for judge in everyone}
         for judge in everyone:
-            price_of(judge, prices)  # a file of prices that cannot be read is refused at the start
+            price_of(judge, prices)  # an unreadable price file is refused at the start
         self._later = {judge.name: claims_per_call(judge) for judge in judges[panel.escalate :] if panel.escalate}
         self._repeats = panel.replicates
         self._costs = Keyed[tuple[str, str], JudgeCost](lambda key: JudgeCost(self._judges.get(key[0]), prices))
         self._skipped = 0
 
     def add(self, result: SampleResult) -> None:
-        """Count the calls of one sample in."""
+        """Add the calls of one sample."""
         for call in result.calls:
             self._costs[call.judge, call.step].add(call)
         if self._later:
             self._skipped += self._skipped_requests(result)
 
     def _skipped_requests(self, result: SampleResult) -> int:
-        """Calls that the later judges would have had, each asked about all claims, less those they had."""
+        """Return the number of calls that later judges would need to assess all claims, minus those they had."""
         part_of = {claim.id: claim.of for claim in result.claims}
         claims: Counter[tuple[Part, Evidence]] = Counter(
             (part_of[a.subject], a.evidence) for a in result.assessments if not a.unasked
         )
-        in_all = sum(-(-n // size) for n in claims.values() for size in self._later.values()) * self._repeats
-        had = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
-        return max(0, in_all - had)
+        needed = sum(-(-n // size) for n in claims.values() for size in self._later.values()) * self._repeats
+        made = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)
+        return max(0, needed - made)
 
     def summary(self) -> RunCost | None:
         """Return the costs so far; None for a run without judges."""
@@ -170,7 +165,7 @@ class CostTally(Tally):
 
 
 def windows_of(calls: Iterable[Call]) -> dict[str, int]:
-    """Return, of the calls of one sample, by judge the most windows in which it read a text that is too long for it."""
+    """Return the maximum number of windows in which each judge read a text of one sample, if it was too long."""
     most: dict[str, int] = {}
     for call in calls:
         if call.window is not None:
@@ -183,12 +178,10 @@ def long_evidence(
     judges: Iterable[Judge],
     adapted: Callable[[Judge], Judge] = lambda judge: judge,
 ) -> tuple[LongEvidence, ...]:
-    """Return the samples that do not fit, of each judge for which there are some.
+    """Return the samples with texts that do not fit, for each judge that has such samples.
 
-    Args:
-        counts: By judge, the most windows of each such sample.
-        judges: The judges.
-        adapted: Returns a judge with what was learned of its server.
+    `counts` has the number of windows of each of these samples, by judge. `adapted` returns a judge with what was
+    learned about its server.
     """
     return tuple(
         LongEvidence(

@@ -1,4 +1,4 @@
-"""What an extraction run adds up to: ratios of sums, and beside them people's claims and another extractor."""
+"""Summary of an extraction run: ratios of sums, also for gold claims and for another extractor."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from claimeval.types.clusters import cluster_of
 from claimeval.types.records import Reason, SampleResult, Score
 
 RELIABLE = 0.8
-"""The least sensitivity of a judge whose rows can be relied on."""
+"""Minimum sensitivity of a judge whose results are reliable."""
 SENSITIVITY = "judge_sensitivity"
 _F1, _MACRO = "_f1", "_f1_macro"
 
 
 class _Missing(Tally):
-    """What is lacking of one metric."""
+    """Reasons for missing values of one metric."""
 
     ADDED = ("texts", "items")
 
@@ -45,7 +45,7 @@ class _Missing(Tally):
 
 
 class ExtractionTallies(Tally):
-    """Adds up the results of an extraction run."""
+    """Computes the summary of an extraction run."""
 
     ADDED = (
         "_matched",
@@ -74,12 +74,12 @@ class ExtractionTallies(Tally):
         self._texts = self._with_gold = self._all = 0
 
     def add(self, result: SampleResult) -> None:
-        """Count one sample in."""
+        """Add one sample."""
         cluster = cluster_of(result.sample, self._cluster)
         planted = "planted" in result.sample.metadata and result.sample.id.startswith("planted-")
         self._all += not planted
         for name, score in result.scores.items():
-            self._missed(name, score, result)
+            self._add_missing(name, score, result)
             if name in self._ratios and score.judged:
                 self._ratios[name].add((score.hits or 0, score.judged), cluster)
         for name, tally in self._matched.items():
@@ -101,7 +101,7 @@ class ExtractionTallies(Tally):
             )
             self._pairs[name].add(mine or (0,) * len(other), other, cluster)
 
-    def _missed(self, name: str, score: Score, result: SampleResult) -> None:
+    def _add_missing(self, name: str, score: Score, result: SampleResult) -> None:
         missing = self._missing[name]
         if score.value is None and score.because:
             missing.texts[score.because] += 1
@@ -130,7 +130,7 @@ class ExtractionTallies(Tally):
         )
 
     def summary(self, metrics: Mapping[str, MetricSummary]) -> ExtractionSummary:
-        """Return what stands beside the metrics."""
+        """Return the summary other than the metrics."""
         settings = self._record.settings
         against = {name: pair.difference(SURE if name in COVERAGE else 0.95) for name, pair in self._pairs.items()}
         measures = {name: ratio.ratio() for name, ratio in self._ratios.items() if name in MEASURES}
@@ -187,7 +187,7 @@ def _score_row(name: str, scores: Mapping[str, Score]) -> tuple[int, int] | None
 
 
 def _row(matching: str, scores: Mapping[str, Score]) -> tuple[int, int, int, int] | None:
-    """Claims that are right, claims, gold claims that are found, gold claims; None where these are not known."""
+    """Return the numbers of right claims, claims, found gold claims and gold claims; None if they are unknown."""
     precision, recall = scores.get(f"{matching}_precision"), scores.get(f"{matching}_recall")
     if precision is None or recall is None:
         return None

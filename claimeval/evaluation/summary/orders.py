@@ -1,4 +1,4 @@
-"""What the order of the documents does to the labels: how many flip, and how support depends on a document's place."""
+"""Effect of the document order on labels: flips, and support by rank of the supporting document."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from claimeval.types.records import Assessment, Evidence, Record, Sample, Sample
 
 
 class RankEffect(Record):
-    """One rank, where the document stood that claims rest on."""
+    """Labels of claims whose supporting document was shown at one rank."""
 
     rank: int
     """From 1."""
     labeled: int
-    """Labels given with that document there."""
+    """Labels with the supporting document at this rank."""
     supported: int
-    """Those that say it supports the claim."""
+    """Labels among them that are "supported"."""
     compared: int
-    """Those given under another order to claims that have a label under the original one too."""
+    """Labels among them from another order, if the claim also has a label under the original order."""
     flipped: int
-    """Those of these that count differently than under the original order."""
+    """Labels among those compared that count differently than under the original order."""
 
 
 class OrderEffects(Record):
-    """How labels change when the same documents are shown in other orders."""
+    """Changes of labels when the same documents are shown in other orders."""
 
     orders: int
-    """Other orders, each asked about once; samples whose documents have fewer are asked about in all of those."""
+    """Number of other orders; samples with fewer possible orders are assessed in all of them."""
     claims: int
-    """Claims with labels under two orders at least."""
+    """Claims with labels under at least two orders."""
     flipped: int
-    """Those that do not count the same under all orders (see `flips.py`)."""
+    """Claims that do not count the same under all orders (see `flips.py`)."""
     lost: int
-    """Labels of other orders that are not "supported" where that of the original order is."""
+    """Labels of other orders that are not "supported" although the original label is."""
     gained: int
-    """Labels of other orders that are "supported" where that of the original order is not."""
+    """Labels of other orders that are "supported" although the original label is not."""
     rate: Estimate
     """Mean over the samples of the share of flipped claims."""
     places: tuple[RankEffect, ...]
-    """By rank of the document that judges name most for a claim they find supported; claims that nobody names one for
-    are left out."""
+    """By rank of a claim's supporting document, the one that judges cite most for it. Claims without one are left
+    out."""
 
 
 class OrderTally(Tally):
-    """Adds up the labels under other orders, sample by sample."""
+    """Computes the effects of other orders, sample by sample."""
 
     ADDED = ("_shares", "_clusters", "_claims", "_flipped", "_lost", "_gained", "_places")
 
@@ -59,18 +59,18 @@ class OrderTally(Tally):
         self._shares, self._clusters = array("d"), array("q")
         self._claims = self._flipped = self._lost = self._gained = 0
         self._places: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        """By rank what `RankEffect` counts."""
+        """The counts of `RankEffect`, by rank."""
 
     def add(self, result: SampleResult, cluster: int) -> None:
-        """Counts one sample in, with what it belongs to."""
+        """Add one sample with its cluster."""
         original = {(a.subject, a.evidence): a for a in result.assessments}
         columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
         for other in result.orders:
-            place, order = (other.subject, other.evidence.whole), other.evidence.order
-            if order is not None and place in original:
-                columns.setdefault(place, {0: original[place]})[order] = other
+            key, order = (other.subject, other.evidence.whole), other.evidence.order
+            if order is not None and key in original:
+                columns.setdefault(key, {0: original[key]})[order] = other
         flips = [
-            self._claim(result.sample, evidence, labeled)
+            self._add_claim(result.sample, evidence, labeled)
             for (_, evidence), by_order in columns.items()
             if len(labeled := {n: a for n, a in by_order.items() if a.label is not None}) > 1
         ]
@@ -78,31 +78,31 @@ class OrderTally(Tally):
             self._shares.append(sum(flips) / len(flips))
             self._clusters.append(cluster)
 
-    def _claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
-        """Counts the labels of one claim under all orders; whether they differ."""
+    def _add_claim(self, sample: Sample, evidence: Evidence, by_order: Mapping[int, Assessment]) -> bool:
+        """Add the labels of one claim, and return whether they count differently."""
         flipped = any(counted_differently(a, b, graded=True) for a, b in combinations(by_order.values(), 2))
         self._claims += 1
         self._flipped += flipped
         if 0 in by_order:
-            was = by_order[0].support == "supported"
-            now = [a.support == "supported" for n, a in by_order.items() if n]
-            self._lost += was * (len(now) - sum(now))
-            self._gained += (not was) * sum(now)
+            supported = by_order[0].support == "supported"
+            others = [a.support == "supported" for n, a in by_order.items() if n]
+            self._lost += supported * (len(others) - sum(others))
+            self._gained += (not supported) * sum(others)
         documents = [document.id for document in sample.documents(evidence) or ()]
-        if (best := _most_named(by_order.values(), documents)) is not None:
-            rank = sample.ranks(evidence)[best]
+        if (index := _most_cited(by_order.values(), documents)) is not None:
+            rank = sample.ranks(evidence)[index]
             for number, assessment in by_order.items():
                 shown = Evidence(part=evidence.part, order=number) if number else evidence
-                place = self._places[sample.ranks(shown).index(rank) + 1]
-                place["labeled"] += 1
-                place["supported"] += assessment.support == "supported"
+                counts = self._places[sample.ranks(shown).index(rank) + 1]
+                counts["labeled"] += 1
+                counts["supported"] += assessment.support == "supported"
                 if number and 0 in by_order:
-                    place["compared"] += 1
-                    place["flipped"] += counted_differently(assessment, by_order[0], graded=True)
+                    counts["compared"] += 1
+                    counts["flipped"] += counted_differently(assessment, by_order[0], graded=True)
         return flipped
 
     def summary(self) -> OrderEffects:
-        """Return what the samples so far show."""
+        """Return the effects over the samples so far."""
         return OrderEffects(
             orders=self._orders,
             claims=self._claims,
@@ -117,14 +117,14 @@ class OrderTally(Tally):
         )
 
 
-def _most_named(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
-    """Return the place, in the original order, of the document named most often for support; the first among equals."""
-    named = Counter(
+def _most_cited(assessments: Iterable[Assessment], documents: list[str]) -> int | None:
+    """Return the index in the original order of the document cited most for support; the first among equals."""
+    cited = Counter(
         document
         for assessment in assessments
         for verdict in assessment.verdicts
         if verdict.support == "supported"
         for document in set(verdict.cites)
     )
-    counts = [named[document] for document in documents]
+    counts = [cited[document] for document in documents]
     return counts.index(max(counts)) if any(counts) else None

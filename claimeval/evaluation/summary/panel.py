@@ -1,6 +1,6 @@
-"""What a run says about its panel: agreement, disputes, repeats, and whether judges favor their own family.
+"""Summary of a panel: agreement, disputes, replicates, and whether judges favor their own family.
 
-All is added up sample by sample, in memory that hardly grows with the run.
+Everything is computed sample by sample, in memory that hardly grows with the run.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class RaterAgreement(Record):
     raw_agreement: float | None
     """Share of equal labels."""
     kappa: float | None
-    """Cohen's kappa; None where both use only one label."""
+    """Cohen's kappa; None if both use only one label."""
     confusion: tuple[tuple[int, ...], ...] = ()
-    """`confusion[a][b]`: claims that the first labels `labels[a]` of the panel's summary and the second `labels[b]`."""
+    """`confusion[a][b]`: claims that the first rater labels `labels[a]` of the summary and the second `labels[b]`."""
     disputed_only: bool = False
-    """Whether one of them, by escalation, was asked only about claims on which the first judges are not of one mind:
-    nothing to quote as reliability."""
+    """Whether one of them was asked only about disputed claims (escalation), so the agreement is no measure of
+    reliability."""
 
 
 class Dispute(Record):
@@ -61,29 +61,29 @@ class Dispute(Record):
     subject: str
     claim: str
     of: Part
-    """Whose claim it is."""
+    """The part that the claim is from."""
     evidence: Evidence
     votes: dict[str, str]
-    """Per judge its label (or grade), or why there is none."""
+    """The label (or grade) of each judge, or why there is none."""
     entropy: float
-    """Of all votes, in bits."""
+    """Entropy of all votes, in bits."""
 
 
 class ReplicateNoise(Record):
-    """What repeats of one judge show of its own chance."""
+    """Random variation between the replicates of one judge."""
 
     claims: int
-    """Claims with two labels or more of this judge."""
+    """Claims with two or more labels of this judge."""
     inconsistent: int
-    """Those of them on which it contradicted itself."""
+    """Claims among them with different labels."""
     variance_share: float | None
-    """Of the variance of a single verdict (supported or not), the part that lies between repeats of one claim."""
+    """Share of the variance of a single verdict (supported or not) that is between replicates of the same claim."""
     score_variance_share: dict[str, float | None]
-    """The same for a sample's score, per metric: what averaging over repeats can remove."""
+    """The same for a sample's score, by metric: the share that averaging over replicates can remove."""
 
 
 class SameFamily(Record):
-    """Someone who is of the family that wrote answers of the run."""
+    """A judge, extractor or author of the family that wrote answers of the run."""
 
     role: Literal["judge", "extractor", "reference_author"]
     name: str
@@ -95,7 +95,7 @@ class SameFamily(Record):
 class SelfPreference(Estimate):
     """How much more a family of judges favors answers of its own family than other judges do.
 
-    The difference in differences of `statistics.self_preference`, with its 95 % interval over questions.
+    This is the difference in differences of `statistics.self_preference`, with its 95% interval over questions.
     """
 
     metric: str
@@ -103,55 +103,55 @@ class SelfPreference(Estimate):
 
 
 class PanelSummary(Record):
-    """How the judges of a run stand to each other."""
+    """Agreement and disputes of the judges of a run."""
 
     judges: tuple[str, ...]
     claims: int
-    """Claims that were put to the panel, once for each evidence they were assessed against."""
+    """Claims that the panel assessed, counted once for each evidence."""
     labels: tuple[str, ...] = ()
     """The labels (or grades) that judges choose from."""
     measured_on: tuple[str, ...]
-    """The judges who were asked about all claims; `unanimous`, `split`, `alpha` and `ac1` are theirs. With escalation
-    the first ones; none where every judge takes its own claims, and then nothing is said of agreement."""
+    """The judges who assessed all claims, on whom `unanimous`, `split`, `alpha` and `ac1` are measured: the first ones
+    with escalation, none with `extract_per_judge`."""
     unanimous: int
-    """Claims with two labels or more (or grades), all equal."""
+    """Claims with two or more labels (or grades), all equal."""
     split: int
-    """Claims with two labels or more that differ, also where all of them count the same in a score."""
+    """Claims with two or more labels that differ, even if a score counts them equally."""
     ties: int
     """Claims without a label because the judges are divided."""
     no_quorum: int
     """Claims without a label because too few judges gave one."""
     alpha: float | None
-    """Krippendorff's alpha (nominal over labels; ordinal over grades), missing labels allowed."""
+    """Krippendorff's alpha (nominal for labels, ordinal for grades); labels may be missing."""
     ac1: float | None
     """Gwet's AC1."""
     judge_pairs: tuple[RaterAgreement, ...]
     """Every pair of judges, on the claims that both labeled."""
     judge_vs_panel: tuple[RaterAgreement, ...]
-    """Every judge (first) beside the panel's own label (second)."""
+    """Every judge (first) and the panel (second)."""
     noise: dict[str, ReplicateNoise]
-    """Per judge, where questions were repeated."""
+    """By judge, if there are replicates."""
     disputes: tuple[Dispute, ...]
-    """The claims that divide the judges most, at most 20."""
+    """The most disputed claims, at most 20."""
     self_preference: tuple[SelfPreference, ...] = ()
-    """Where answers of two families or more and judges of two families or more are known."""
+    """By metric and family, if there are at least two families of generators and two of judges."""
     error_rates: ErrorRates | None = None
-    """What the judges' votes say of their errors, where the vote rests on it."""
+    """The judges' error rates, if the vote is based on them."""
     stopped_judges: dict[str, int] = Field(default_factory=dict)
-    """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims they therefore say
-    nothing of: the panel is incomplete."""
+    """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims that they did not
+    assess."""
 
 
 DISPUTES = 20
-"""The claims that divide the judges most that a summary lists."""
+"""Maximum number of disputed claims in a summary."""
 PANEL = "panel"
-"""The panel's own label among the raters."""
+"""The name of the panel as a rater."""
 
 Votes = tuple[str | None, ...]
 
 
 class PanelTally(Tally):
-    """Counts how often each pattern of votes occurs; everything said of agreement follows from that."""
+    """Counts claims by their pattern of votes, from which agreement is computed."""
 
     ADDED = ("_patterns", "_ties", "_no_quorum", "_claims", "_repeats", "_changed", "_stopped")
 
@@ -163,19 +163,19 @@ class PanelTally(Tally):
         self._ties = self._no_quorum = self._claims = 0
         self._disputed: list[tuple[float, int, Dispute]] = []
         self._repeats: dict[str, Counter[tuple[int, int]]] = {name: Counter() for name in self._judges}
-        """Per judge how many claims got so many "supported" in so many labels."""
+        """Number of claims by judge, number of "supported" labels and number of labels."""
         self._changed: Counter[str] = Counter()
         self._stopped: Counter[str] = Counter()
 
     def add(self, result: SampleResult) -> None:
-        """Counts the verdicts of one sample in."""
+        """Add the verdicts on one sample."""
         claims = {claim.id: claim for claim in result.claims}
         for assessment in result.assessments:
             if assessment.evidence.part == ASKED or assessment.unasked:
                 continue
             ballots = {ballot.judge: ballot for ballot in cast_ballots(assessment.verdicts, self._panel)}
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]
-            self._patterns[(*votes, self._decided(assessment))] += 1
+            self._patterns[(*votes, None if assessment.tied else assessment.label)] += 1
             self._claims += 1
             self._stopped.update({v.judge for v in assessment.verdicts if v.unassessed == "judge_stopped"})
             self._ties += assessment.unassessed == "tie"
@@ -183,22 +183,19 @@ class PanelTally(Tally):
             if self._panel.replicates > 1:
                 self._count_repeats(assessment.verdicts)
             if assessment.entropy:
-                self._list_dispute(result.sample, claims[assessment.subject], assessment, ballots)
+                self._add_dispute(result.sample, claims[assessment.subject], assessment, ballots)
 
     def state(self) -> dict[str, Any]:
-        """Return what was added so far, as JSON."""
-        disputed = [[entropy, place, dispute.model_dump(mode="json")] for entropy, place, dispute in self._disputed]
+        """Return the current state as JSON."""
+        disputed = [[entropy, order, dispute.model_dump(mode="json")] for entropy, order, dispute in self._disputed]
         return {**super().state(), "disputed": disputed}
 
     def absorb(self, state: dict[str, Any]) -> None:
-        """Add what a tally of the same make has added up; its claims come after those of this one."""
-        theirs = [(entropy, place - self._claims, Dispute(**fields)) for entropy, place, fields in state["disputed"]]
-        self._disputed = heapq.nlargest(DISPUTES, [*self._disputed, *theirs], key=lambda one: one[:2])
+        """Add the state of a tally of the claims that follow."""
+        added = [(entropy, order - self._claims, Dispute(**fields)) for entropy, order, fields in state["disputed"]]
+        self._disputed = heapq.nlargest(DISPUTES, [*self._disputed, *added], key=lambda dispute: dispute[:2])
         heapq.heapify(self._disputed)
         super().absorb(state)
-
-    def _decided(self, assessment: Assessment) -> str | None:
-        return None if assessment.tied else assessment.label
 
     def _count_repeats(self, verdicts: Sequence[Verdict]) -> None:
         for judge in self._judges:
@@ -206,9 +203,7 @@ class PanelTally(Tally):
             self._repeats[judge][sum(v.support == "supported" for v in labeled), len(labeled)] += 1
             self._changed[judge] += len({choice(v, self._panel) for v in labeled}) > 1
 
-    def _list_dispute(
-        self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]
-    ) -> None:
+    def _add_dispute(self, sample: Sample, claim: Claim, assessment: Assessment, ballots: Mapping[str, Ballot]) -> None:
         assert assessment.entropy is not None, "only claims with votes are disputed"
         if len(self._disputed) == DISPUTES and assessment.entropy <= self._disputed[0][0]:
             return
@@ -230,7 +225,7 @@ class PanelTally(Tally):
         noise_of_scores: Mapping[str, Mapping[str, float | None]] | None = None,
         rates: ErrorRates | None = None,
     ) -> PanelSummary:
-        """Return what the samples so far show; `noise_of_scores` is per metric and judge."""
+        """Return the summary of the samples so far; `noise_of_scores` is by metric and judge."""
         from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
 
         measured_on = self._panel.asked_about_all(self._judges)
@@ -281,24 +276,23 @@ class PanelTally(Tally):
 
 
 class _PairwiseTally:
-    """RaterAgreement of any two raters, from the patterns of votes."""
+    """Computes the agreement of any two raters from the patterns of votes."""
 
     def __init__(
         self, patterns: Mapping[Votes, int], raters: Sequence[str], order: Sequence[str], later: Collection[str]
     ) -> None:
-        """`later` are the judges who were asked about disputed claims only."""
+        """`later` are the judges who were asked only about disputed claims."""
         import numpy as np
 
         self._later = later
-
-        place: dict[str | None, int] = {label: i for i, label in enumerate(order)}
-        codes = [[place.get(vote, -1) for vote in votes] for votes in patterns]
+        code_of: dict[str | None, int] = {label: i for i, label in enumerate(order)}
+        codes = [[code_of.get(vote, -1) for vote in votes] for votes in patterns]
         self._codes = np.array(codes, dtype=np.int64).reshape(len(codes), len(raters))
         self._times = np.fromiter(patterns.values(), np.int64, len(patterns))
         self._raters, self._order = raters, order
 
     def agreement(self, first: int, second: int) -> RaterAgreement:
-        """Return the agreement of two judges by their positions."""
+        """Return the agreement of two raters by their indices."""
         import numpy as np
 
         from claimeval.statistics import NO_INTERVAL, cohen_kappa
@@ -308,7 +302,7 @@ class _PairwiseTally:
         both = (a >= 0) & (b >= 0)
         cells = np.bincount(a[both] * size + b[both], weights=self._times[both], minlength=size * size)
         counts = [int(n) for n in cells]
-        places = [(i, j) for i in range(size) for j in range(size)]
+        pairs = [(i, j) for i in range(size) for j in range(size)]
         claims = sum(counts)
         return RaterAgreement(
             first=self._raters[first],
@@ -316,7 +310,7 @@ class _PairwiseTally:
             claims=claims,
             raw_agreement=sum(counts[:: size + 1]) / claims if claims else None,
             kappa=cohen_kappa(
-                [i for i, _ in places], [j for _, j in places], counts=counts, resampling=NO_INTERVAL
+                [i for i, _ in pairs], [j for _, j in pairs], counts=counts, resampling=NO_INTERVAL
             ).value,
             confusion=tuple(tuple(counts[i : i + size]) for i in range(0, size * size, size)),
             disputed_only=bool({self._raters[first], self._raters[second]} & set(self._later)),
@@ -324,7 +318,7 @@ class _PairwiseTally:
 
 
 class _Groups(Tally):
-    """Groups of numbers, one a sample."""
+    """Groups of numbers, one group per sample."""
 
     ADDED = ("_values", "_sizes")
 
@@ -343,12 +337,12 @@ class _Groups(Tally):
 
 
 class MemberTally(Tally):
-    """Adds up one metric for every judge apart."""
+    """Computes one metric separately for every judge."""
 
     ADDED = ("_tallies", "_repeats")
 
     def __init__(self, judges: Sequence[str], panel: Panel, *, takes_best: bool = False) -> None:
-        """`takes_best`: the best of several alternative gold answers counts."""
+        """With `takes_best`, the best of several alternative gold answers counts."""
         self._panel = panel
         self._takes_best = takes_best
         self._tallies = {judge: MetricTally() for judge in judges}
@@ -361,31 +355,28 @@ class MemberTally(Tally):
         cluster: int,
         claims: Mapping[str, Claim] = MappingProxyType({}),
     ) -> dict[str, float | None]:
-        """Add one sample and return the value of each judge on it.
+        """Add one sample, and return the value of each judge on it.
 
-        A judge's value covers the claims that it was asked about and those that need no judge; of the latter, claims
-        that one judge extracted count for that judge alone. Of several alternatives, the judge's best one counts. If a
-        reason in the sample makes the panel's score undefined, the judges' values are undefined too.
+        A judge's value covers the claims that it was asked about and those that need no judge. Of the latter, claims
+        that one judge extracted count only for that judge. With alternatives, the judge's best one counts. If the
+        panel's score is undefined because of the sample, so are the judges' values.
 
         Args:
             score: The panel's score of the sample.
             assessments: The panel's assessments of the metric's claims.
             cluster: Number of the sample's cluster.
             claims: The claims by id.
-
-        Returns:
-            The value of each judge by name.
         """
-        by_extractor: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
+        by_judge: dict[str, dict[int, _Counts]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
             claim = claims.get(assessment.subject)
             number = claim.alternative if claim and claim.alternative and self._takes_best else 0
             if assessment.unasked and assessment.label:
                 extractor = claim.extractor if claim else None
-                for judge in by_extractor if extractor is None else {extractor} & by_extractor.keys():
-                    by_extractor[judge].setdefault(number, _Counts()).add(positive=assessment.label == "supported")
+                for judge in by_judge if extractor is None else {extractor} & by_judge.keys():
+                    by_judge[judge].setdefault(number, _Counts()).add(positive=assessment.label == "supported")
             for ballot in cast_ballots(assessment.verdicts, self._panel):
-                if (by_number := by_extractor.get(ballot.judge)) is None:
+                if (by_number := by_judge.get(ballot.judge)) is None:
                     continue
                 if (counts := by_number.get(number)) is None:
                     counts = by_number[number] = _Counts()
@@ -394,45 +385,46 @@ class MemberTally(Tally):
                     counts.reasons.append(ballot.because)
                 else:
                     counts.add(positive=self._panel.scale.positive(ballot.choice))
-        of_judges: dict[str, Score | None] = {}
+        judge_scores: dict[str, Score | None] = {}
         for judge, tally in self._tallies.items():
-            scores = {number: one for number, counts in by_extractor[judge].items() if (one := _score(score, counts))}
-            score_of_judge = best(scores) if scores else _score(score, _Counts())
-            if score_of_judge:
-                counts = by_extractor[judge].get(score_of_judge.alternative or 0, _Counts())
-                tally.add(score_of_judge, counts.reasons, cluster=cluster)
-            of_judges[judge] = score_of_judge
+            by_number = by_judge[judge]
+            scores = {number: one for number, counts in by_number.items() if (one := _score(score, counts))}
+            judge_score = best(scores) if scores else _score(score, _Counts())
+            if judge_score:
+                counts = by_number.get(judge_score.alternative or 0, _Counts())
+                tally.add(judge_score, counts.reasons, cluster=cluster)
+            judge_scores[judge] = judge_score
         if self._panel.replicates > 1:
-            self._add_repeats(assessments, claims, of_judges)
-        return {judge: one.value if one else None for judge, one in of_judges.items()}
+            self._add_repeats(assessments, claims, judge_scores)
+        return {judge: one.value if one else None for judge, one in judge_scores.items()}
 
     def _add_repeats(
         self, assessments: Sequence[Assessment], claims: Mapping[str, Claim], scores: Mapping[str, Score | None]
     ) -> None:
-        """Each judge's score of this sample once per repeat, over the claims that `scores` are over."""
+        """Add each judge's score of the sample for each replicate, over the claims that `scores` cover."""
         labels: dict[str, dict[int, list[bool]]] = {judge: {} for judge in self._tallies}
         for assessment in assessments:
             claim = claims.get(assessment.subject)
             for verdict in assessment.verdicts:
-                if verdict.label is not None and (score := scores.get(verdict.judge)) and _counts_in(score, claim):
+                if verdict.label is not None and (score := scores.get(verdict.judge)) and _is_counted(score, claim):
                     labels[verdict.judge].setdefault(verdict.replicate, []).append(verdict.support == "supported")
         for judge, by_repeat in labels.items():
             if by_repeat:
                 self._repeats[judge].add([sum(hits) / len(hits) for hits in by_repeat.values()])
 
     def summary(self) -> dict[str, MetricSummary]:
-        """Per judge what the samples so far come to."""
+        """Return the summary of each judge."""
         return {judge: tally.summary() for judge, tally in self._tallies.items()}
 
     def noise(self) -> Mapping[str, float | None]:
-        """Per judge the share of the variance of a sample's score that lies between repeats."""
+        """Return the share of the variance of a sample's score that is between replicates, by judge."""
         from claimeval.statistics import variance_components
 
         return {judge: variance_components(list(groups)).within_share for judge, groups in self._repeats.items()}
 
 
 class _Counts:
-    """What one judge said of the claims of one text."""
+    """Counts of one judge's verdicts on the claims of one text."""
 
     def __init__(self) -> None:
         self.judged = self.hits = 0
@@ -443,12 +435,12 @@ class _Counts:
         self.hits += positive
 
 
-def _counts_in(score: Score, claim: Claim | None) -> bool:
+def _is_counted(score: Score, claim: Claim | None) -> bool:
     return claim is None or score.alternative in (None, claim.alternative)
 
 
 def _score(panels: Score, counts: _Counts) -> Score | None:
-    """One judge's score of the sample; None where it was asked about none of the claims."""
+    """Return one judge's score of the sample; None if it was not asked about any claim."""
     judged, total = counts.judged, counts.judged + len(counts.reasons)
     if judged:
         return Score.counted(counts.hits, judged, total)
@@ -460,7 +452,7 @@ def _score(panels: Score, counts: _Counts) -> Score | None:
 
 
 class _MetricPreferences(Tally):
-    """The values of one metric: a column a family of judges, and the generator and cluster of each row."""
+    """The values of one metric: a column per family of judges, and the generator and cluster of each row."""
 
     ADDED = ("columns", "generators", "clusters")
 
@@ -471,12 +463,12 @@ class _MetricPreferences(Tally):
 
 
 class Preferences(Tally):
-    """Collects what each family of judges makes of the answers of each family of generators."""
+    """Collects the values that each family of judges gives to answers of each family of generators."""
 
     ADDED = ("_metrics",)
 
     def __init__(self, judges: Mapping[str, str], families: Families) -> None:
-        """`judges` are names and models. A model of unknown family is a family of its own."""
+        """`judges` maps names to models. A model of unknown family is its own family."""
         self._families = families
         self._family = {name: families.family_of(model) or model for name, model in judges.items()}
         self._metrics = Keyed[str, _MetricPreferences](lambda _: _MetricPreferences(self._family.values()))
@@ -500,7 +492,7 @@ class Preferences(Tally):
         rows.clusters.append(cluster)
 
     def estimates(self) -> Iterator[SelfPreference]:
-        """Per metric and family of judges that also generated; nothing below two families on either side."""
+        """Yield an estimate per metric and family that judged and generated, if there are two families on each side."""
         from claimeval.statistics import self_preference
 
         for metric, rows in self._metrics.items():
@@ -514,7 +506,7 @@ class Preferences(Tally):
 
 
 class FamilyTally(Tally):
-    """Counts the samples whose answer is by the family of a judge, of the extractor or of the author of the gold."""
+    """Counts the samples whose answer is from the family of a judge, the extractor or the gold answers' author."""
 
     ADDED = ("_found",)
 
@@ -525,7 +517,7 @@ class FamilyTally(Tally):
         self._found: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, sample: Sample) -> None:
-        """One sample; one that names no generator counts for nobody."""
+        """Add one sample; it is ignored if its generator is unknown."""
         if sample.generator is None:
             return
         author = sample.reference_author
@@ -535,7 +527,7 @@ class FamilyTally(Tally):
                 self._found[role, name, self._families.family_of(sample.generator) or sample.generator] += 1
 
     def summary(self) -> tuple[SameFamily, ...]:
-        """Who is of the family of some generator, in the order of judges, extractor, authors."""
+        """Return who is of the family of a generator: judges first, then the extractor, then authors."""
         order = {"judge": 0, "extractor": 1, "reference_author": 2}
         return tuple(
             SameFamily(role=role, name=name, family=family, samples=n)  # type: ignore[arg-type]  # the roles above
