@@ -12,18 +12,20 @@ from typing import NamedTuple, Protocol, TypeVar
 from claimeval.types.requests import Completion, Failure, Judge, Learned, Outcome, Request
 
 Review = Callable[[Request, Completion, Failure | None], None]
-"""Takes in that a reply was read, or why it was of no use."""
+"""Called with a reply after it was parsed, and the failure if it could not be read."""
 
 Fits = Callable[[Request], Awaitable[bool]]
-"""Returns whether a request may be sent whole: it fits into what is known of its judge's window, or nothing is known,
-or its reply is stored."""
+"""Return whether a request may be sent whole: it fits the judge's window, the window is unknown, or its reply is
+stored."""
 Room = Callable[[Request], int | None]
-"""Returns the size (`Request.size`) that a request may have in its judge's window; None if that is not known."""
+"""Return the maximum size (`Request.size`) of a request for the judge's window; None if the window is unknown."""
 
 
 class Executor(Protocol):
-    """Object that answers requests. One with a method `review`, a `Review`, is told what became of its replies; one
-    with `fits` and `room` knows the windows of judges."""
+    """Object that answers requests.
+
+    An executor may also have a method `review` (a `Review`), and `fits` and `room` if it knows the windows of judges.
+    """
 
     async def ask(self, request: Request) -> Outcome:
         """Return the completion, or a failure with its reason. Errors of the provider are never raised."""
@@ -35,19 +37,19 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class ItemJob(Protocol[T_contra, R_co]):
-    """A job that asks judges about items, one after another."""
+    """A job that asks judges about single items."""
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges that may get requests."""
         ...
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
-        """Return whether nothing can be learned any more without the judges that have stopped."""
+        """Return whether the job cannot continue without the judges that have stopped."""
         ...
 
     async def evaluate(self, item: T_contra, executor: Executor) -> R_co:
-        """Return the result of one item. What fails is in it as a reason."""
+        """Return the result of one item. Failures are reasons in the result."""
         ...
 
 
@@ -55,23 +57,23 @@ class RunStatus(NamedTuple):
     """How a run ended."""
 
     complete: bool
-    """False when it stopped before the last item."""
+    """False if the run stopped before the last item."""
     interrupted: bool
-    """By Ctrl-C."""
+    """Whether it was stopped by Ctrl-C."""
     stopped: Mapping[str, str]
-    """The judges that could not be asked any more, and why."""
+    """The judges that have stopped, each with the reason."""
     budget_exhausted: str | None = None
-    """The cap that was reached, in words."""
+    """Description of the limit that was reached."""
     lost: str | None = None
-    """Why the asker elsewhere cannot be asked any more, in words."""
+    """Why the remote asker cannot be reached any more."""
     pending_batches: str | None = None
-    """What is under way in batches, in words, when the work did not wait for it."""
+    """Description of the pending batches if the run did not wait for them."""
     learned: Mapping[str, Learned] = MappingProxyType({})
-    """What was learned of each judge's server, by name."""
+    """What was learned about each judge's server, by name."""
 
     @property
     def reason(self) -> str | None:
-        """Why the run ended early, in words."""
+        """Why the run ended early; None if it is complete."""
         if self.complete:
             return None
         stopped = "; ".join(f"{judge}: {why}" for judge, why in self.stopped.items())

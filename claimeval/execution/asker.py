@@ -1,4 +1,4 @@
-"""Who asks: the reply cache, the pace and the budget, opened together and put behind one executor."""
+"""The reply cache, the pace and the budget of this process, opened together behind one executor."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Judge, Request
 
 SYNC_EVERY = 1.0
-"""Seconds between two flushes of the store to the disk, and at most between two looks at the progress."""
+"""Seconds between two flushes of the reply cache to disk, and between two updates of the progress at most."""
 
 
 class Asker:
-    """Asks judges, each question once: stored replies first, the rest at a pace and within a budget.
+    """Answers requests from the reply cache, and sends the others once, at the pace and within the budget.
 
-    Open as long as the block lasts, in which this process has the reply cache open.
+    The reply cache is open for the duration of the block.
     """
 
     def __init__(self, judges: Iterable[Judge], options: RunOptions, progress: Progress, budget: str = "") -> None:
-        """`budget` names what the caps apply to; calls under the same name count, also those of earlier processes."""
+        """`budget` identifies the run for its limits, which also count the calls of earlier processes."""
         self._judges = tuple(judges)
         self._options = options
         self._progress = progress
-        self._named = budget
+        self._run = budget
         self._stack = AsyncExitStack()
         self.lessons: Lessons
         self.store: Store
         self.budget: Budget
         self.ledger: Ledger | None = None
         self.cached: CachedExecutor
-        """Asks for what is not stored."""
+        """Answers from the reply cache, else sends the request."""
         self.online: OnlineExecutor | None = None
-        """None where nothing may be sent."""
+        """None if nothing may be sent."""
 
     async def __aenter__(self) -> Self:
         options, progress = self._options, self._progress
@@ -63,7 +63,7 @@ class Asker:
             self.budget = Budget(self._judges, prices=options.prices)
             if not options.offline:
                 if options.capped:
-                    row = Ledger(folder / LEDGER_FILE, self._named, options.max_calls, options.max_cost)
+                    row = Ledger(folder / LEDGER_FILE, self._run, options.max_calls, options.max_cost)
                     self.ledger = stack.enter_context(row)
                     self.budget = Budget(self._judges, self.ledger, options.prices)
                 online = OnlineExecutor(self._judges, keep, options, progress, self.budget)
@@ -82,7 +82,7 @@ class Asker:
         await self._stack.aclose()
 
     def learning(self, executor: Executor | None = None) -> Executor:
-        """Return an executor in front of another one, by default `cached`, that asks as judges' servers take it."""
+        """Return an executor that adapts requests to judges' servers and passes them on, by default to `cached`."""
         learning = LearningExecutor(executor or self.cached, self.store, self.lessons)
         computed = {judge.name: provider(judge.model).computes(judge) for judge in self._judges}
         engines = {name: engine for name, engine in computed.items() if engine}
@@ -90,12 +90,12 @@ class Asker:
 
     @property
     def stored(self) -> Executor:
-        """Return an executor that answers from the reply cache alone."""
+        """Return an executor that answers only from the reply cache."""
         return self.learning(StoredExecutor(self.store))
 
 
 OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)
-"""An asker that outlives a run, in a process that does shard after shard; None for one that is opened for the run."""
+"""An asker that several runs share, in a process that runs shards; None to open one for each run."""
 
 
 async def _sync(store: Store, progress: Progress) -> None:

@@ -147,12 +147,12 @@ class Budget:
         Calls with an unknown outcome count at their maximum."""
 
     def admit(self, judge: Judge) -> None:
-        """Take in the price of a further judge, whose calls cost money."""
+        """Add a judge whose calls cost money."""
         self._prices[judge.name] = price_of(judge, self._file)
         self._charged.add(judge.name)
 
     def dismiss(self, judge: Judge) -> None:
-        """Forget a judge that was admitted and is not asked any more."""
+        """Remove a judge that was added with `admit`."""
         self._prices.pop(judge.name, None)
         self._charged.discard(judge.name)
 

@@ -20,7 +20,7 @@ class CachedExecutor:
     """Executor that returns stored replies and passes every other request on once."""
 
     def __init__(self, store: Store, fallback: Executor, on_stored: Callable[[], None] = lambda: None) -> None:
-        """`on_stored` is called for each answer that is nobody's new reply."""
+        """`on_stored` is called for each answer that is not a new reply."""
         self._store = store
         self._fallback = fallback
         self._on_stored = on_stored
@@ -81,7 +81,7 @@ class CachedExecutor:
         return (await self._last_look(key) if failed else None) or outcome
 
     async def _last_look(self, key: str) -> Completion | None:
-        """Return the reply that another run gets to the same question now; None if none is asking, or all fail."""
+        """Return the reply that another run gets to the same request; None if no run is asking, or all fail."""
         while True:
             await asyncio.sleep(2 * POLL)
             if (value := self._store.get(key)) is not None:
@@ -92,18 +92,18 @@ class CachedExecutor:
 
 
 class ComputingExecutor:
-    """Executor that computes at once what can be, and passes every other request on. Nothing computed is stored."""
+    """Executor that computes the answers of engines immediately and passes other requests on. It stores nothing."""
 
     def __init__(
         self, engines: Mapping[str, Callable[[Request], Completion]], others: Executor, on_computed: Callable[[], None]
     ) -> None:
-        """`engines` are by the names of judges; `on_computed` is called for each answer of theirs."""
+        """`engines` is by judge name; `on_computed` is called for each computed answer."""
         self._engines = engines
         self._others = others
         self._on_computed = on_computed
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the answer that is computed, or the outcome of the others."""
+        """Return the computed answer, or the outcome of the other executor."""
         if (engine := self._engines.get(request.judge.name)) is None:
             return await self._others.ask(request)
         answer = engine(request)
@@ -112,7 +112,7 @@ class ComputingExecutor:
 
 
 class StoredExecutor:
-    """Executor that answers from the reply cache alone."""
+    """Executor that answers only from the reply cache."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -125,9 +125,10 @@ class StoredExecutor:
 
 
 class FurtherAttempts:
-    """Executor that makes further attempts only for the reasons that the run asks for, once a question and run.
+    """Executor that re-asks only for the reasons in the options, once per request and run.
 
-    A further attempt follows stored replies that gave nothing. One that an earlier run made is answered from the store.
+    A further attempt follows stored replies that cannot be read. Attempts of earlier runs are answered from the reply
+    cache.
     """
 
     def __init__(self, stored: Executor, fallback: Executor, reasons: Collection[str]) -> None:

@@ -1,6 +1,6 @@
-"""Ask elsewhere: the executor of a run whose requests go to one asker, which many runs share.
+"""Executor that sends requests to a remote asker (`claimeval serve`), which several runs share.
 
-The asker has the reply cache, the keys, the pace and the caps. Judges of this machine never go there.
+The asker has the reply cache, the keys, the pace and the budget. Judges on this machine are never asked remotely.
 """
 
 from __future__ import annotations
@@ -30,46 +30,46 @@ from claimeval.types.requests import Failure, Judge, Learned, Outcome, Request
 if TYPE_CHECKING:
     import httpx2
 
-LINGER = 0.01
+GATHER_TIME = 0.01
 """Seconds for which a request waits for others to share its post."""
 MOST_REQUESTS = 64
-"""In one post."""
+"""Maximum number of requests in one post."""
 LONG_POST = 1_000_000
-"""Characters of prompts after which a post takes no further request."""
+"""Characters of prompts in a post after which no further request is added."""
 CONNECT_TIMEOUT = 10.0
 SILENCE = 60.0
-"""Seconds without a byte after which an asker is taken for dead; it sends an empty line every `HEARTBEAT`."""
+"""Seconds without a byte after which an asker counts as unreachable. It sends an empty line every `HEARTBEAT`."""
 HEARTBEAT = 15.0
-PATIENCE = 3.0
-"""Seconds for which a post is sent again to an asker that does not answer, as one that is being started again."""
+RETRY_TIME = 3.0
+"""Seconds for which a post is sent again to an asker that does not answer, which may be restarting."""
 NO_TLS = 495
-"""The status of a connection whose TLS fails, as nginx has it: to ask again is no use."""
-PAUSE = 0.2
-"""Seconds between two attempts to reach it."""
+"""The status for failed TLS, as in nginx; such a post is not sent again."""
+RETRY_INTERVAL = 0.2
+"""Seconds between two attempts."""
 
 
 class Transport(Protocol):
-    """The way to an asker."""
+    """Connection to an asker."""
 
     @property
     def address(self) -> str:
-        """What messages call the asker."""
+        """The asker's address in messages."""
         ...
 
     def send(self, post: bytes) -> AsyncGenerator[bytes]:
-        """Send a post and yield the lines of the answer; AskerError if it is refused or the answer breaks off.
+        """Send a post and yield the lines of the answer; raises AskerError if it is refused or the answer breaks off.
 
-        An empty line says that the asker is there.
+        An empty line is a heartbeat.
         """
         ...
 
 
 TRANSPORT: ContextVar[Transport | None] = ContextVar("transport", default=None)
-"""The way to the asker in a process that an engine started; None for the address in `RunOptions.via`."""
+"""Connection to the asker in a process that an engine such as Ray started; None to connect to `RunOptions.via`."""
 
 
 def asker_url(via: str) -> str:
-    """Return the URL of an asker that is given as `HOST:PORT`, or as a URL where a proxy is in front of it."""
+    """Return the URL of an asker given as `HOST:PORT`, or as the URL of a proxy in front of it."""
     url = via if "://" in via else f"http://{via}"
     try:
         parts = urlsplit(url)
@@ -82,7 +82,7 @@ def asker_url(via: str) -> str:
 
 
 class HttpTransport:
-    """The way to `claimeval serve`."""
+    """Connection to `claimeval serve`."""
 
     def __init__(self, via: str) -> None:
         self.url = asker_url(via)
@@ -113,7 +113,7 @@ class HttpTransport:
         await self._client.aclose()
 
     async def send(self, post: bytes) -> AsyncGenerator[bytes]:
-        """Send a post and yield the lines of the answer; AskerError if it is refused or the answer breaks off."""
+        """Send a post and yield the lines of the answer, as in `Transport`."""
         import httpx2
 
         kind = {"Content-Type": "application/json"}
@@ -154,7 +154,7 @@ class _Waiting(NamedTuple):
 
 
 class ElsewhereExecutor:
-    """Executor that has one asker elsewhere answer, several requests a post."""
+    """Executor that sends requests to one remote asker, several requests per post."""
 
     def __init__(self, judges: Sequence[Judge], options: RunOptions, progress: Progress) -> None:
         self._judges = tuple(judges)
@@ -170,13 +170,13 @@ class ElsewhereExecutor:
         self._stack = AsyncExitStack()
         self._transport: Transport
         self.stopped: dict[str, str] = {}
-        """The judges that no further request can reach, with the reason."""
+        """The judges that have stopped, each with the reason."""
         self.exhausted: str | None = None
-        """The cap of the asker that was reached, in words."""
+        """Description of the asker's limit that was reached."""
         self.lost: str | None = None
-        """Why the asker cannot be asked any more, in words."""
+        """Why the asker cannot be reached any more."""
         self.learned: Mapping[str, Learned] = MappingProxyType({})
-        """What the asker knows of each judge's server, by the judge's name."""
+        """What the asker has learned about each judge's server, by judge name."""
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -204,16 +204,16 @@ class ElsewhereExecutor:
         await self._stack.aclose()
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the asker's outcome; a failure once the judge has stopped, or the asker is lost."""
+        """Return the asker's outcome, or a failure if the judge has stopped or the asker is lost."""
         return await self._ask(Asked(request, self._offline))
 
     @property
     def stored(self) -> Executor:
-        """Return an executor that answers from the asker's reply cache alone."""
+        """Return an executor that answers only from the asker's reply cache."""
         return _Stored(self)
 
     def stop(self, judge: str, reason: str) -> None:
-        """Ask a judge nothing more; the first reason counts."""
+        """Send nothing more to a judge; the first reason is kept."""
         self.stopped.setdefault(judge, reason)
 
     async def _ask(self, asked: Asked) -> Outcome:
@@ -227,7 +227,7 @@ class ElsewhereExecutor:
         if len(self._queue) >= MOST_REQUESTS:
             self._post()
         elif self._posting is None:
-            self._posting = asyncio.get_running_loop().call_later(LINGER, self._post)
+            self._posting = asyncio.get_running_loop().call_later(GATHER_TIME, self._post)
         outcome = await waiting.future
         return self._recorded(asked, outcome)
 
@@ -236,7 +236,7 @@ class ElsewhereExecutor:
         return self.exhausted or self.lost or ""
 
     def _recorded(self, asked: Asked, outcome: Outcome) -> Outcome:
-        """Take in what an outcome says about further ones."""
+        """Record the progress, and whether the judge or the run has stopped."""
         request = asked.request
         name = request.judge.name
         if isinstance(outcome, Failure):
@@ -259,7 +259,7 @@ class ElsewhereExecutor:
         return outcome
 
     def _post(self) -> None:
-        """Send what has gathered."""
+        """Send the waiting requests."""
         if self._posting:
             self._posting.cancel()
             self._posting = None
@@ -276,7 +276,7 @@ class ElsewhereExecutor:
             post.add_done_callback(self._posts.discard)
 
     async def _send(self, batch: list[_Waiting]) -> None:
-        """Have a post answered, and give every request its outcome."""
+        """Send a post, and set the outcome of every request."""
         try:
             await self._deliver(batch)
         except AskerError as error:
@@ -288,13 +288,13 @@ class ElsewhereExecutor:
             _finish(waiting, Failure(reason="provider_error", message=self._ended))
 
     async def _deliver(self, batch: Iterable[_Waiting]) -> None:
-        """Post the requests that wait, again where the answer breaks off, until all have an outcome.
+        """Post the waiting requests until all have an outcome, again if the answer breaks off.
 
-        An answer that breaks off after a while was cut on the way, as proxies cut idle connections: the asker is there.
+        An answer that breaks off after `RETRY_TIME` counts as cut by a proxy, so the asker is still reachable.
         """
-        gone: float | None = None
+        unreachable_since: float | None = None
         while True:
-            heard: float | None = None
+            last_line_at: float | None = None
             finished, remaining = False, [waiting for waiting in batch if not waiting.future.done()]
             post = write_post(self._client, self._judges, [waiting.asked for waiting in remaining])
             if len(post) > MOST_BYTES:
@@ -302,10 +302,10 @@ class ElsewhereExecutor:
             try:
                 async with aclosing(self._transport.send(post)) as lines:
                     async for line in lines:
-                        heard = time.monotonic()
+                        last_line_at = time.monotonic()
                         message = read_line(line)
                         if isinstance(message, Answer):
-                            gone = None
+                            unreachable_since = None
                             _finish(remaining[message.number], message.outcome)
                         elif message:
                             self.learned = {**self.learned, **message.learned}
@@ -317,14 +317,14 @@ class ElsewhereExecutor:
                 raise AskerError("the answer breaks off")
             except AskerError as error:
                 now = time.monotonic()
-                if gone is None or (heard and now - heard > PATIENCE):
-                    gone = now
-                if error.status is not None or now - gone > PATIENCE:
+                if unreachable_since is None or (last_line_at and now - last_line_at > RETRY_TIME):
+                    unreachable_since = now
+                if error.status is not None or now - unreachable_since > RETRY_TIME:
                     raise
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(RETRY_INTERVAL)
 
     def _lose(self, error: AskerError) -> None:
-        """Take in that the asker cannot be asked any more; the first reason counts."""
+        """Record that the asker cannot be reached any more; the first reason is kept."""
         if error.status is None:
             problem = f"does not answer ({error}); start it again, then run the same command to resume"
         else:
@@ -333,7 +333,7 @@ class ElsewhereExecutor:
 
 
 def _finish(waiting: _Waiting, outcome: Outcome) -> None:
-    """Give a request its outcome, if it has none yet and somebody waits."""
+    """Set the outcome of a request unless it has one or was cancelled."""
     if not waiting.future.done():
         waiting.future.set_result(outcome)
 
@@ -348,10 +348,10 @@ class _Stored:
 
 
 class ExecutorByJudge:
-    """Executor that leaves requests to the executors of their judges."""
+    """Executor that passes each request to the executor of its judge."""
 
     def __init__(self, executors: Mapping[str, Executor], others: Executor) -> None:
-        """`executors` are by the names of judges; `others` has all other judges."""
+        """`executors` is by judge name; `others` is for all other judges."""
         self._executors = executors
         self._others = others
 

@@ -1,4 +1,4 @@
-"""The executors in front: send requests as their judge's server takes them, and stop a judge that is of no use."""
+"""Executors that adapt requests to what judges' servers accept, and stop judges whose replies cannot be read."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from claimeval.types.errors import visible
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 
 USELESS_IN_A_ROW = 10
-"""Replies from the start after which a judge is stopped if none of them could be read."""
+"""A judge is stopped if none of this many first replies can be read."""
 FIRST, USELESS_SHARE = 50, 0.8
-"""Replies after which a judge is stopped if a larger share of them could not be read."""
+"""A judge is stopped if more than this share of the first replies cannot be read."""
 _NOT_COUNTED = ("refused", "filtered")
-"""Reasons that lie in what was asked."""
+"""Reasons that depend on the prompt, not on the judge."""
 _HELP = {
     "truncated": "raise max_tokens in a judge file",
     "unparsable": "try `structured: false` in a judge file",
@@ -32,13 +32,13 @@ class _ReplyCounts:
     read: int = 0
     useless: int = 0
     excerpt: str = ""
-    """Of the last useless reply."""
-    why: Failure | None = None
-    """Why that one was useless."""
+    """Beginning of the last unreadable reply."""
+    last_failure: Failure | None = None
+    """Why that reply could not be read."""
 
 
 class LearningExecutor:
-    """Executor that leaves out of requests what a judge's server refuses, which it learns from the first refusal."""
+    """Executor that removes parameters that a judge's server refuses, after the first refusal."""
 
     def __init__(self, behind: Executor, store: Store, lessons: Lessons) -> None:
         self._behind = behind
@@ -46,7 +46,7 @@ class LearningExecutor:
         self._lessons = lessons
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the outcome of the request in the form that the server takes."""
+        """Return the outcome of the request in a form that the server accepts."""
         while True:
             sent = self._lessons.adapt(request, self._store)
             outcome = await self._behind.ask(sent)
@@ -63,12 +63,12 @@ class LearningExecutor:
 
 
 class ReviewingExecutor:
-    """Executor that stops a judge whose first replies could not be read, and knows the windows of judges."""
+    """Executor that stops a judge whose first replies cannot be read, and knows the windows of judges."""
 
     def __init__(
         self, behind: Executor, stop: Callable[[str, str], None] | None, windows: JudgeWindows | None = None
     ) -> None:
-        """`stop` is told a judge whose replies are of no use, and why; None where nobody is asked."""
+        """`stop` is called with a judge whose replies cannot be read, and the reason; None if nothing is sent."""
         self.ask = behind.ask
         if windows:
             self.fits, self.room = windows.fits, windows.room
@@ -76,9 +76,9 @@ class ReviewingExecutor:
         self._replies: dict[tuple[str, str], _ReplyCounts] = {}
 
     def review(self, request: Request, reply: Completion, unreadable: Failure | None) -> None:
-        """Take in that a reply was read, or why it could not be; stop a judge whose first replies are of no use.
+        """Count a reply as read or unreadable, and stop the judge if too many of its first replies are unreadable.
 
-        Stored replies, those of batches included, do not count: nobody is paid for them any more.
+        Stored replies, including those of batches, are ignored, because they cost nothing more.
         """
         if self._stop is None or reply.cached:
             return
@@ -89,46 +89,48 @@ class ReviewingExecutor:
             replies.read += 1
         else:
             replies.useless += 1
-            replies.excerpt, replies.why = visible(reply.text or "", 80), unreadable
+            replies.excerpt, replies.last_failure = visible(reply.text or "", 80), unreadable
         if not replies.read and replies.useless == USELESS_IN_A_ROW:
             count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
         elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:
             count = f"{replies.useless} unreadable replies among the first {FIRST}"
         else:
             return
-        assert replies.why, "there is a useless reply"
-        judge, reason = request.judge, replies.why.reason
+        assert replies.last_failure, "there is an unreadable reply"
+        judge, reason = request.judge, replies.last_failure.reason
         help_ = _HELP.get(reason, _HELP["unparsable"])
         if provider(judge.model).example:
             help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
         help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
-        self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {replies.why.message or reason}); {help_}')
+        self._stop(
+            judge.name, f'it gave {count} ("{replies.excerpt}": {replies.last_failure.message or reason}); {help_}'
+        )
 
 
 class JudgeWindows:
-    """What is known of the windows of judges: settings, what a run has learned, and statements of their providers."""
+    """The known context windows of judges: from their settings, from earlier refusals, and from their providers."""
 
     def __init__(self, learned: Callable[[Judge], int | None], holds: Callable[[Request], Awaitable[bool]]) -> None:
-        """`learned` returns the window of a judge that is set or was learned, `holds` whether a reply is stored."""
+        """`learned` returns the window that was set or learned, `holds` whether the reply to a request is stored."""
         self._learned = learned
         self._holds = holds
         self._known: dict[tuple[str, str | None, int | None], int | None] = {}
 
     async def fits(self, request: Request) -> bool:
-        """Return whether a request may be sent whole: it fits, nothing is known of the window, or its reply is stored.
+        """Return whether a request may be sent whole: it fits, the window is unknown, or its reply is stored.
 
-        A window that is learned in the middle of a run so leaves the replies before it where they are.
+        So a window that is learned during a run does not invalidate earlier replies.
         """
         room = self.room(request)
         return room is None or request.size <= room or await self._holds(request)
 
     def room(self, request: Request) -> int | None:
-        """Return the size that a request may have in its judge's window; None if that is not known."""
-        window = self._learned(request.judge) or self._known_window(request.judge)
+        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
+        window = self._learned(request.judge) or self._stated_window(request.judge)
         return None if window is None else request.room(window)
 
-    def _known_window(self, judge: Judge) -> int | None:
-        named = judge.model, judge.endpoint, judge.context_tokens
-        if named not in self._known:
-            self._known[named] = known_window(judge)
-        return self._known[named]
+    def _stated_window(self, judge: Judge) -> int | None:
+        settings = judge.model, judge.endpoint, judge.context_tokens
+        if settings not in self._known:
+            self._known[settings] = known_window(judge)
+        return self._known[settings]

@@ -30,13 +30,13 @@ MAX_BACKOFF = 30.0
 MAX_UNANSWERED = 10
 """Requests in a row, at one step, that may fail after all their attempts before the judge is stopped."""
 UNREACHED_FOR = 3.0
-"""Seconds after which a judge that no call has ever reached is stopped: nobody listens there, or the name is wrong."""
+"""Seconds after which a judge that no call has ever reached is stopped."""
 MAX_REFUSED = 4
-"""Requests in a row, at one step, that a server may refuse in the same words before the judge is stopped."""
+"""Requests in a row, at one step, that a server may refuse with the same message before the judge is stopped."""
 _NUMBERS = re.compile(r" \(request \S+\)|\d+")
-"""What differs between refusals for the same reason."""
+"""The parts that differ between refusals for the same reason."""
 MAX_STRANGE = 3
-"""Answers with status 200 that are no replies, from an address that never gave one, before the judge is stopped."""
+"""Responses with status 200 but without a reply, from an endpoint that never replied, before the judge is stopped."""
 
 Keep = Callable[[Request, Completion], None]
 
@@ -72,9 +72,9 @@ class OnlineExecutor:
         self._unreached: dict[str, float | None] = {}
         """When the first call to a judge failed to connect; None once a call has reached it."""
         self._strange: dict[str, int | None] = {}
-        """How many answers of a judge were no replies; None once a reply came."""
+        """Number of responses without a reply; None once a reply has arrived."""
         self._unanswered: Counter[tuple[str, str]] = Counter()
-        """By judge and prompt, since a server may take the questions of one step and refuse those of another."""
+        """By judge and prompt, because a server may accept the requests of one step and refuse those of another."""
         self._refusals: dict[tuple[str, str], list[str]] = {}
         self._open = asyncio.Event()
         self._open.set()
@@ -97,20 +97,20 @@ class OnlineExecutor:
         await self._stack.aclose()
 
     def admit(self, judge: Judge, like: str) -> None:
-        """Ask a further judge over the connections, and at the pace, of the one that is named."""
+        """Add a judge that uses the connections and the pace of the judge named `like`."""
         self._backends[judge.name] = self._backends[like]
         self._paces[judge.name] = self._paces[like]
         self._budget.admit(judge)
 
     def dismiss(self, judge: Judge) -> None:
-        """Forget a judge that was admitted and is not asked any more."""
+        """Remove a judge that was added with `admit`."""
         for by_judge in (self._backends, self._paces, self._stopped, self._unreached, self._strange):
             by_judge.pop(judge.name, None)
         self._budget.dismiss(judge)
 
     @property
     def stopped(self) -> dict[str, str]:
-        """Return the judges that no further call can reach, with the reason."""
+        """Return the judges that have stopped, each with the reason."""
         return dict(self._stopped)
 
     async def drain(self, seconds: float | None = None) -> None:
@@ -139,7 +139,7 @@ class OnlineExecutor:
         if error.fatal:
             self.stop(judge, error.message)
         elif error.refused or (error.context_tokens and request.judge.context_tokens is None):
-            return  # asked again in the form that the server takes
+            return  # the request is sent again in a form that the server accepts
         elif (error.retry_after or 0.0) > MAX_WAIT:
             self.stop(judge, f"it asks to wait {error.retry_after:.0f} seconds: {error.message}")
         elif error.rate_limited:
@@ -155,7 +155,7 @@ class OnlineExecutor:
                     self.stop(judge, f"refused {MAX_REFUSED} requests in a row in the same words: {error.message}")
 
     def _record_contact(self, judge: str, error: CallError | None = None) -> None:
-        """Stop a judge that no call reaches; one that a call has reached once may be away for a while."""
+        """Stop a judge that no call has reached. A judge that was reached once may be away for a while."""
         if error is None:
             self._strange[judge] = None
         elif error.status == 200 and error.retryable and (strange := self._strange.get(judge, 0)) is not None:
@@ -171,11 +171,11 @@ class OnlineExecutor:
                 self.stop(judge, f"no connection in {seconds:.0f} seconds: {error.message}; {advice}")
 
     def stop(self, judge: str, reason: str) -> None:
-        """Send nothing more to a judge; the first reason counts."""
+        """Send nothing more to a judge; the first reason is kept."""
         self._stopped.setdefault(judge, reason)
 
     def resume(self, judge: str) -> None:
-        """Ask a judge again that was stopped."""
+        """Allow requests to a stopped judge again."""
         self._stopped.pop(judge, None)
 
     async def _complete_with_retries(self, request: Request) -> Completion:

@@ -29,7 +29,7 @@ MAX_WAIT = 120.0
 MAX_PAUSE = 60.0
 """Maximum pause in seconds if the provider throttles without saying for how long."""
 AT_ONCE = 3
-"""Throttled calls in a row after which a provider that asks for no pause gets one all the same."""
+"""Throttled calls in a row after which a provider that asks for no pause still gets one."""
 THROTTLED_TIMEOUT = 600.0
 """Seconds without a reply, only throttling, after which a model is given up."""
 RECHECK = 1.0
@@ -74,8 +74,8 @@ class Pace:
         """Wait for a free slot, the rates and the end of a pause. Call `release` after the call.
 
         Args:
-            request: What is to be sent; its length is reserved in the rate of tokens.
-            check: Called at least every `RECHECK` seconds while the call waits; what it raises ends the wait.
+            request: The request; its estimated tokens are reserved.
+            check: Called at least every `RECHECK` seconds while the call waits; an exception from it ends the wait.
         """
         tokens = sum(len(m.content) for m in request.messages) / CHARACTERS_PER_TOKEN + self._reply_tokens
         async with self._queue:
@@ -130,7 +130,7 @@ class Pace:
                 self._pause(now, error.retry_after)
 
     def _throttled_pause(self, retry_after: float | None) -> float:
-        """Return how long to pause: as told, or growing where nothing is told, or "at once" once too often."""
+        """Return the pause in seconds: as requested, or growing if none (or repeatedly 0) is requested."""
         if retry_after or (retry_after == 0 and self._throttle_count <= AT_ONCE):
             return retry_after
         return float(min(2.0 ** (self._throttle_count - 1), MAX_PAUSE))

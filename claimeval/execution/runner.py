@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from claimeval.execution.online import OnlineExecutor
 
 TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that are treated as Ctrl-C: of a scheduler or a container, and of a terminal that is closed."""
+"""Signals that are treated as Ctrl-C: from a scheduler or container, and from a terminal that is closed."""
 UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
-"""Handlers of these signals that the runner replaces; one that a program has set, or `nohup`, is left alone."""
+"""Handlers of these signals that the runner replaces; handlers set by a program or by `nohup` are kept."""
 GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
 
 class Drained(Protocol):
-    """What has calls in flight."""
+    """Object with calls in flight."""
 
     async def drain(self, seconds: float | None = None) -> None:
-        """Send nothing more, and wait for the replies in flight, at most so long."""
+        """Stop sending requests and wait for the replies in flight, at most `seconds`."""
         ...
 
 
 class Interrupt:
-    """Whether the user asked to stop the run."""
+    """Handles requests to stop the run."""
 
     def __init__(self, online: Drained | None) -> None:
         self.requested = False
@@ -90,7 +90,7 @@ class Interrupt:
 
 
 WINDOW = 4
-"""Finished results a worker that may wait behind a slow item."""
+"""Finished results per worker that may wait for a slow item."""
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -98,20 +98,19 @@ T = TypeVar("T")
 
 
 def workers_for(options: RunOptions) -> int:
-    """Return how many items are in work: twice the calls that may be in flight, so that a slow item leaves no slot
-    empty."""
+    """Return the number of items in progress: twice the concurrency, so that slow items leave no slot empty."""
     return 2 * (options.concurrency or MAX_CONCURRENCY)
 
 
-class Answering:
-    """Everyone who answers the requests of a run, behind one executor: judges that this process asks, online and in
-    batches, and those that an asker elsewhere asks. Open as long as the block lasts."""
+class RunExecutors:
+    """All executors of a run behind one: for judges that this process asks, online or in batches, and for judges that
+    a remote asker asks. They are open for the duration of the block."""
 
     def __init__(self, judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str) -> None:
-        """`run` names what the caps apply to."""
+        """`run` identifies the run for its budget."""
         self._judges = tuple(judges)
-        self._far = tuple(judge for judge in judges if options.via and provider(judge.model).costs)
-        self._near = tuple(judge for judge in judges if judge not in self._far)
+        self._remote_judges = tuple(judge for judge in judges if options.via and provider(judge.model).costs)
+        self._local_judges = tuple(judge for judge in judges if judge not in self._remote_judges)
         self._options = options
         self._progress = progress
         self._run = run
@@ -119,19 +118,21 @@ class Answering:
         self._asker: Asker | None = None
         self._elsewhere: ElsewhereExecutor | None = None
         self.batched: BatchExecutor | None = None
-        """None where requests are sent one by one."""
+        """None without batches."""
         self.executor: Executor
 
     async def __aenter__(self) -> Self:
         options, progress = self._options, self._progress
         async with AsyncExitStack() as stack:
-            self._asker = OPEN.get() if self._near else None
-            if self._asker is None and (self._near or not self._far):
-                self._asker = await stack.enter_async_context(Asker(self._near, options, progress, self._run))
-            if self._far:
+            self._asker = OPEN.get() if self._local_judges else None
+            if self._asker is None and (self._local_judges or not self._remote_judges):
+                self._asker = await stack.enter_async_context(Asker(self._local_judges, options, progress, self._run))
+            if self._remote_judges:
                 from claimeval.execution.elsewhere import ElsewhereExecutor
 
-                self._elsewhere = await stack.enter_async_context(ElsewhereExecutor(self._far, options, progress))
+                self._elsewhere = await stack.enter_async_context(
+                    ElsewhereExecutor(self._remote_judges, options, progress)
+                )
             if options.batch and self._asker and self.online:
                 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 
@@ -155,16 +156,16 @@ class Answering:
         await self._stack.__aexit__(kind, error, trace)
 
     def _executors(self) -> tuple[Executor, Executor]:
-        """Return the executor of all judges, and one that answers from the reply cache alone."""
+        """Return the executor of all judges, and one that answers only from the reply cache."""
         asker, elsewhere = self._asker, self._elsewhere
         if elsewhere is None:
-            assert asker, "somebody asks"
+            assert asker, "without a remote asker, this process has one"
             return asker.learning(self.batched), asker.stored
         if asker is None:
             return elsewhere, elsewhere.stored
         from claimeval.execution.elsewhere import ExecutorByJudge
 
-        names = [judge.name for judge in self._far]
+        names = [judge.name for judge in self._remote_judges]
         return (
             ExecutorByJudge(dict.fromkeys(names, elsewhere), asker.learning()),
             ExecutorByJudge(dict.fromkeys(names, elsewhere.stored), asker.stored),
@@ -172,11 +173,11 @@ class Answering:
 
     @property
     def online(self) -> OnlineExecutor | None:
-        """What this process sends; None where it sends nothing."""
+        """The executor that sends requests from this process; None if it sends none."""
         return self._asker.online if self._asker else None
 
     def stop(self, judge: str, reason: str) -> None:
-        """Ask a judge nothing more."""
+        """Send nothing more to a judge."""
         for executor in (self.online, self._elsewhere):
             if executor:
                 executor.stop(judge, reason)
@@ -184,37 +185,37 @@ class Answering:
     @property
     def stopped(self) -> dict[str, str]:
         """The judges that have stopped, each with the reason."""
-        gone: dict[str, str] = {}
+        stopped: dict[str, str] = {}
         for executor in (self.online, self.batched, self._elsewhere):
-            gone |= executor.stopped if executor else {}
-        return gone
+            stopped |= executor.stopped if executor else {}
+        return stopped
 
     @property
     def budget_exhausted(self) -> str | None:
-        """The cap that was reached, in words."""
+        """Description of the limit that was reached; None if none was."""
         exhausted = self._asker.budget.exhausted if self._asker else None
         return exhausted or (self._elsewhere.exhausted if self._elsewhere else None)
 
     @property
     def lost(self) -> str | None:
-        """Why the asker elsewhere cannot be asked any more, in words."""
+        """Why the remote asker cannot be reached any more; None if it can."""
         return self._elsewhere.lost if self._elsewhere else None
 
     @property
     def learned(self) -> Mapping[str, Learned]:
-        """What was learned of each judge's server, by name."""
-        near = self._asker.lessons.learned(self._near) if self._asker else {}
-        return {**near, **(self._elsewhere.learned if self._elsewhere else {})}
+        """What was learned about each judge's server, by name."""
+        local = self._asker.lessons.learned(self._local_judges) if self._asker else {}
+        return {**local, **(self._elsewhere.learned if self._elsewhere else {})}
 
     def _window(self, judge: Judge) -> int | None:
-        """Return the window of a judge that is set or was learned."""
-        if self._elsewhere and judge in self._far:
+        """Return the window of a judge that was set or learned."""
+        if self._elsewhere and judge in self._remote_judges:
             lesson = self._elsewhere.learned.get(judge.name)
             return judge.context_tokens or (lesson.context_tokens if lesson else None)
         return self._asker.lessons.judge(judge).context_tokens if self._asker else None
 
     async def _is_stored(self, request: Request) -> bool:
-        """Return whether the reply to a request is stored and was given to the whole of it."""
+        """Return whether the reply to a request is stored, and its server had read the whole prompt."""
         return isinstance(await self._stored.ask(request), Completion)
 
 
@@ -230,53 +231,54 @@ async def run_items(
 ) -> RunStatus:
     """Run the job on every item and pass each result to `on_result`, in item order.
 
-    Stops early, with the results finished so far, on Ctrl-C, when a cap is reached and when the judges that have
-    stopped make the job cannot_continue; waits for pending replies and keeps them.
+    The run stops early on Ctrl-C, when a limit is reached, or when the job cannot continue without the stopped judges.
+    It then waits for pending replies and stores them.
 
     Args:
-        job: What is done for each item, and the judges that it asks.
+        job: The job.
         items: The items. With `options.batch` they are iterated several times and must be the same each time.
-        options: Concurrency, caps, cache and batches.
+        options: Concurrency, limits, cache and batches.
         progress: Counts items, calls and cost.
         on_result: Called with each result.
-        run: Name of what the caps apply to.
-        signals: Whether Ctrl-C and its like end the run with what is finished; False leaves them to the program.
+        run: Identity of the run for its budget.
+        signals: Whether Ctrl-C and similar signals end the run with the finished results; False leaves them to the
+            program.
 
     Returns:
         The status of the run, with the reason if it stopped early.
     """
-    assert not (options.batch and isinstance(items, Iterator)), "items that can be gone over again"
+    assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
     workers = workers_for(options)
 
     def map_from(first: int, function: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
         return map_in_order(islice(items, first, None), function, workers, WINDOW * workers)
 
-    async with Answering(job.asked, options, progress, run) as answering:
-        batched, executor = answering.batched, answering.executor
+    async with RunExecutors(job.asked, options, progress, run) as executors:
+        batched, executor = executors.batched, executors.executor
         if batched:
             from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked
 
-            every = run_in_rounds(
+            all_results = run_in_rounds(
                 lambda first: map_from(first, lambda item: run_until_blocked(job.evaluate(item, executor))),
                 batched.next_round,
             )
         else:
-            every = map_from(0, lambda item: job.evaluate(item, executor))
-        interrupt = Interrupt(answering.online)
+            all_results = map_from(0, lambda item: job.evaluate(item, executor))
+        interrupt = Interrupt(executors.online)
         complete = True
         with interrupt.listening() if signals else contextlib.nullcontext():
             try:
-                async with aclosing(every) as results:
+                async with aclosing(all_results) as results:
                     async for result in results:
-                        ended = answering.budget_exhausted or answering.lost
-                        if ended or ((gone := answering.stopped) and job.cannot_continue(gone)):
+                        ended = executors.budget_exhausted or executors.lost
+                        if ended or ((stopped := executors.stopped) and job.cannot_continue(stopped)):
                             complete = False
-                            if answering.online:
-                                await answering.online.drain()
+                            if executors.online:
+                                await executors.online.drain()
                             break
                         on_result(result)
                         progress.sample_done()
-                if batched and (batched.pending_batches or answering.budget_exhausted or answering.lost):
+                if batched and (batched.pending_batches or executors.budget_exhausted or executors.lost):
                     complete = False
                 elif batched and complete:
                     batched.finish()
@@ -287,9 +289,9 @@ async def run_items(
         return RunStatus(
             complete=complete,
             interrupted=interrupt.requested,
-            stopped=answering.stopped,
-            budget_exhausted=answering.budget_exhausted,
-            lost=answering.lost,
+            stopped=executors.stopped,
+            budget_exhausted=executors.budget_exhausted,
+            lost=executors.lost,
             pending_batches=batched.pending_batches if batched else None,
-            learned=answering.learned,
+            learned=executors.learned,
         )

@@ -1,7 +1,7 @@
-"""What goes between a client and `claimeval serve`: posts of requests, and a line for each answer.
+"""Messages between a client and `claimeval serve`: posts with requests, and one line per answer.
 
 Texts that several requests share, such as the system prompt and the schema, are in a post once. Requests have no
-`task`: only engines on this machine read it, and those are never asked elsewhere.
+`task`, because only engines on this machine read it, and these are never asked remotely.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from claimeval.types.requests import (
 )
 
 FORMAT = f"1.{KEY_VERSION}"
-"""Of posts and answers. Both sides must have the same; the second part is that of the keys of stored replies."""
+"""Version of posts and answers, which must be the same on both sides. The second part is that of reply cache keys."""
 MOST_BYTES = 16_000_000
-"""Of one post."""
+"""Maximum size of one post."""
 TOKEN_VARIABLE = "CLAIMEVAL_TOKEN"
 """The environment variable with the token, on both sides."""
 
 
 class Asked(NamedTuple):
-    """A request that goes elsewhere."""
+    """A request to a remote asker."""
 
     request: Request
     stored: bool = False
-    """Whether only a stored reply is wanted."""
+    """Whether only a stored reply is requested."""
 
 
 class PostedRequest(Record):
-    """A request whose judge and texts are named by their numbers in the post."""
+    """A request that refers to its judge and texts by their index in the post."""
 
     judge: int = Field(ge=0)
     messages: tuple[tuple[Literal["system", "user"], int], ...]
@@ -62,19 +62,19 @@ class PostedRequest(Record):
 
 
 class Post(Record):
-    """Requests of one client. A post without any asks only whether its judges may be asked."""
+    """Requests of one client. A post without requests only checks whether its judges may be asked."""
 
     format: str
     claimeval: str
     """The version of the client."""
     client: str = Field(pattern="^[0-9a-f]{1,32}$")
-    """A random name that the client has for as long as its run lasts."""
+    """A random name of the client for the duration of its run."""
     judges: tuple[Judge, ...]
     texts: tuple[str, ...] = ()
     requests: tuple[PostedRequest, ...] = ()
 
     def asked(self, judges: Sequence[Judge]) -> list[Asked]:
-        """Return the requests, to these judges in the place of those of the post."""
+        """Return the requests, with these judges in place of those in the post."""
         try:
             return [self._asked(posted, judges) for posted in self.requests]
         except (IndexError, ValueError, RecursionError) as error:
@@ -83,7 +83,7 @@ class Post(Record):
     def _asked(self, posted: PostedRequest, judges: Sequence[Judge]) -> Asked:
         schema = None if posted.response_schema is None else self._text(posted.response_schema)
         if schema is not None:
-            _check_schema(schema)
+            _check_json(schema)
         request = Request(
             judge=judges[posted.judge],
             messages=tuple(Message(role=role, content=self._text(text)) for role, text in posted.messages),
@@ -144,8 +144,8 @@ _RARE = ("replicate", "attempt", "top_logprobs")
 
 
 @lru_cache(maxsize=64)
-def _check_schema(schema: str) -> None:
-    json.loads(schema)
+def _check_json(text: str) -> None:
+    json.loads(text)
 
 
 def _judge(judge: Judge) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _judge(judge: Judge) -> dict[str, Any]:
 
 
 def read_post(body: bytes) -> Post:
-    """Return a post; AskerError if it is malformed, or of a client with another format."""
+    """Return a post. Raises AskerError if it is malformed or has another format."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -185,9 +185,9 @@ class Ending(NamedTuple):
     """The last line of the answer to a post."""
 
     learned: Mapping[str, Learned]
-    """What is known of the servers of the post's judges, by the judges' names."""
+    """What was learned about the servers of the post's judges, by judge name."""
     ended: str | None
-    """Why nothing more can be asked of anybody; the requests without an answer have none then."""
+    """Why the asker answers no further requests, if so; some requests of the post then have no answer."""
 
 
 def write_answer(answer: Answer) -> bytes:
@@ -217,9 +217,9 @@ def write_ending(ending: Ending) -> bytes:
 
 
 def read_line(line: bytes) -> Answer | Ending | None:
-    """Return what a line says; None for an empty one, which only says that the asker is there.
+    """Return the content of a line; None for an empty line, which is a heartbeat.
 
-    Raises AskerError for what no asker writes.
+    Raises AskerError for a line that no asker writes.
     """
     if not line.strip():
         return None
@@ -243,5 +243,5 @@ def _line(line: bytes) -> Answer | Ending:
 
 
 def write_message(message: Answer | Ending) -> bytes:
-    """Write an answer, or how the asker ended, as a line."""
+    """Return an answer or an ending as a line of JSON."""
     return write_answer(message) if isinstance(message, Answer) else write_ending(message)

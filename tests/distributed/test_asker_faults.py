@@ -87,7 +87,7 @@ def a_free_port() -> int:
 def test_an_asker_that_is_killed_ends_its_clients_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "PATIENCE", 0.0)
+    monkeypatch.setattr(elsewhere, "RETRY_TIME", 0.0)
     samples, port, asker = data(tmp_path, SAMPLES), a_free_port(), list[subprocess.Popen[str]]()
     provider = Provider(10, lambda: os.kill(asker[0].pid, signal.SIGKILL))
     with serve_in_thread(judge=provider) as server:
@@ -165,7 +165,7 @@ def test_a_call_survives_the_client_that_asked_and_what_was_queued_is_not_sent(t
 def test_a_connection_that_is_cut_after_a_silence_is_made_again_and_nothing_is_paid_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elsewhere, "PATIENCE", 0.0)  # so that every silence is a long one
+    monkeypatch.setattr(elsewhere, "RETRY_TIME", 0.0)  # so that every silence is a long one
     samples, cuts = data(tmp_path, SAMPLES), list[Callable[[], object]]()
     provider = Provider(5, lambda: cuts[0]())
     with serve_in_thread(judge=provider) as server:

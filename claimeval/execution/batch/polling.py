@@ -39,9 +39,8 @@ OVERDUE = (WINDOW_HOURS + 2) * 3600.0
 MAX_REFUSALS = 3
 """Batches that a provider may refuse in a row before its judges are stopped."""
 
-
 _TOO_LARGE = re.compile(r"file (?:is |size |exceeds|too )[^.]{0,40}(?:large|big|exceed|limit)", re.IGNORECASE)
-"""What a provider says of a file above its limits, where its status does not say so."""
+"""Messages about a file above the provider's limits, if the status does not say so."""
 
 logger = logging.getLogger("claimeval")
 
@@ -82,7 +81,7 @@ class BatchPoller:
         self._full: set[BatchTarget] = set()
         """Targets whose queue is full until one of their batches ends."""
         self._queue_words: dict[BatchTarget, str] = {}
-        """What a provider says of its full queue, until one of the target's batches ends."""
+        """The provider's message about its full queue, until one of the target's batches ends."""
         self._refused: Counter[BatchTarget] = Counter()
         """How often in a row a target's files were refused before they became batches."""
         self._failing_since: dict[BatchTarget, float] = {}
