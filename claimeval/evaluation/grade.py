@@ -38,17 +38,7 @@ from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import (
-    ASKED,
-    Assessment,
-    Document,
-    Evidence,
-    Reason,
-    Record,
-    Sample,
-    SampleResult,
-    Score,
-)
+from claimeval.types.records import ASKED, Assessment, Document, Evidence, Reason, Record, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
 from claimeval.types.scales import MATCH, Scale
 

@@ -20,17 +20,7 @@ from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import ParsedReply
-from claimeval.types.records import (
-    Assessment,
-    Call,
-    Claim,
-    Document,
-    Evidence,
-    Part,
-    Reason,
-    SampleResult,
-    Verdict,
-)
+from claimeval.types.records import Assessment, Call, Claim, Document, Evidence, Part, Reason, SampleResult, Verdict
 from claimeval.types.requests import Completion, Failure, Judge, Request
 
 S = TypeVar("S", bound=Subject)

@@ -37,6 +37,7 @@ INCIDENTAL = {"learned", "price", "key_variable"}
 RUN_FORMAT = 4
 """Increased when the files of runs change their meaning; runs of another format are refused."""
 
+
 class DataSource(Record):
     """The samples of a run: a file, or samples given in Python."""
 

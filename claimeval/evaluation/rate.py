@@ -30,16 +30,7 @@ from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import (
-    ASKED,
-    Assessment,
-    Evidence,
-    Reason,
-    Sample,
-    SampleResult,
-    Score,
-    has_words,
-)
+from claimeval.types.records import ASKED, Assessment, Evidence, Reason, Sample, SampleResult, Score, has_words
 from claimeval.types.requests import Judge
 from claimeval.types.scales import (
     ABSTENTION,

@@ -102,9 +102,8 @@ class ReviewingExecutor:
         if provider(judge.model).example:
             help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
         help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
-        self._stop(
-            judge.name, f'it gave {count} ("{replies.excerpt}": {replies.last_failure.message or reason}); {help_}'
-        )
+        problem = replies.last_failure.message or reason
+        self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
 
 
 class JudgeWindows:

@@ -1,8 +1,7 @@
-"""Models that answer: one file and one row for each provider, here or in another package.
+"""Providers of models: one file and one row for each, here or in another package.
 
-A backend turns one request into one completion and does nothing more: it does not retry, cache, parse replies or limit
-how many calls run. What the rest of the package has to know about a provider are fields of its `Provider`; no other
-code tests a provider's name.
+A backend turns one request into one completion. It does not retry, cache, parse replies or limit concurrency. Facts
+about a provider that other code needs are fields of its `Provider`; no code tests a provider's name.
 """
 
 from __future__ import annotations
@@ -31,83 +30,83 @@ if TYPE_CHECKING:
 __all__ = ["Backend", "CallError", "Completion", "Judge", "Keep", "Provider", "Request"]
 
 Keep = Callable[[Completion], None]
-"""Makes a reply durable."""
+"""Stores a reply durably."""
 MAX_REPLY_BYTES: ContextVar[int] = ContextVar("max_reply_bytes", default=16_000_000)
-"""Bytes of the longest body that clients opened in this context read, packed or unpacked."""
+"""Maximum bytes of a response body, compressed or not, for clients opened in this context."""
 
 
 class Backend(Protocol):
     """Sends requests to one model at one endpoint."""
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply, whole and unparsed; CallError if there is none.
+        """Return the whole unparsed reply. Raises CallError if there is none.
 
-        `keep` is called with it in the very step that read its last byte, before anything is awaited.
+        `keep` is called with the reply in the step that read its last byte, before anything is awaited.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """The facts about one provider."""
+    """Facts about one provider."""
 
     name: str
     """The part of a model before the colon."""
     open: Callable[[Judge], AbstractAsyncContextManager[Backend]]
     """Opens the backend of a resolved judge, to be entered inside the run that uses it."""
     resolve: Callable[[Judge], Judge] = lambda judge: settle(judge)
-    """Fills in the endpoint and the defaults that can change an answer, and checks all that can be checked without a
-    call; UsageError for what cannot work. By default the provider's endpoint, and temperature 0."""
+    """Fill in the endpoint and the defaults that can change an answer, and check the settings without a call. Raises
+    UsageError for settings that cannot work. Default: the provider's endpoint, and temperature 0."""
     example: str = ""
     """Models as a user writes them, for messages; empty if users do not write them."""
     costs: bool = True
     """Whether calls cost money or leave this machine."""
     reads_prompts: bool = True
-    """Whether its models read what a prompt asks. Engines that do not read the typed task of a request, assess claims
-    only, and compute the probability that they state."""
+    """Whether its models read prompts. Engines that do not read the typed task of a request, only assess claims, and
+    compute the probability that they state."""
     endpoint: str | None = None
-    """Where calls go that name no server."""
+    """The default server."""
     endpoint_variable: str | None = None
-    """The environment variable that may name another such server."""
+    """The environment variable that can name another default server."""
     key_variable: str | None = None
-    """The environment variable that holds the key; None if its servers need none."""
+    """The environment variable with the key; None if its servers need none."""
     own_host: re.Pattern[str] | None = None
     """Further hosts of the provider, such as those of regions, which get its key."""
     refuses: frozenset[str] = frozenset()
-    """Settings of a judge that its servers do not take; one that is set is refused before any call."""
+    """Settings of a judge that its servers do not accept; they are refused before any call."""
     packages: tuple[str, ...] = ()
-    """The packages that its calls go through, whose versions a run records."""
+    """The packages that process its calls, whose versions a run records."""
     reasons: Callable[[str], bool] = lambda model: False
-    """Whether a model of this name spends hidden tokens before it answers."""
+    """Whether a model with this name spends hidden tokens before it answers."""
     cuts_at: int | None = None
-    """Tokens to which its servers cut a longer prompt by themselves, unless a judge's `context_tokens` says otherwise;
-    None if they refuse it."""
+    """Number of tokens to which its servers truncate longer prompts, unless a judge's `context_tokens` differs; None if
+    they refuse longer prompts."""
     schema_tokens: int = 0
-    """More tokens than it adds to a prompt whose reply is held to a schema, beside the schema."""
+    """Upper bound of the tokens that it adds to a prompt with a schema, in addition to the schema."""
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
     computes: Callable[[Judge], Callable[[Request], Completion] | None] = lambda judge: None
-    """Return what answers the requests of a judge at once, sooner than a stored reply is found, so that none is stored;
-    None for judges that are opened."""
+    """Return the function that answers requests of a judge faster than a lookup in the reply cache, so that its replies
+    are not stored; None for judges with a backend."""
     note: Callable[[Judge], str | None] = lambda judge: None
-    """The remark to print with every number of a judge; None for language models."""
+    """The note to print with every number of a judge; None for language models."""
     describe_device: Callable[[Judge], str | None] = lambda judge: None
-    """Where a judge computes on this machine, and in which precision, None for others; UsageError if it cannot."""
+    """The device and precision of a judge on this machine, None for others. Raises UsageError if it cannot run."""
 
     @property
     def default_endpoint(self) -> str | None:
-        """Return the server of calls that name none: from the environment, else the provider's."""
+        """The default server: from the environment, else the provider's."""
         return (self.endpoint_variable and os.environ.get(self.endpoint_variable)) or self.endpoint
 
     def owns(self, endpoint: str) -> bool:
         """Return whether an address is the provider's, or the one in its environment variable."""
         parts = urlsplit(endpoint)
         regional = self.own_host is not None and self.own_host.fullmatch(parts.hostname or "") is not None
-        named = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
-        return endpoint in named or (regional and parts.scheme == "https")
+        defaults = {self.endpoint, (self.default_endpoint or "").rstrip("/")}
+        return endpoint in defaults or (regional and parts.scheme == "https")
 
     def api_key(self, judge: Judge) -> SecretStr:
-        """Return the key for a resolved judge; UsageError if it is absent, empty or malformed."""
+        """Return the key for a resolved judge. Raises UsageError if it is absent, empty or malformed."""
         from claimeval.providers.keys import ENDPOINT_KEY, key_for
 
         assert judge.endpoint, "the judge is resolved"
@@ -131,9 +130,9 @@ PROVIDERS = {
     "callable": "claimeval.providers.callables",
     "testing": "claimeval.testing",
 }
-"""The row of each name: the `PROVIDER` of a module, or the name after its colon; loaded when a judge needs it."""
+"""The row of each name: `PROVIDER` in a module, or the name after the colon. Loaded when a judge needs it."""
 ENTRY_POINTS = "claimeval.providers"
-"""The group of entry points by which other packages name providers of theirs."""
+"""The group of entry points with providers from other packages."""
 
 
 def _not_open(judge: Judge) -> AbstractAsyncContextManager[Backend]:
@@ -151,7 +150,7 @@ _NO_ROW = Provider(name="", open=_not_open)
 
 @cache
 def _row(name: str) -> Provider | None:
-    """Return the row of a name, from this package or another; None if there is none."""
+    """Return the row of a name from this package or another; None if there is none."""
     if name in PROVIDERS:
         module, _, attribute = PROVIDERS[name].partition(":")
         row: Provider = getattr(importlib.import_module(module), attribute or "PROVIDER")
@@ -177,12 +176,12 @@ def rows() -> tuple[Provider, ...]:
 
 
 def examples() -> str:
-    """Format models of every provider as a user writes them."""
+    """Return models of every provider as a user writes them."""
     return "; ".join(row.example for row in rows() if row.example)
 
 
 def provider(model: str) -> Provider:
-    """Return the row for a model given as `provider:name`; UsageError for another form or an unknown provider."""
+    """Return the row for a model given as `provider:name`. Raises UsageError for an unknown form or provider."""
     name, colon, rest = model.partition(":")
     if not colon or not rest:
         raise UsageError(f"judge {model!r} is not of the form provider:model. Examples: {examples()}")
@@ -193,8 +192,10 @@ def provider(model: str) -> Provider:
 
 
 def settle(judge: Judge) -> Judge:
-    """Return a judge with its provider's endpoint and temperature 0, unless it says otherwise; UsageError for settings
-    that cannot work."""
+    """Return a judge with its provider's endpoint and temperature 0 as defaults.
+
+    Raises UsageError for settings that cannot work.
+    """
     from claimeval.providers.http import check_endpoint
 
     row = provider(judge.model)
@@ -208,27 +209,27 @@ def settle(judge: Judge) -> Judge:
 
 
 def claims_per_call(judge: Judge) -> int:
-    """Return how many claims are in one question to a judge; engines assess each claim by itself, however many."""
+    """Return the number of claims in one request to a judge; engines assess each claim separately."""
     return judge.claims_per_call if reads_prompts(judge) else MAX_CLAIMS_PER_CALL
 
 
 def row_of(judge: Judge) -> Provider:
-    """Return the provider of a judge; for judges without one, such as recorded ones, a row that states nothing."""
+    """Return the provider of a judge; an empty row for judges without one, such as recorded ones."""
     return _row(judge.provider) or _NO_ROW
 
 
 def reads_prompts(judge: Judge) -> bool:
-    """Return whether a judge is a language model, as all are whose provider has no row, such as recorded ones."""
+    """Return whether a judge is a language model. Judges without a provider, such as recorded ones, count as one."""
     return row_of(judge).reads_prompts
 
 
 def reasons(judge: Judge) -> bool:
-    """Return whether a judge's model spends hidden tokens whatever its settings are."""
+    """Return whether a judge's model always spends hidden tokens."""
     return row_of(judge).reasons(judge.model.partition(":")[2])
 
 
 def check_settings(judge: Judge) -> None:
-    """Raise UsageError for settings that would undo the caps or write a secret into files; for language models."""
+    """Raise UsageError for settings of a language model that would bypass limits or write a secret into files."""
     from claimeval.providers.keys import check_secrets
     from claimeval.types.chat_format import refused_in_extra
 

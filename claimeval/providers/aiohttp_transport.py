@@ -1,6 +1,6 @@
-"""The transport of httpx2 clients over aiohttp, whose parser is written in C: a quarter less CPU a call.
+"""Transport of httpx2 clients over aiohttp, whose parser is written in C: a quarter less CPU per call.
 
-It is loaded where aiohttp is installed (`claimeval[aiohttp]`). Errors are those of httpx2.
+It is used if aiohttp is installed (`claimeval[aiohttp]`). Its errors are those of httpx2.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import httpx2
 from yarl import URL
 
 KEPT_OPEN = 4.0
-"""Seconds for which an idle connection is kept; servers close theirs after five at the earliest."""
+"""Seconds for which an idle connection is kept; servers close idle connections after five seconds or more."""
 LONGEST_HEADER = 65_536
-"""Bytes, as in httpx2."""
+"""Maximum bytes of a header, as in httpx2."""
 PART = 65_536
-"""Bytes of a body that are written at a time; a shorter one fits into the buffers on the way."""
+"""Bytes of a body that are written at a time; a shorter body fits into the buffers."""
 _ERRORS: tuple[tuple[type[Exception], type[httpx2.RequestError]], ...] = (
     (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
     (aiohttp.ServerTimeoutError, httpx2.ReadTimeout),
@@ -29,7 +29,7 @@ _ERRORS: tuple[tuple[type[Exception], type[httpx2.RequestError]], ...] = (
     (aiohttp.InvalidURL, httpx2.UnsupportedProtocol),
     (aiohttp.ClientError, httpx2.RemoteProtocolError),
 )
-"""The first that fits counts. Only errors of connecting say that nothing was sent."""
+"""The first match counts. Only errors of connecting mean that nothing was sent."""
 
 
 @lru_cache(maxsize=64)
@@ -49,7 +49,7 @@ def _translated() -> Iterator[None]:
 async def _in_time(
     body: bytes | httpx2.AsyncByteStream, limit: asyncio.Timeout, seconds: float | None
 ) -> AsyncIterator[bytes]:
-    """Yield a body in parts, and let `limit` end the request if one of them takes so many seconds to be written."""
+    """Yield a body in parts, and let `limit` end the request if writing a part takes longer than `seconds`."""
     parts = _parts(body) if isinstance(body, bytes) else body
     async for part in parts:
         _extend(limit, seconds)
@@ -63,7 +63,7 @@ async def _parts(body: bytes) -> AsyncIterator[bytes]:
 
 
 def _extend(limit: asyncio.Timeout, seconds: float | None) -> None:
-    with suppress(RuntimeError):  # a server may answer before it has read everything; then nothing is left to end
+    with suppress(RuntimeError):  # the timeout is over if a server answers before it has read everything
         limit.reschedule(None if seconds is None else asyncio.get_running_loop().time() + seconds)
 
 
@@ -79,7 +79,7 @@ class _Body(httpx2.AsyncByteStream):
                 yield part
 
     async def aclose(self) -> None:
-        """Give the connection back; one with a body that was not read whole is closed."""
+        """Release the connection; it is closed if the body was not read completely."""
         self._response.release()
 
 
@@ -87,7 +87,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     """Sends requests as they are: no cookies, redirects, proxies or headers of its own."""
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
-        """`context` holds the trusted certificates; None for servers without TLS."""
+        """`context` has the trusted certificates; None for servers without TLS."""
         self._context = context
 
     async def __aenter__(self) -> AiohttpTransport:
@@ -112,7 +112,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         await self._session.close()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the body of the response is read when it is wanted."""
+        """Send a request; the body of the response is read later."""
         try:
             body: bytes | httpx2.AsyncByteStream = request.content
         except httpx2.RequestNotRead:  # files

@@ -1,9 +1,8 @@
 """Anthropic through the anthropic SDK: messages and message batches.
 
-The JSON schema of a reply is the input of the one tool, which the model must call; models that think before every reply
-refuse that, and get it as their output format. A reply is stored in the chat-completions format with everything that
-Anthropic said beside it. The system prompt, which all calls of a step share, and the tool before it may be kept in
-Anthropic's prompt cache.
+The JSON schema of a reply is the input schema of a tool that the model must call. Models that always think refuse this
+and get the schema as their output format. A reply is stored in the chat-completions format, with all other fields of
+Anthropic's message. The tool and the system prompt, which all calls of a step share, can be in its prompt cache.
 """
 
 from __future__ import annotations
@@ -39,18 +38,17 @@ if TYPE_CHECKING:
 OFFICIAL = "https://api.anthropic.com"
 MESSAGES = "/v1/messages"
 SAMPLING_VERSION = {"anthropic-version": "2023-06-01"}
-"""The version of the interface for requests with a temperature, which later ones refuse for every model."""
+"""The API version for requests with a temperature, which later versions refuse for every model."""
 TOOL = "reply"
 """The tool whose input is the reply."""
 SCHEMA_TOKENS = 1024
-"""More than the hidden prompt that makes a model call a tool; Anthropic's table of tool use says 264 to 804."""
+"""Upper bound of the hidden prompt for tool use; 264 to 804 tokens in Anthropic's table."""
 THINKING_MAX_TOKENS = 16_384
 
 _THINKS = re.compile(r"claude-(?:fable|mythos|[a-z]+-(?:[5-9]|\d\d)(?!\d))")
-"""Models that think before a reply unless they are told not to, where they can be; they take no temperature, and the
-later ones no order to call a tool."""
+"""Models that think before a reply by default. They accept no temperature, and later ones no forced tool call."""
 FORMAT_REFUSES = ("maxItems", "maxLength")
-"""Bounds in a schema that the output format does not take."""
+"""Keywords in a schema that the output format does not accept."""
 _EPHEMERAL = {"type": "ephemeral"}
 _REFUSED_EXTRA = {
     "system": "is set by claimeval: the prompt",
@@ -65,12 +63,12 @@ _REFUSED_EXTRA = {
 
 
 def reasons(model: str) -> bool:
-    """Return whether a model of this name, behind whatever gateway, thinks before it replies."""
+    """Return whether a model with this name, also behind a gateway, thinks before it replies."""
     return _THINKS.match(model.rpartition("/")[2]) is not None
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge with endpoint, temperature and token limit filled in; UsageError before any call can be made."""
+    """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings that cannot work."""
     endpoint = check_endpoint(judge.endpoint or PROVIDER.default_endpoint or OFFICIAL, judge.name).removesuffix("/v1")
     check_settings(judge)
     if judge.token_limit == "max_completion_tokens":
@@ -123,11 +121,11 @@ _FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
 }
-"""The reasons for which a message ends, in the words of the chat-completions format."""
+"""The finish reason of the chat-completions format for each stop reason."""
 
 
 def as_chat(content: bytes) -> bytes:
-    """Return a message in the chat-completions format, with all of its own fields; other content as it is."""
+    """Return a message in the chat-completions format, with all its other fields; other content is unchanged."""
     try:
         message = json.loads(content)
     except (ValueError, RecursionError):
@@ -148,7 +146,7 @@ def as_chat(content: bytes) -> bytes:
 
 
 def _json_text(raw: Any) -> str:
-    """Return the input of the tool as JSON; models sometimes write the one field of it as JSON within a string."""
+    """Return the input of the tool as JSON; models sometimes write its only field as a string of JSON."""
     if isinstance(raw, dict) and len(raw) == 1:
         (name, value), *_ = raw.items()
         if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
@@ -165,7 +163,7 @@ def _refusal(message: Mapping[str, Any]) -> str | None:
 
 
 def _usage(usage: Any) -> dict[str, Any]:
-    """Return token counts with those of the cache among those of the prompt, as in the chat-completions format."""
+    """Return token counts in the chat-completions format, in which prompt tokens include those of the cache."""
     if not isinstance(usage, dict):
         return {}
     parts = [usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_")]
@@ -180,9 +178,9 @@ def _usage(usage: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretStr]]:
-    """Open the SDK over connections that live as long as the block.
+    """Open the SDK for the duration of the block.
 
-    What it puts into headers from the environment is left out for servers that are not the provider's, as the key is.
+    Headers that it reads from the environment are not sent to servers of others, and neither is the provider's key.
     """
     try:
         from anthropic import AsyncAnthropic, Omit
@@ -196,7 +194,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretS
         ours = {"authorization": f"Bearer {key.get_secret_value()}", "x-api-key": key.get_secret_value()}
         headers = {name: ours.get(name.lower(), Omit()) for name in header_names("ANTHROPIC_CUSTOM_HEADERS")}
         if "x-api-key" not in map(str.lower, headers):
-            headers["x-api-key"] = ours["x-api-key"]  # which the SDK leaves out, and other servers read
+            headers["x-api-key"] = ours["x-api-key"]  # the SDK leaves it out, but other servers read it
     headers |= key.headers
     async with client(judge.endpoint, key) as http:
         yield AsyncAnthropic(**sdk_settings(judge, key, http, headers), open_telemetry=False), key
@@ -204,7 +202,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretS
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[AnthropicBackend]:
-    """Open a backend whose connections live as long as the block."""
+    """Open a backend for the duration of the block."""
     async with _open_sdk(judge) as (sdk, key):
         yield AnthropicBackend(sdk, key)
 
@@ -217,7 +215,7 @@ class AnthropicBackend:
         self._key = key
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply; the SDK's own model of it is never built."""
+        """Return the reply, without building the SDK's model of it."""
         import httpx2
 
         recorder = ResponseRecorder(self._key, keep, as_chat)
@@ -229,7 +227,7 @@ class AnthropicBackend:
 
 
 LIMITS = FileLimits(50_000, 32_000_000)
-"""Anthropic takes twice and eight times as much; a batch is one request, which must arrive within a timeout."""
+"""Anthropic's limits are two and eight times as high, but a batch is one request, which has a timeout."""
 SHARE = 0.5
 """https://platform.claude.com/docs/en/build-with-claude/batch-processing ("50% of the standard API prices")."""
 BATCHES = f"{MESSAGES}/batches"
@@ -246,7 +244,7 @@ STATUS_OF = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status of each type of error, which a line of results does not say."""
+"""The status of each error type, which result lines do not have."""
 
 
 def line(request: Request) -> bytes:
@@ -256,7 +254,7 @@ def line(request: Request) -> bytes:
 
 @asynccontextmanager
 async def open_batches(judge: Judge) -> AsyncIterator[AnthropicBatches]:
-    """Open batches at the judge's endpoint, over connections that live as long as the block."""
+    """Open batches at the judge's endpoint for the duration of the block."""
     async with _open_sdk(judge) as (sdk, key):
         yield AnthropicBatches(sdk, key)
 
@@ -264,8 +262,8 @@ async def open_batches(judge: Judge) -> AsyncIterator[AnthropicBatches]:
 class AnthropicBatches:
     """Message batches through one AsyncAnthropic client.
 
-    Anthropic has no files of requests and keeps no name with a batch. So "uploading" a file notes which batch is the
-    newest: of those made later, the one with as many requests is ours.
+    Anthropic has no request files and keeps no name with a batch. So "uploading" a file only records the newest batch:
+    a later batch with the same number of requests is ours.
     """
 
     def __init__(self, sdk: AsyncAnthropic, key: SecretStr) -> None:
@@ -273,7 +271,7 @@ class AnthropicBatches:
         self.key = key
 
     async def upload(self, file: Path, name: str) -> str:
-        """Note the newest batch and the number of requests in a file; nothing is sent."""
+        """Record the newest batch and the number of requests in a file; nothing is sent."""
         newest = (await self._record(f"{BATCHES}?limit=1")).get("data") or [{}]
         with file.open("rb") as lines:
             requests = sum(1 for _ in lines)
@@ -290,7 +288,7 @@ class AnthropicBatches:
         return _status(await self._record(BATCHES, content))
 
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
-        """List the batches that were made after the file was "uploaded" and have as many requests."""
+        """List the batches that were created after the file was "uploaded" and have the same number of requests."""
         noted = json.loads(file_id)
         matching: list[BatchStatus] = []
         query = ""

@@ -1,6 +1,6 @@
-"""Batches at providers: one file of requests is uploaded, one or two files of results come back within a day.
+"""Batches at providers: a file of requests is uploaded, and one or two files of results are returned within a day.
 
-The providers' names for statuses and fields are in their files; here are the words that all share.
+This module has what all providers share; their statuses and fields are in their files.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ NAME = "claimeval"
 """The key of a batch's metadata that holds claimeval's name for it."""
 CHAT: Final = "/v1/chat/completions"
 WINDOW_HOURS: Final = 24
-"""Within which a batch is answered or expires."""
+"""Hours within which a batch is answered or expires."""
 CHUNK = 1 << 18
 """Bytes of a file that are in memory at once."""
 
 MAX_LINE_BYTES = 17_000_000
-"""Longer lines are not results."""
+"""Maximum bytes of a result line."""
 
 Phase = Literal["under_way", "ended", "expired", "refused", "cancelled"]
-"""`ended`: the results are in the files. `expired`: the same, but other requests did not run. `refused`: none ran."""
+"""`ended`: the results are in the files. `expired`: they are, but some requests did not run. `refused`: none ran."""
 
 
 class FileLimits(NamedTuple):
@@ -47,24 +47,24 @@ class BatchStatus(NamedTuple):
 
     id: str
     name: str | None
-    """The name we gave it; None for batches of others."""
+    """The name that claimeval gave it; None for other batches."""
     phase: Phase
     """An unknown status counts as `under_way`."""
     status: str
-    """The provider's word."""
+    """The provider's status."""
     files: tuple[str, ...] = ()
-    """Ids of the files of results and of errors, those that there are."""
+    """Ids of the available files of results and of errors."""
     total: int = 0
     answered: int = 0
     failed: int = 0
     problem: str = ""
     """The provider's error about the whole batch."""
     queue_full: bool = False
-    """It was refused only because too much is queued already."""
+    """Whether it was refused only because the provider's queue is full."""
 
 
 class BatchBackend(Protocol):
-    """Sends files of requests to one provider; CallError for what fails. It neither retries nor waits."""
+    """Sends files of requests to one provider. It neither retries nor waits, and raises CallError for failures."""
 
     key: SecretStr
 
@@ -73,13 +73,13 @@ class BatchBackend(Protocol):
         ...
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
-        """Start a batch. After an error that is `possibly_paid`, it may have started all the same."""
+        """Start a batch. After an error that is `possibly_paid`, it may have started nevertheless."""
         ...
 
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
-        """List the batches with this name, of those started after `since` (seconds since 1970).
+        """List the batches with this name that started after `since` (seconds since 1970).
 
-        A provider that keeps no names goes by what `upload` returned, `file_id`.
+        A provider that keeps no names uses `file_id`, which `upload` returned.
         """
         ...
 
@@ -92,7 +92,7 @@ class BatchBackend(Protocol):
         ...
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask the provider to stop a batch; what ran is delivered and charged."""
+        """Ask the provider to stop a batch; completed requests are delivered and charged."""
         ...
 
 
@@ -103,14 +103,14 @@ class Batches:
     open: Callable[[Judge], AbstractAsyncContextManager[BatchBackend]]
     """Opens the batches of a resolved judge's model."""
     line: Callable[[Request], bytes]
-    """Writes the line of a request file: the very body that goes out online."""
+    """Writes the line of a request file, with the same body as online."""
     limits: FileLimits
     share: float = 1.0
-    """What a token costs in a batch at the provider's own endpoint, as a share of its price."""
+    """Price of a token in a batch at the provider's endpoint, as a share of its normal price."""
 
 
 def read_record(content: bytes) -> dict[str, Any]:
-    """Return the record in a body with status 200, of a file, of a batch or of a page of them; CallError for none."""
+    """Return the record of a file, batch or page in a body with status 200. Raises CallError if there is none."""
     try:
         record = json.loads(content)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Functions as judges: `Judge.from_callable` makes them; what they give is stored, paced and capped like any reply."""
+"""Functions as judges (`Judge.from_callable`), whose replies are stored, paced and limited like all others."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from claimeval.types.errors import UsageError
 from claimeval.types.requests import FUNCTIONS, CallError, Completion, Judge, JudgeFunction, Request
 
 DEFECTS = (TypeError, NameError, AttributeError, LookupError, NotImplementedError, ImportError)
-"""Errors of a function's code: the same messages would raise them again, so such a call is not repeated."""
+"""Errors in a function's code, after which a call is not repeated."""
 DEFECTIVE = 3
-"""Calls that end in such an error before a function that has never given a text is not called any more."""
+"""Number of such errors after which a function that has never returned a text is stopped."""
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge; UsageError if its function is not in this process."""
+    """Return the judge. Raises UsageError if its function is not in this process."""
     if (judge.model, judge.endpoint) not in FUNCTIONS:
         raise UsageError(
             f"judge {judge.name!r}: its function is not in this process; make it again with Judge.from_callable"
@@ -47,7 +47,7 @@ class CallableBackend:
         )
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return what the function says; CallError for whatever it raises."""
+        """Return the function's text. Raises CallError for any exception from it."""
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         started = time.perf_counter()
         try:
@@ -100,7 +100,7 @@ async def _in_thread(function: JudgeFunction, messages: list[dict[str, str]]) ->
         error: Exception | None = None
         try:
             value = function(messages)
-        except StopIteration as raised:  # which a future does not take
+        except StopIteration as raised:  # futures cannot hold it
             error = RuntimeError(f"StopIteration: {raised}")
         except BaseException as raised:  # noqa: BLE001  # a function of the user may raise anything
             error = raised if isinstance(raised, Exception) else RuntimeError(f"{type(raised).__name__}: {raised}")

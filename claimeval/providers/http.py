@@ -1,8 +1,8 @@
-"""HTTP for providers' SDKs: the client they share, the recorder of responses, and the errors of every provider.
+"""HTTP for providers' SDKs: a shared client, a recorder of responses, and the errors of all providers.
 
-The client reads bodies whole up to a limit, follows no redirects, and uses proxies only for https. SDKs tidy
-up connections, validate and hop through threads between reading a body and handing it over, and they lose parts of it
-or raise. A process that dies there has lost a paid reply, so replies are recorded underneath them.
+The client reads whole bodies up to a limit, follows no redirects, and uses proxies only for https. Between reading a
+body and returning it, SDKs close connections, validate and switch threads, and may drop parts of it or raise. A process
+that dies there would lose a paid reply, so replies are recorded below the SDKs.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _FATAL_WORDS = (
     ),
     (re.compile(r"credit balance is too low", re.I), "insufficient_quota"),
 )
-"""What a gateway says with status 400 or 422 and no code of its own."""
+"""Messages of gateways with status 400 or 422 and without a code."""
 _TOO_LONG = re.compile(
     r"maximum (?:context|prompt|model) length|context[ _](?:length|window|limit|size)|ContextWindowExceeded|"
     r"(?:prompt|input|context|request) is too long|too long to fit|request too long|too many tokens|input token count|"
     r"model token limit|inputs` tokens \+",
     re.I,
 )
-"""How servers say that a prompt is longer than the model reads: OpenAI, Anthropic, Mistral, Gemini, vLLM, llama.cpp,
-Ollama, LM Studio, TGI, Bedrock, xAI, Moonshot, and gateways."""
+"""Messages about a prompt that exceeds the context window: OpenAI, Anthropic, Mistral, Gemini, vLLM, llama.cpp, Ollama,
+LM Studio, TGI, Bedrock, xAI, Moonshot, and gateways."""
 _TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error"}
 _WINDOWS = (
     re.compile(r"> *(\d{3,8})\b"),
@@ -72,11 +72,11 @@ _WINDOWS = (
     re.compile(r"(\d{3,8}) maximum context length", re.I),
     re.compile(r"(?:tokens allowed|limit of|token limit:?|must be <=) *\(?(\d{3,8})\b", re.I),
 )
-"""Where a refusal states the window: "210000 tokens > 200000 maximum", llama.cpp's field, and in words."""
+"""The context window in such a message: "210000 tokens > 200000 maximum", llama.cpp's field, and in words."""
 _FILTERED = re.compile(
     r"content filtering policy|content management policy|ContentPolicyViolation|input was flagged", re.I
 )
-"""How Anthropic, Azure and LiteLLM (400) and OpenRouter (403) say that a filter refused the prompt."""
+"""Messages about a prompt that a filter refused: Anthropic, Azure and LiteLLM (400), OpenRouter (403)."""
 _LIMIT_TOO_HIGH = re.compile(
     r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)", re.I
 )
@@ -89,11 +89,11 @@ _FATAL_STATUS = {
 }
 _RETRYABLE_STATUS = {408, 409, 425, 429}
 _GATEWAY_STATUS = {408, 502, 504, *range(520, 528)}
-"""Said by something between us and the model, which may have answered, and charged, all the same."""
+"""Statuses from a gateway; the model may still have answered and charged."""
 _UNKNOWN_FIELD = re.compile(r"extra_forbidden|Unrecognized request argument|UnsupportedParams")
-"""How Mistral (422), OpenAI and LiteLLM (400) refuse a field of the body; none gives the error a code of its own."""
+"""Messages about an unknown field of the body, without a code: Mistral (422), OpenAI and LiteLLM (400)."""
 _RETRY_DELAY = re.compile(r'"retryDelay": *"(\d+(?:\.\d+)?)s"')
-"""Where Gemini says in a body how long to wait, having no header for it."""
+"""The seconds to wait in a body from Gemini, which sends no header for it."""
 _RATE_LIMITS = (
     ("x-ratelimit-limit-requests", "x-ratelimit-limit-req-minute", "anthropic-ratelimit-requests-limit"),
     ("x-ratelimit-remaining-requests", "x-ratelimit-remaining-req-minute", "anthropic-ratelimit-requests-remaining"),
@@ -106,10 +106,10 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr) -> CallError:
-    """Translate a response whose status is not 200. The provider's own words are kept, without keys.
+    """Translate a response whose status is not 200. The provider's message is kept, without keys.
 
-    What an error means is read from `code` and `type` in the body first, since one status can mean several things: a
-    429 is "slow down" or "no money left".
+    `code` and `type` in the body take precedence over the status, which can be ambiguous: a 429 may mean "slow down"
+    or "no credit left".
 
     Args:
         status: The HTTP status.
@@ -171,7 +171,7 @@ def _fatal(status: int, message: str, advice: str) -> CallError:
 
 
 def _refusal(status: int, message: str, code: str, kind: str, words: str, parameter: str) -> CallError | None:
-    """Return what a 400 or 422 means by its code or its words; None for one that is not known."""
+    """Return the error for a 400 or 422 by its code or message; None if it is unknown."""
     if _LIMIT_TOO_HIGH.search(words):
         return _fatal(status, message, "set a lower max_tokens in a judge file")
     by_code = bool({code, kind} & {"unsupported_parameter", "unsupported_value"})
@@ -188,7 +188,7 @@ def _refusal(status: int, message: str, code: str, kind: str, words: str, parame
 
 
 def _details(body: str) -> tuple[str, str, str, str]:
-    """Return code, type, message and parameter of an error body; several providers' forms, or the text itself."""
+    """Return code, type, message and parameter of an error body in the form of any provider, or the text itself."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -203,9 +203,9 @@ def _details(body: str) -> tuple[str, str, str, str]:
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Return the seconds to wait: `retry-after-ms`, `retry-after` (seconds or date), or the reset of the limit hit.
+    """Return the seconds to wait: `retry-after-ms`, `retry-after` (seconds or date), or the reset of a used-up limit.
 
-    None for absent, negative or meaningless values; 0 means at once. Header names are in lower case.
+    None for absent, negative or invalid values; 0 means immediately. Header names are in lower case.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -237,7 +237,7 @@ def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:
 
 
 def duration(text: str) -> float | None:
-    """Return the seconds in a text such as `1.2s`, `6m0s`, `500ms`, a day at most; None for anything else."""
+    """Return the seconds in a text such as `1.2s`, `6m0s` or `500ms`, at most a day; None for other texts."""
     parts = _DURATION.findall(text)
     if not parts or "".join(n + unit for n, unit in parts) != text:
         return None
@@ -264,11 +264,11 @@ def _until(text: str, now: float) -> float | None:
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 600.0
-"""Seconds between two bytes. The deadline for a whole attempt is the executor's, by the wall clock."""
+"""Seconds between two bytes. The executor sets the deadline for a whole attempt."""
 
 
 def header_names(variable: str) -> list[str]:
-    """Return the names of the headers that an SDK takes from an environment variable, a header a line."""
+    """Return the names of the headers that an SDK reads from an environment variable, one header per line."""
     lines = os.environ.get(variable, "").split("\n")
     return [line.partition(":")[0].strip() for line in lines if ":" in line]
 
@@ -276,8 +276,8 @@ def header_names(variable: str) -> list[str]:
 def check_endpoint(url: str, judge: str) -> str:
     """Return the base URL without a trailing slash.
 
-    Raises UsageError unless it is plain http(s) without credentials or query. An http:// endpoint that a proxy setting
-    would route through a proxy is refused: the proxy would see the key.
+    Raises UsageError unless it is an http(s) URL without credentials and query. An http:// endpoint behind a proxy is
+    also refused, because the proxy would see the key.
     """
     parts = urlsplit(url)
     if "@" in parts.netloc or parts.query or parts.fragment:
@@ -312,9 +312,9 @@ def _skips_proxy(host: str) -> bool:
 
 @asynccontextmanager
 async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncClient]:
-    """Open a client for one run, whose connections live as long as the block and whose logs do not show the key.
+    """Open a client for the duration of the block, whose logs do not show the key.
 
-    Every response is read whole and handed to `record_response` before the connection is tidied up, which may wait.
+    Every response is read whole and passed to `record_response` before the connection is released, which may wait.
     """
     import httpx2
 
@@ -332,7 +332,7 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
         """A client that reads and records every response before the SDK sees it."""
 
         def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:
-            """Build the same request as httpx2; the address and headers of the calls of a run are prepared once."""
+            """Build the same request as httpx2, but prepare the address and headers only once per run."""
             if not isinstance(options.get("content"), bytes) or options.get("params"):
                 return super().build_request(method, url, **options)
             return httpx2.Request(
@@ -345,7 +345,7 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
             )
 
         async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-            """Send a request; the response is read whole unless it is streamed."""
+            """Send a request, and read the whole response unless it is streamed."""
             response = await super().send(request, stream=True, **options)
             if stream:
                 return response
@@ -372,7 +372,7 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
 
 @contextmanager
 def environment_errors() -> Iterator[None]:
-    """Translate errors of a client that is made with the certificates and proxies of the environment."""
+    """Translate errors in creating a client with the certificates and proxies of the environment."""
     import httpx2
 
     try:
@@ -386,7 +386,7 @@ def environment_errors() -> Iterator[None]:
 
 
 def _transport(secure: bool) -> httpx2.AsyncBaseTransport | None:
-    """Return aiohttp's transport where aiohttp is installed; None, for httpx2's own, where not, and behind a proxy."""
+    """Return aiohttp's transport; None, for httpx2's transport, behind a proxy or if aiohttp is not installed."""
     import httpx2
 
     if secure and getproxies().keys() - {"no"}:
@@ -399,7 +399,10 @@ def _transport(secure: bool) -> httpx2.AsyncBaseTransport | None:
 
 
 async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
-    """Return the response with its body, unpacked. A longer body is a CallError, or left out where it is an error's."""
+    """Return the response with its whole body, uncompressed.
+
+    A body that is too long raises CallError if the status is 200, else the error message replaces it.
+    """
     import httpx2
 
     body, headers = bytearray(), response.headers
@@ -408,7 +411,7 @@ async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:
         async for part in cast(httpx2.AsyncByteStream, response.stream):
             _extend(body, part, longest)
         if encoding:
-            if "," in encoding:  # what is unpacked in between has no limit
+            if "," in encoding:  # intermediate results of decompression would have no limit
                 message = f"the reply is packed several times: {encoding[:60]}"
                 raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
             packed = httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(bytes(body)))
@@ -432,8 +435,8 @@ def _extend(body: bytearray, part: bytes, longest: int) -> None:
         raise CallError("provider_error", message, status=200, retryable=False, possibly_paid=True)
 
 
-def _error_within(body: bytes, headers: Mapping[str, str], key: SecretStr) -> CallError | None:
-    """Return the error that a gateway sent with status 200, by the status that it names within; None for no such."""
+def _error_in_reply(body: bytes, headers: Mapping[str, str], key: SecretStr) -> CallError | None:
+    """Return the error that a gateway sent with status 200, by the status in its body; None if there is none."""
     try:
         status = int(json.loads(body)["error"]["code"])
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -446,17 +449,17 @@ def _error_within(body: bytes, headers: Mapping[str, str], key: SecretStr) -> Ca
 
 
 _current: ContextVar[ResponseRecorder | None] = ContextVar("recorder", default=None)
-"""The recorder that the current task's call belongs to."""
+"""The recorder of the current task's call."""
 
 
 def record_response(response: httpx2.Response) -> None:
-    """Hand a response that was read whole to the recorder of the current call."""
+    """Pass a completely read response to the recorder of the current call."""
     if recorder := _current.get():
         recorder.receive(response)
 
 
 def connection_error(error: BaseException, key: SecretStr) -> CallError:
-    """Translate an error of the HTTP client: no response was received, or not to its end."""
+    """Translate an error of the HTTP client: no response was received, or not completely."""
     import httpx2
 
     if isinstance(error, CallError):
@@ -472,13 +475,13 @@ def connection_error(error: BaseException, key: SecretStr) -> CallError:
 
 
 def sdk_settings(judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a client of the SDKs `openai` and `anthropic`, which have one generator.
+    """Return the settings of a client of the SDK `openai` or `anthropic`.
 
     Args:
-        judge: The judge, resolved.
+        judge: The resolved judge.
         key: Its key, headers and query.
-        http: The connections.
-        headers: The headers of every request; `Omit` for those that the SDK adds and this server must not see.
+        http: The HTTP client.
+        headers: The headers of every request; `Omit` for headers that the SDK would add but the server must not see.
     """
     return {
         "api_key": key.get_secret_value(),
@@ -492,13 +495,13 @@ def sdk_settings(judge: Judge, key: Secrets, http: httpx2.AsyncClient, headers: 
 
 
 def _package(sdk: object) -> Any:
-    """Return the package of a client, which has the classes of its errors."""
+    """Return the package of an SDK client, which has its error classes."""
     return sys.modules[type(sdk).__module__.partition(".")[0]]
 
 
 @contextmanager
 def explained(sdk: Any, key: SecretStr) -> Iterator[None]:
-    """Translate errors of a client of the SDK `openai` or `anthropic` and of the HTTP client, without the key."""
+    """Translate errors of the SDK `openai` or `anthropic` and of the HTTP client, and remove the key."""
     import httpx2
 
     package = _package(sdk)
@@ -516,7 +519,7 @@ class ResponseRecorder:
     """Records the response to one call."""
 
     def __init__(self, key: SecretStr, keep: Keep, as_chat: Callable[[bytes], bytes] = bytes) -> None:
-        """`as_chat` writes a reply of another format in the chat-completions format."""
+        """`as_chat` converts a reply of another format to the chat-completions format."""
         self._key = key
         self._keep = keep
         self._as_chat = as_chat
@@ -535,7 +538,7 @@ class ResponseRecorder:
 
     @contextmanager
     def open_for(self, sdk: Any) -> Iterator[None]:
-        """The same for a call of the SDK `openai` or `anthropic`, whose errors say no more than what was recorded."""
+        """Record the response of a call of the SDK `openai` or `anthropic`, and ignore its errors if there is one."""
         package = _package(sdk)
         with self.open():
             try:
@@ -546,8 +549,8 @@ class ResponseRecorder:
                 pass  # the recorder holds the server's response
 
     def receive(self, response: httpx2.Response) -> None:
-        """Keep the reply, or the server's error instead of one."""
-        headers = dict(response.headers.items())  # whose own look-up goes through all of them
+        """Keep the reply or the server's error."""
+        headers = dict(response.headers.items())  # httpx2 searches all headers at each lookup
         if response.status_code != 200:
             self._error = error_for(response.status_code, headers, response.text, self._key)
             return
@@ -556,7 +559,7 @@ class ResponseRecorder:
             body = self._as_chat(scrub_body(response.content, self._key))
             self._completion = read_chat(body, latency=latency, rate_limits=rate_limits(headers))
         except CallError as error:
-            self._error = _error_within(response.content, headers, self._key) or error
+            self._error = _error_in_reply(response.content, headers, self._key) or error
         else:
             self._keep(self._completion)
 
@@ -566,7 +569,7 @@ class ResponseRecorder:
             self._error = connection_error(error, self._key)
 
     def completion(self) -> Completion:
-        """Return the reply; CallError if there is none, or nothing was received."""
+        """Return the reply. Raises CallError if there is none."""
         if self._completion:
             return self._completion
         raise self._error or CallError("provider_error", "the server did not answer", possibly_paid=True)

@@ -1,4 +1,4 @@
-"""API keys: read from the environment, checked, and kept out of every message."""
+"""Read API keys from the environment, check them, and keep them out of all messages and logs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pydantic import SecretStr
 from claimeval.types.errors import UsageError
 
 ENDPOINT_KEY = "CLAIMEVAL_ENDPOINT_KEY"
-"""The variable for other servers, so that a provider's key never goes to another server."""
+"""The key variable for other servers, so that a provider's key is never sent to them."""
 
 SHORTEST = 6
-"""Characters; something shorter is no key and may occur in any text."""
+"""Minimum characters of a key; shorter texts may occur in any reply."""
 
 _WIRE_LOGS = (
     *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
@@ -26,24 +26,24 @@ _WIRE_LOGS = (
     "openai._base_client",
     "anthropic._base_client",
 )
-"""The loggers that repeat, at level DEBUG, the responses of servers."""
+"""Loggers that repeat servers' responses at level DEBUG."""
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@")
 _PARAMETER = re.compile(r"(?<=[?&])([^=&?\s]+)=(?!\$)[^&\s'\"]+")
 _ESCAPED = re.compile(r"\\u00[2-7]|\\/")
-"""A character of a key as a JSON escape, which few replies have."""
+"""A character of a key as a JSON escape, which is rare in replies."""
 _SECRET = re.compile(
     r"auth|(?<!cache_)key|token(?!iz)|secret|cookie|password|credential|signature|^(?:code|sig|pat|pwd)$", re.IGNORECASE
 )
-"""Names of headers, parameters of an address and fields of a body whose texts are secrets."""
+"""Names of headers, query parameters and body fields with secret values."""
 _LOOKS_SECRET = re.compile(r"\b(?:sk|key|pk)-[A-Za-z0-9_-]{8,}|\bBearer\s+\S+")
 
 
 def read_key(variable: str, environment: Mapping[str, str] | None = None) -> SecretStr:
-    """Read the key in an environment variable; UsageError if it is absent, empty, or holds what no key holds.
+    """Read the key in an environment variable. Raises UsageError if it is absent, empty or malformed.
 
-    That includes a space or a line break, as a key read from a file may have at its end: the HTTP client would refuse
+    A key with a space or a line break (a key from a file may end with one) is malformed: the HTTP client would refuse
     it with an error that shows the key.
     """
     value = (os.environ if environment is None else environment).get(variable)
@@ -66,18 +66,19 @@ def is_this_machine(url: str) -> bool:
 def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judge_env: str | None) -> SecretStr:
     """Return the key for an endpoint.
 
-    A server that is not the provider's gets the key in `judge_env`, or in CLAIMEVAL_ENDPOINT_KEY; a server on this
-    machine also that in `default_env`; and else the word "none", since local servers ask for a key but do not check it.
+    A server that is not the provider's gets the key in `judge_env` or CLAIMEVAL_ENDPOINT_KEY. A server on this machine
+    may also get that in `default_env`. Without a key they get "none", because local servers need a key but do not check
+    it.
 
     Args:
         endpoint: The base URL of the calls.
-        is_provider_endpoint: Whether it is the provider's server, or the one in its environment variable; then
-            `default_env` must hold the key.
-        default_env: The provider's environment variable for keys.
-        judge_env: The variable that the judge's settings name, which takes precedence.
+        is_provider_endpoint: Whether it is the provider's server, or the one in its environment variable, for which
+            `default_env` must have the key.
+        default_env: The provider's key variable.
+        judge_env: The key variable in the judge's settings, which takes precedence.
 
     Raises:
-        UsageError: If the variable that must hold the key is absent, empty or malformed.
+        UsageError: If the required variable is absent, empty or malformed.
     """
     if judge_env:
         return read_key(judge_env)
@@ -107,7 +108,7 @@ def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> Non
 
 
 class Secrets(SecretStr):
-    """A key, and the headers and parameters of the address with what is read from the environment, secret like it."""
+    """A key, with headers and query parameters whose values from the environment are also secret."""
 
     def __init__(self, key: SecretStr, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
         super().__init__(key.get_secret_value())
@@ -122,7 +123,7 @@ class Secrets(SecretStr):
 
 
 def masked(address: str) -> str:
-    """Return an address without user name and password, and without the values of its secret parameters."""
+    """Return an address without user name, password, and values of secret parameters."""
     return _PARAMETER.sub(
         lambda match: f"{match[1]}=[hidden]" if _SECRET.search(match[1]) else match[0],
         _CREDENTIALS.sub("[hidden]@", address),
@@ -130,28 +131,28 @@ def masked(address: str) -> str:
 
 
 def scrub(text: str, key: SecretStr) -> str:
-    """Remove the key, in every form in which servers echo it, and everything that looks like one."""
+    """Remove the key, in every form in which servers echo it, and everything that looks like a key."""
     for form in _forms(key):
         text = text.replace(form, "[key]")
         if _ESCAPED.search(text):
-            text = _unescaping(form).sub("[key]", text)
+            text = _key_pattern(form).sub("[key]", text)
     return masked(_LOOKS_SECRET.sub("[key]", text))
 
 
 def scrub_body(body: bytes, key: SecretStr) -> bytes:
-    """Remove the key from a reply's body, escaped or not; returns the same object if it is not in it."""
+    """Remove the key, escaped or not, from a reply's body; the same object is returned if it is not there."""
     for form in _forms(key):
         body = body.replace(form.encode(), b"[key]")
     text = body.decode("utf-8", "surrogateescape")
     if not _ESCAPED.search(text):
         return body
     for form in _forms(key):
-        text = _unescaping(form).sub("[key]", text)
+        text = _key_pattern(form).sub("[key]", text)
     return text.encode("utf-8", "surrogateescape")
 
 
-def _unescaping(form: str) -> re.Pattern[str]:
-    """Return the pattern of a text whose characters may be JSON escapes, in JSON or in JSON within it."""
+def _key_pattern(form: str) -> re.Pattern[str]:
+    """Return a pattern for a text whose characters may be escaped, in JSON or in nested JSON."""
     backslash = r"(?:\\(?:u005[cC])?)+"
 
     def either(sign: str) -> str:
@@ -176,7 +177,7 @@ class _Scrubbing(logging.Filter):
 
 @contextmanager
 def scrubbed_logs(key: SecretStr) -> Iterator[None]:
-    """Keep the key out of the HTTP libraries' logs within the block, whatever servers echo."""
+    """Remove the key from the logs of HTTP libraries within the block."""
     scrubbing = _Scrubbing(key)
     loggers = [logging.getLogger(name) for name in _WIRE_LOGS]
     for logger in loggers:
@@ -189,7 +190,7 @@ def scrubbed_logs(key: SecretStr) -> Iterator[None]:
 
 
 def _forms(key: SecretStr) -> list[str]:
-    """Return the key as it is, in URL encoding and in base64; nothing for the placeholder of local servers."""
+    """Return the key in plain, URL and base64 encoding; nothing for the placeholder of local servers."""
     forms: dict[str, None] = {}
     for secret in (key.get_secret_value(), *(key.secrets if isinstance(key, Secrets) else ())):
         if len(secret) >= SHORTEST:

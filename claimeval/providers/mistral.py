@@ -1,7 +1,7 @@
-"""Mistral: chat through the openai SDK, whose protocol it has, and batches through the mistralai SDK.
+"""Mistral: chat through the openai SDK, because it has the same protocol, and batches through the mistralai SDK.
 
-The mistralai SDK gives no access to the body of a reply and loses parts of it in its own model. It validates every call
-and every reply, in threads, and takes five times the CPU.
+The mistralai SDK gives no access to the body of a reply and drops parts of it in its model. It validates every call and
+every reply, in threads, and needs five times the CPU.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ READ_TIMEOUT_MS = 600_000
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge with endpoint and temperature filled in; UsageError before any call can be made."""
+    """Return the judge with endpoint and temperature. Raises UsageError for settings that cannot work."""
     if judge.token_limit == "max_completion_tokens":
         raise UsageError(f"judge {judge.name!r}: Mistral limits replies by max_tokens; leave token_limit out")
     settled = settle(judge)
@@ -52,7 +52,7 @@ def resolve(judge: Judge) -> Judge:
 
 
 def _check_fields(judge: Judge) -> None:
-    """UsageError for a field that Mistral's SDK does not know."""
+    """Raise UsageError for a field that Mistral's SDK does not know."""
     from mistralai.client.models import ChatCompletionRequest
 
     allowed = set(ChatCompletionRequest.model_fields)
@@ -62,7 +62,7 @@ def _check_fields(judge: Judge) -> None:
 
 @asynccontextmanager
 async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
-    """Open the SDK over connections that live as long as the block."""
+    """Open the SDK for the duration of the block."""
     import httpx2
     from mistralai.client import Mistral
 
@@ -71,7 +71,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
     async with client(judge.endpoint, key) as http:
         http.headers.update(key.headers)
         http.params = http.params.merge(key.query)
-        # Without this blocking client the SDK makes one, which loads certificates and is not closed.
+        # Without this blocking client, the SDK creates one that loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
             sdk = Mistral(
                 api_key=key.get_secret_value(),
@@ -84,19 +84,19 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
 
 
 def body(request: Request) -> dict[str, Any]:
-    """Return the body of a chat request, under Mistral's names."""
+    """Return the body of a chat request with Mistral's field names."""
     return request_body(request, seed="random_seed")
 
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
-    """Open a backend whose connections live as long as the block."""
+    """Open a backend for the duration of the block."""
     async with openai.open_backend(judge, CHAT.lstrip("/"), body) as backend:
         yield backend
 
 
 LIMITS = FileLimits(50_000, 200_000_000)
-"""Mistral takes twice as much; smaller files are answered sooner, and compatible servers keep to OpenAI's limits."""
+"""Mistral's limits are twice as high, but smaller files are answered sooner, and compatible servers have OpenAI's."""
 SHARE = 0.5
 """https://docs.mistral.ai/studio-api/batch-processing ("at a 50% discount") as of 2026-11-20."""
 PHASES: Mapping[str, Phase] = {
@@ -105,9 +105,9 @@ PHASES: Mapping[str, Phase] = {
     "FAILED": "refused",
     "CANCELLED": "cancelled",
 }
-"""Statuses of ended jobs; `QUEUED`, `RUNNING`, `CANCELLATION_REQUESTED` and unknown ones are under way."""
+"""Phases of ended jobs; `QUEUED`, `RUNNING`, `CANCELLATION_REQUESTED` and unknown statuses are under way."""
 QUEUE_FULL = ("token limit", "too many pending", "queue is full")
-"""Mistral's problems have no code; with these words the same file may be accepted later."""
+"""Words in errors (which have no code) after which the same file may be accepted later."""
 PAGE = 100
 
 
@@ -119,7 +119,7 @@ def line(request: Request) -> bytes:
 
 @asynccontextmanager
 async def open_batches(judge: Judge) -> AsyncIterator[MistralBatches]:
-    """Open batches of the judge's model, over connections that live as long as the block."""
+    """Open batches of the judge's model for the duration of the block."""
     async with _open_sdk(judge) as (sdk, key):
         yield MistralBatches(sdk, judge.model.partition(":")[2], key)
 
@@ -182,7 +182,7 @@ class MistralBatches:
             try:
                 reply = await self._sdk.files.download_async(file_id=file_id)
             except SDKError as error:
-                if error.status_code != 200:  # else only of another content type than the SDK expects
+                if error.status_code != 200:  # with 200, only the content type is not what the SDK expects
                     raise
                 await download(_whole(error.body.encode()), into)
                 return

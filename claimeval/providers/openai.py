@@ -1,7 +1,7 @@
-"""OpenAI, and any server that speaks its chat-completions protocol, through the openai SDK.
+"""OpenAI and all servers with its chat-completions protocol, through the openai SDK.
 
-`openai:MODEL` goes to OPENAI_BASE_URL where that is set, else to api.openai.com; `openai:MODEL@URL` to that server.
-Servers with a name of their own are rows at the end: an address, a key, what they refuse.
+`openai:MODEL` goes to OPENAI_BASE_URL if it is set, else to api.openai.com. `openai:MODEL@URL` goes to that server.
+Other providers with this protocol are rows at the end of the file.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ if TYPE_CHECKING:
 OFFICIAL = "https://api.openai.com/v1"
 
 _REASONING = re.compile(r"(?:gpt-(?:[5-9]|\d\d)|o\d)(?![a-z0-9])(?!.*-chat)")
-"""Models that spend hidden tokens before they answer, at any version, size and release date."""
+"""Models that spend hidden tokens before they answer, of any version, size and release date."""
 _FIXED_SAMPLING = re.compile(r"(?:gpt-5|o\d)(?:-(?:mini|nano|pro|codex|preview|deep-research))*(?:-\d{4}-\d{2}-\d{2})?")
-"""Those of them that are known to take neither `temperature` nor `top_p` and to give no log-probabilities."""
+"""Reasoning models that are known to accept neither `temperature` nor `top_p`, and to give no log-probabilities."""
 REASONING_MAX_TOKENS = 16_384
 _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
-"""The variable in which Azure's documentation keeps the key; it goes to Azure's hosts alone."""
+"""The key variable of Azure's documentation; the key is sent only to Azure's hosts."""
 AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
 
 Body = Callable[[Request], Mapping[str, Any]]
 
 
 def reasons(model: str) -> bool:
-    """Return whether a model of this name, behind whatever gateway, spends hidden tokens before it answers."""
+    """Return whether a model with this name, also behind a gateway, spends hidden tokens before it answers."""
     return _REASONING.match(model.rpartition("/")[2]) is not None
 
 
 def resolve(judge: Judge) -> Judge:
-    """Return the judge with endpoint, temperature and token limit filled in; UsageError before any call can be made."""
+    """Return the judge with endpoint, temperature and token limit. Raises UsageError for settings that cannot work."""
     row = provider(judge.model)
     address, _, query = (judge.endpoint or row.default_endpoint or "").partition("?")
     if not address:
@@ -97,9 +97,9 @@ def resolve(judge: Judge) -> Judge:
 
 @asynccontextmanager
 async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]]:
-    """Open the SDK over connections that live as long as the block.
+    """Open the SDK for the duration of the block.
 
-    What it puts into headers from the environment is left out for servers that are not the provider's, as the key is.
+    Headers that it reads from the environment are not sent to servers of others, and neither is the provider's key.
     """
     from openai import AsyncOpenAI, Omit
 
@@ -120,12 +120,9 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
 async def open_backend(
     judge: Judge, path: str = "chat/completions", body: Body = request_body
 ) -> AsyncIterator[OpenAIBackend]:
-    """Open a backend whose connections live as long as the block.
+    """Open a backend for the duration of the block.
 
-    Args:
-        judge: The judge, resolved.
-        path: Where its endpoint takes chat requests.
-        body: Writes the body of a request.
+    `path` is the path of chat requests at the judge's endpoint, `body` returns the body of a request.
     """
     async with _open_sdk(judge) as (sdk, key):
         yield OpenAIBackend(sdk, key, path, body)
@@ -137,11 +134,11 @@ class OpenAIBackend:
     def __init__(self, sdk: AsyncOpenAI, key: SecretStr, path: str, body: Body) -> None:
         self._sdk = sdk
         self._key = key
-        self._address = str(sdk.base_url.join(path))  # which the SDK would else compose for each call
+        self._address = str(sdk.base_url.join(path))  # the SDK would compose it for each call
         self._body = body
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply as the server sent it; the SDK's own model of it is never built."""
+        """Return the reply as the server sent it, without building the SDK's model of it."""
         import httpx2
 
         recorder = ResponseRecorder(self._key, keep)
@@ -158,7 +155,7 @@ PHASES: Mapping[str, Phase] = {
     "failed": "refused",
     "cancelled": "cancelled",
 }
-"""Statuses of ended batches; `validating`, `in_progress`, `finalizing`, `cancelling` and unknown ones are under way."""
+"""Phases of ended batches; all other statuses (`validating`, `in_progress`, `finalizing`, ...) are under way."""
 SHARE = 0.5
 """https://help.openai.com/en/articles/9197833 ("50% cost discount") as of 2026-11-20."""
 QUEUE_FULL = "token_limit_exceeded"
@@ -173,7 +170,7 @@ def line(request: Request) -> bytes:
 
 @asynccontextmanager
 async def open_batches(judge: Judge) -> AsyncIterator[OpenAIBatches]:
-    """Open batches at the judge's endpoint, over connections that live as long as the block."""
+    """Open batches at the judge's endpoint for the duration of the block."""
     async with _open_sdk(judge) as (sdk, key):
         yield OpenAIBatches(sdk, key)
 
@@ -277,10 +274,10 @@ _THINKING_GEMINI = re.compile(r"gemini-(?:2\.5|[3-9]|flash-latest|pro-latest)(?!
 
 
 def _azure(judge: Judge) -> Judge:
-    """Resolve a deployment at a resource that is given by its host alone, as Azure's documentation has it.
+    """Resolve a deployment at a resource, whose address may be only its host, as in Azure's documentation.
 
-    A dated API version, in the address or under `query`, takes the path of a deployment; without, the path is that of
-    the version-less API.
+    With a dated API version, in the address or under `query`, the path is that of a deployment; without, that of the
+    version-less API.
     """
     address, mark, query = (judge.endpoint or AZURE.default_endpoint or "").partition("?")
     if address and not urlsplit(address).path.strip("/"):
@@ -318,7 +315,7 @@ OLLAMA = Provider(
     resolve=resolve,
     example="ollama:qwen3:8b",
     endpoint="http://127.0.0.1:11434/v1",
-    cuts_at=4096,  # the default context on machines with little memory; it takes no other over this protocol
+    cuts_at=4096,  # the default context on machines with little memory; this protocol cannot set another one
     packages=SDK,
     reasons=reasons,
 )

@@ -1,6 +1,6 @@
-"""The price of a call: a dated table in the package, and the user's price files, which take precedence.
+"""Prices of calls, from a dated table in the package and from price files, which take precedence.
 
-A price is stated or it is unknown; nothing is guessed from a similar name.
+A price that is not listed is unknown; it is never guessed from a similar name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from claimeval.types.records import Call, Record
 from claimeval.types.requests import Judge, Request, Usage
 
 VARIABLE = "CLAIMEVAL_PRICES"
-"""The environment variable that names files of prices, as PATH names folders."""
+"""The environment variable with the paths of price files, separated as in PATH."""
 
 TABLE = Path(__file__).with_name("prices.yaml")
 
@@ -30,18 +30,18 @@ class Price(NamedTuple):
     input: float
     output: float
     cached_input: float | None
-    """For prompt tokens in the provider's cache; None if it states no such price, and then `input` holds."""
+    """Price of prompt tokens in the provider's cache; None if it is `input`."""
     as_of: date | None
-    """The day for which the price is stated; None if no date is given."""
+    """The date of the price; None if it is unknown."""
     cache_write: float | None = None
-    """For prompt tokens that the provider writes to its cache; None if it charges `input` for them."""
+    """Price of prompt tokens that the provider writes to its cache; None if it is `input`."""
 
     def dollars(self, prompt: float, completion: float) -> float:
-        """Return US dollars for so many tokens, none of them in the provider's cache."""
+        """Return US dollars for prompt and completion tokens without a cache."""
         return (prompt * self.input + completion * self.output) / 1e6
 
     def of(self, usage: Usage | Call) -> float:
-        """Return US dollars for the tokens that a provider reported, with those of its cache at their prices."""
+        """Return US dollars for the tokens that a provider reported, including those of its cache."""
         prompt = usage.prompt_tokens or 0
         read = min(usage.cached_tokens or 0, prompt)
         written = min(usage.cache_write_tokens or 0, prompt - read)
@@ -51,19 +51,19 @@ class Price(NamedTuple):
         return self.dollars(prompt, usage.completion_tokens or 0) + extra / 1e6
 
     def at_most(self, prompt: float, completion: float) -> float:
-        """Return US dollars for so many tokens, every one of the prompt at its highest price."""
+        """Return the maximum US dollars for prompt and completion tokens, whether the cache is used or not."""
         return self.dollars(prompt, completion) + prompt * max((self.cache_write or 0.0) - self.input, 0.0) / 1e6
 
 
 def counted(usage: Usage | Call) -> bool:
-    """Return whether the provider reported the tokens of the prompt and of the reply, so that its cost is known."""
+    """Return whether the provider reported prompt and completion tokens, so that the cost is known."""
     return usage.prompt_tokens is not None and usage.completion_tokens is not None
 
 
 FREE = Price(0.0, 0.0, 0.0, None)
 
 MESSAGE_TOKENS = 16
-"""More than any chat format adds around one message (OpenAI's adds 3, and 3 to the whole)."""
+"""Upper bound of the tokens that a chat format adds to one message (OpenAI's adds 3, and 3 to all together)."""
 
 
 class _PriceRow(Record):
@@ -72,19 +72,19 @@ class _PriceRow(Record):
     cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
     cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
     batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
-    """What a token costs in a batch, as a share of its price."""
+    """Price of a token in a batch, as a share of its normal price."""
     as_of: date | None = None
     source: str | None = None
 
 
 def price(model: str, endpoint: str | None, file: str | Path | None = None) -> Price | None:
-    """Return the price of `provider:name` at an endpoint; None if none is stated.
+    """Return the price of `provider:name` at an endpoint; None if it is unknown.
 
-    The first of these that names the model: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files
-    are YAML, a row a model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
-    With `@URL` after the name a row holds at that endpoint alone; without, at every endpoint without a row in the same
-    file. The package's rows hold at the providers' own endpoints, which is also what `endpoint=None` means. Local
-    engines cost nothing. Files are read once in a process; UsageError if one cannot be read.
+    The first source with the model counts: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files are
+    YAML with a row per model: `openai:gpt-5-mini: {input: 0.25, output: 2.00, cached_input: 0.025, as_of: 2026-11-20}`.
+    A row with `@URL` after the name applies only to that endpoint, others to every endpoint without a row in the same
+    file. Rows of the package, and `endpoint=None`, are for the providers' endpoints. Local engines cost nothing. Files
+    are read once per process. Raises UsageError if a file cannot be read.
     """
     if row := _row(model, endpoint, file):
         return Price(row.input, row.output, row.cached_input, row.as_of, row.cache_write)
@@ -92,11 +92,10 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None) -> P
 
 
 def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Price | None:
-    """Return the price of `provider:name` in a batch; None if none is stated.
+    """Return the price of `provider:name` in a batch; None if it is unknown.
 
-    Its share of the price is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else at the provider's
-    own endpoint that of its batches; elsewhere tokens cost the same in a batch. A discount for prompt tokens that the
-    provider has in its own cache is not assumed.
+    The discount is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else that of the provider's
+    batches at its endpoint, else none. No further discount for cached prompt tokens is assumed.
     """
     row = _row(model, endpoint, file)
     if row is None:
@@ -108,24 +107,24 @@ def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Pr
 
 def _batch_share(model: str, endpoint: str) -> float:
     provider = providers.provider(model)
-    has_share = provider.batches is not None and _location(endpoint) == _location(provider.endpoint or "")
+    has_share = provider.batches is not None and _normalized(endpoint) == _normalized(provider.endpoint or "")
     return provider.batches.share if has_share and provider.batches else 1.0
 
 
 def price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
-    """Return the price of a judge: its own, else that of its model at its endpoint; None if none is stated."""
+    """Return the price of a judge: its setting, else that of its model at its endpoint; None if it is unknown."""
     if judge.price:
         return Price(judge.price.input, judge.price.output, None, None)
     return price(judge.model, judge.endpoint, file)
 
 
 def batch_price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
-    """Return the price of a judge in a batch: its own, else that of its model; None if none is stated."""
+    """Return the price of a judge in a batch: its setting, else that of its model; None if it is unknown."""
     return price_of(judge) if judge.price else batch_price(judge.model, judge.endpoint or "", file)
 
 
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:
-    location = _location(endpoint) if endpoint else None
+    location = _normalized(endpoint) if endpoint else None
     for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
         row = rows.get((model, location)) or rows.get((model, None))
         if row is None and location is None:
@@ -136,22 +135,22 @@ def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow
 
 
 def cost_bound(request: Request, price: Price) -> float:
-    """Return the most that one call can cost in US dollars: a token for each byte of its prompt, and the longest reply.
+    """Return the maximum cost of one call in US dollars, with a token per byte of its prompt and the longest reply.
 
-    Tokenizers of byte pairs never make more than one token of a byte; English text has about four bytes in one.
+    Byte-pair tokenizers never make more than one token of a byte; English text has about four bytes per token.
     """
     tokens = request.size + overhead(request.judge, len(request.messages))
     return price.at_most(tokens, request.max_tokens)
 
 
 def overhead(judge: Judge, messages: int) -> int:
-    """Return more tokens than a provider adds to so many messages, and for a schema where it has one enforced."""
+    """Return an upper bound of the tokens that a provider adds to this number of messages, and for a schema."""
     enforced = providers.row_of(judge).schema_tokens if judge.structured else 0
     return MESSAGE_TOKENS * (messages + 1) + enforced
 
 
-def _location(endpoint: str) -> str:
-    """Return the endpoint as rows name it, without a closing `/v1`."""
+def _normalized(endpoint: str) -> str:
+    """Return the endpoint without a trailing `/v1`, as in rows."""
     return endpoint.rstrip("/").removesuffix("/v1")
 
 
@@ -162,17 +161,17 @@ def _files(file: str | Path | None) -> list[Path]:
 
 @lru_cache(maxsize=16)
 def _read(path: Path) -> dict[tuple[str, str | None], _PriceRow]:
-    content = read_yaml(path, "file of prices")
+    content = read_yaml(path, "price file")
     if not isinstance(content, dict):
-        raise UsageError(f"the file of prices {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
+        raise UsageError(f"the price file {str(path)!r} needs rows such as `openai:MODEL: {{input: 1, output: 2}}`")
     rows = {}
     for key, fields in content.items():
         model, _, endpoint = str(key).partition("@")
         if not all(model.partition(":")):
-            raise UsageError(f"the file of prices {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]")
+            raise UsageError(f"the price file {str(path)!r}: {str(key)!r} is not of the form provider:model[@URL]")
         try:
-            rows[model, _location(endpoint) or None] = _PriceRow.model_validate(fields)
+            rows[model, _normalized(endpoint) or None] = _PriceRow.model_validate(fields)
         except ValidationError as error:
             field, problem, _ = first_problem(error)
-            raise UsageError(f"the file of prices {str(path)!r}, {key}, {field or 'the row'}: {problem}") from error
+            raise UsageError(f"the price file {str(path)!r}, {key}, {field or 'the row'}: {problem}") from error
     return rows

@@ -1,7 +1,7 @@
-"""Judges as users write them: `provider:model`, `provider:model@URL`, a YAML file with settings, or a panel file.
+"""Parse judges as users write them: `provider:model`, `provider:model@URL`, a judge file (YAML), or a panel file.
 
-A panel file is YAML with `judges` (specs, judge files beside it, or settings of a judge), optionally `extractor`, and
-the settings of `Panel`.
+A panel file is YAML with `judges` (specs, judge files in the same directory, or settings of a judge), optionally
+`extractor`, and the settings of `Panel`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ NO_SETTINGS: Mapping[str, JsonValue] = MappingProxyType({})
 
 
 def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTINGS) -> Judge:
-    """Return the judge with everything filled in that can change its answers; no call is made.
+    """Return the judge with all settings that can change its answers, without a call.
 
     `settings` take precedence over those in a judge file. Raises UsageError for an unknown provider, an unreadable file
-    or a wrong setting. Keys are checked when a run that needs them starts.
+    or a wrong setting. Keys are checked later, when a run starts.
     """
     if isinstance(spec, str):
         spec = _from_file(Path(spec)) if spec.endswith(_YAML) else _from_text(spec)
@@ -62,7 +62,7 @@ def _from_file(path: Path) -> Judge:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Read the settings in a judge or panel file, unchecked; UsageError if it is not YAML with either in it."""
+    """Read the settings in a judge or panel file without checking them. Raises UsageError if it is neither."""
     fields = read_yaml(path, "judge file")
     if not isinstance(fields, dict) or not (isinstance(fields.get("model"), str) or "judges" in fields):
         raise UsageError(
@@ -108,7 +108,7 @@ def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue]
 
 
 def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
-    """Return the remarks to print with the numbers: of all judges, or of some by name; and of claims taken by rule."""
+    """Return the notes to print with the numbers: about all judges, single judges, and claims extracted by rules."""
     note_by_judge = {judge.name: providers.row_of(judge).note(judge) for judge in judges}
     if len(set(note_by_judge.values())) == 1:
         remarks = [note for note in set(note_by_judge.values()) if note]
@@ -120,10 +120,10 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
-    """Return what tables call each judge of a run: its name without address and provider, if no other has that name.
+    """Return the short name of each judge for tables: without address and provider if that is unique.
 
-    `openai:gpt-5-mini@http://127.0.0.1:8000/v1` beside `mistral:large` is `gpt-5-mini`; beside `openai:gpt-5-mini` it
-    keeps its address. `names` are all judges of the run and its extractor, so that each has one short name throughout.
+    `openai:gpt-5-mini@http://127.0.0.1:8000/v1` becomes `gpt-5-mini` next to `mistral:large`, but keeps its address
+    next to `openai:gpt-5-mini`. `names` are all judges of the run and its extractor.
     """
     forms = {name: _forms(name) for name in names}
     uses = Counter(form for shorter in forms.values() for form in set(shorter))
@@ -140,16 +140,16 @@ SETTINGS = frozenset(Panel.model_fields) - {"scale"}
 
 
 class PanelSpec(NamedTuple):
-    """The judges that were named, and the other contents of a panel file."""
+    """The given judges, and the other contents of a panel file."""
 
     judges: tuple[Judge, ...]
     extractor: str | Judge | None
     settings: dict[str, Any]
-    """Settings of the panel that the file gives, unchecked."""
+    """The panel settings in the file, not checked yet."""
 
     @property
     def members(self) -> tuple[Judge, ...]:
-        """Everyone who is named: the judges, and the extractor if it is none of them."""
+        """The judges, and the extractor if it is not one of them."""
         if self.extractor is None:
             return self.judges
         extractor = parse_judge(self.extractor)
@@ -157,12 +157,12 @@ class PanelSpec(NamedTuple):
 
 
 def asking(claims_per_call: int | None) -> Mapping[str, JsonValue]:
-    """Return the settings of judges that take precedence over their own; None for theirs."""
+    """Return the settings that take precedence over those of judges; none if `claims_per_call` is None."""
     return NO_SETTINGS if claims_per_call is None else {"claims_per_call": claims_per_call}
 
 
 def parse_panel(specs: Sequence[str | Judge], claims_per_call: int | None = None) -> PanelSpec:
-    """Parse specs, of which one may be a panel file; its judges come first. A single text is one spec.
+    """Parse one spec or several, of which one may be a panel file, whose judges come first.
 
     `claims_per_call` takes precedence over the setting of each judge.
     """
@@ -191,7 +191,7 @@ def parse_panel(specs: Sequence[str | Judge], claims_per_call: int | None = None
 
 
 def _member(entry: object, path: Path, role: str) -> str | Judge:
-    """Parse one entry of a panel file: a spec, a judge file beside the panel file, or the settings of a judge."""
+    """Parse one entry of a panel file: a spec, a judge file in the same directory, or the settings of a judge."""
     if isinstance(entry, str):
         return str(path.parent / entry) if entry.endswith(_YAML) else entry
     if isinstance(entry, dict):
@@ -215,9 +215,9 @@ def panel_settings(
         panel_spec: The judges, with the settings of their panel file.
         settings: Settings from the call.
         scale: The scale of the question.
-        usual: The vote if none is named.
+        usual: The default vote.
         with_labels: Whether human labels are available, from which weights can be learned.
-        about_claims: Whether claims are judged, which every judge may take itself.
+        about_claims: Whether claims are judged, which each judge may extract.
 
     Raises:
         UsageError: If a setting is wrong, or does not fit the judges or the subject.
@@ -233,14 +233,14 @@ def panel_settings(
 
 
 def require_prompt_readers(judges: tuple[Judge, ...], task: str) -> tuple[Judge, ...]:
-    """Return the judges; UsageError if one is not a language model."""
+    """Return the judges. Raises UsageError if one is not a language model."""
     if local := next((judge for judge in judges if not providers.reads_prompts(judge)), None):
         raise UsageError(f"judge {local.name!r} assesses claims only; {task} by a language model")
     return judges
 
 
 def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Panel:
-    """Validate settings of a panel whose judges reply on a scale; the judges are not checked."""
+    """Validate panel settings for a scale, without checking the judges."""
     try:
         return Panel.model_validate({**settings, "scale": scale})
     except ValidationError as error:

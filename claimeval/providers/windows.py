@@ -1,4 +1,4 @@
-"""Context windows that are known without asking, and replies of servers that cut a prompt without saying so."""
+"""Known context windows of models, and detection of servers that silently truncate prompts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from claimeval.types.requests import CallError, Completion, Failure, Judge, Requ
 
 TABLE = Path(__file__).with_name("windows.yaml")
 SMALLEST = 1024
-"""Tokens of the smallest window that a server may have cut a prompt to."""
+"""Minimum tokens of a window to which a server may have truncated a prompt."""
 CHARACTERS_PER_TOKEN = 7
-"""More than a token has in any text, if repeated signs count once: prose has 3 to 5, and 5.5 at the very most."""
+"""Upper bound of the characters per token, with repeated punctuation counted once; prose has 3 to 5.5."""
 _REPEATED = re.compile(r"(\W)\1+")
 
 
@@ -35,8 +35,10 @@ def _table() -> dict[str, int]:
 
 
 def known_window(judge: Judge) -> int | None:
-    """Return the context window of a judge's model in tokens: its setting, the provider's statement, or the size to
-    which servers of the provider cut prompts by themselves; None if it is not known."""
+    """Return the context window of a judge's model in tokens; None if it is unknown.
+
+    It is the judge's setting, else the size to which the provider's servers truncate prompts, else the published one.
+    """
     if judge.context_tokens:
         return judge.context_tokens
     row = row_of(judge)
@@ -48,13 +50,13 @@ def known_window(judge: Judge) -> int | None:
 
 
 STATED_BY = ("max_model_len", "context_length", "loaded_context_length", "context_window", "max_context_length")
-"""Where servers state the window in a model's record: vLLM, Ollama and OpenRouter, LM Studio, Groq, Mistral."""
+"""Fields with the window in a server's record of a model: vLLM, Ollama and OpenRouter, LM Studio, Groq, Mistral."""
 
 
 async def stated_by_server(judge: Judge) -> int | None:
-    """Return the window that a server states of a judge's model when it is asked for its models; None if it does not.
+    """Return the window of a judge's model in the server's list of models; None if it is not there, or the call fails.
 
-    vLLM and most gateways do so in their list of models, Ollama in its list of loaded ones. What fails is no answer.
+    vLLM and most gateways have it in their list of models, Ollama in its list of loaded models.
     """
     import httpx2
 
@@ -82,13 +84,13 @@ async def stated_by_server(judge: Judge) -> int | None:
 
 
 def cut_by(request: Request, reply: Completion) -> Failure | None:
-    """Return why a reply counts for nothing whose server cut the prompt before it answered; None if it read all of it.
+    """Return a failure if the server truncated the prompt before it answered, else None.
 
-    It is told by the number of tokens that the server counted: far too few for so many characters. Ollama cuts a prompt
-    that is too long to half of its window and two tokens, earlier versions to the whole of it.
+    A prompt was truncated if the server counted far too few tokens for its characters. Ollama truncates a prompt to
+    half of its window and two tokens, earlier versions to the whole window.
     """
     tokens, cached = reply.usage.prompt_tokens or 0, reply.usage.cached_tokens or 0
-    tokens += cached if cached > tokens else 0  # some servers count the tokens of their cache apart
+    tokens += cached if cached > tokens else 0  # some servers count cached tokens separately
     if tokens < SMALLEST:
         return None
     texts = [message.content for message in request.messages]

@@ -134,7 +134,7 @@ def test_a_bad_file_is_the_callers_mistake_and_says_where(tmp_path: Path, text: 
 
 
 def test_a_file_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the file of prices"):
+    with pytest.raises(UsageError, match="cannot read the price file"):
         price("openai:a", None, tmp_path / "absent.yaml")
 
 
