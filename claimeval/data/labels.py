@@ -1,7 +1,7 @@
-"""Human labels of claims and samples, from a file with one label a row.
+"""Read human labels of claims and samples from a file with one label per row.
 
-A row has the sample's id (`id`), the labeled claim (`claim_id`, or `text` with the claim or a passage; neither for a
-label of the whole sample), and a label in words or a grade. Optional: `against` (the evidence) and `annotator`.
+A row has the sample's id (`id`), the claim (`claim_id`, or `text` with the claim or a passage; neither for a label of
+the whole sample), and a label or grade. Optional: `against` (the evidence) and `annotator`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class HumanLabel(Record):
     text: str | None = None
     """The claim, or a passage of the text that the claims were extracted from."""
     evidence: Evidence | None = None
-    """The evidence that the annotator used. None if the row does not name it."""
+    """The evidence that the annotator used; None if the row does not name it."""
     label: Label | None = None
     """None if there is only a grade."""
     grade: int | None = None
     word: str | None = None
-    """The label of a document or an answer, as a word of the scale that judges used."""
+    """The label of a document or an answer, as a word of the judges' scale."""
     annotator: str | None = None
 
     @property
@@ -62,7 +62,7 @@ class LabelFile:
     """
 
     def __init__(self, *paths: Path, words: Collection[str] = ()) -> None:
-        """`words` are those of the scales of a run whose judges use others than people do for claims."""
+        """`words` are labels of the run's scales in addition to the labels of claims."""
         self._paths, self._words = paths, words
         self.blank = 0
         """Rows without a label, as far as the file was read."""
@@ -90,7 +90,7 @@ class LabelFile:
 
 
 def label_rows(path: Path) -> Iterator[SourceRow]:
-    """Yield the rows of a file of labels; cells of a table are without the mark that keeps spreadsheets from them."""
+    """Yield the rows of a label file; in tables, apostrophes that protect cells from spreadsheets are removed."""
     for row in read_rows(path, texts=_TEXTS | {"question"}):
         if path.suffix.lower() in (".csv", ".tsv"):
             row = row._replace(fields={name: unguarded(cell) for name, cell in row.fields.items()})
@@ -103,7 +103,7 @@ def read_labels(path: Path, words: Collection[str] = ()) -> LabelFile:
 
 
 def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
-    """Return the label in a row, or None if it is blank or undecided; `words` are labels too."""
+    """Return the label in a row, or None if it is blank or undecided; `words` are additional labels."""
     values = {field: row.first(names) for field, names in NAMES.items()}
     if values["sample"] is None:
         raise DataError(f"{row.location}: a label needs the id of its sample (one of {', '.join(NAMES['sample'])})")
@@ -136,7 +136,7 @@ def parse_label(value: Any, location: str, words: Vocabulary = _WORDS) -> tuple[
     if meaning:
         return (None if meaning == "unsure" else meaning), None
     try:
-        grade = int(text.removesuffix(".0"))  # pandas writes integers so, if a row has none
+        grade = int(text.removesuffix(".0"))  # pandas writes integers as floats if a row has none
     except ValueError:
         raise DataError(
             f"{location}: unknown label {text[:40]!r}. Use supported, contradicted, not_found, yes, no, or an integer"

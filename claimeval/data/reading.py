@@ -44,7 +44,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "evidence": ("evidence",),
     "metadata": ("metadata", "metadata_field"),
 }  # fmt: skip
-"""The fields of a sample and their names here, in the TREC RAG track, LlamaIndex, ragas and RAGChecker."""
+"""The fields of a sample, and their names in claimeval, the TREC RAG track, LlamaIndex, ragas and RAGChecker."""
 
 _FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
 
@@ -57,46 +57,47 @@ _HINTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("answer", frozenset({"answer", "response", "output", "prediction", "completion", "generated", "reply"})),
     ("question", frozenset({"question", "query", "prompt", "input"})),
 )
-"""Words in the names of columns that suggest a field, the surest first."""
+"""Words in column names that suggest a field, most reliable first."""
 
 _ANSWERABLE = {"answerable": True, "true": True, "yes": True, "1": True}
 _UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
-"""Fields of which a sample has at least one."""
+"""A sample has at least one of these fields."""
 NO_COLUMN = "no column is known"
 MAX_FURTHER = 20_000
-"""Rows that are read after the first error, to count those that share it."""
+"""Rows that are read after the first error, to count malformed rows."""
 _SHOWN = 20
-"""Rows that cannot be read whose errors are kept and listed."""
+"""Maximum number of errors that are kept and listed."""
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
 class Problems:
-    """What becomes of rows that cannot be read: the first one ends reading, or all are left out and listed."""
+    """Errors of malformed rows. Either the first one ends the pass, or all such rows are left out and listed."""
 
     def __init__(self, *, skip: bool = False, unique_ids: bool = False, quiet: bool = False) -> None:
+        """With `quiet`, rows that are left out are not listed."""
         self.skip = skip
-        """Whether rows are left out. If not, `stop` raises DataError."""
+        """Whether malformed rows are left out. If not, `stop` raises DataError."""
         self.unique_ids = unique_ids
-        """Whether rows with the id of an earlier row are problems too. With `quiet` nothing is listed."""
+        """Whether rows with the id of an earlier row are malformed."""
         self.errors: list[DataError] = []
-        """The errors of the first rows that cannot be read, at most 20."""
+        """The first errors, at most 20."""
         self.count = 0
-        """The number of all of them."""
+        """The number of all errors."""
         self.last: int | None = None
-        """The number of the row at which reading ended, if it was not the end of the data."""
+        """The number of the last row that was read, if reading stopped before the end of the data."""
         self._alike = 0
         self._quiet = quiet
 
     def add(self, error: DataError) -> None:
-        """Count the error of a row in; the first ones are kept."""
+        """Add the error of a row."""
         if len(self.errors) < _SHOWN:
             self.errors.append(error)
         self.count += 1
         self._alike += error.kind == self.errors[0].kind
 
     def add_all(self, problems: Problems) -> None:
-        """Count the errors of other rows in, which are all of one kind."""
+        """Add the errors of other rows, which are all of one kind."""
         for error in problems.errors:
             self.add(error)
         if more := problems.count - len(problems.errors):
@@ -104,21 +105,21 @@ class Problems:
             self._alike += more * (problems.errors[0].kind == self.errors[0].kind)
 
     def note(self, *, complete: bool = True) -> str | None:
-        """Return what stands beside the numbers if rows were left out; `complete` if all were read."""
+        """Return a note for the run if rows were left out; `complete` says whether all rows were read."""
         return f"{self.count}{'' if complete else ' or more'} malformed rows were left out" if self.errors else None
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all errors."""
         self.errors.clear()
         self.count = self._alike = 0
 
     @property
     def stopped(self) -> bool:
-        """Whether there will be an error, so that rows are only read to be checked."""
+        """Whether the pass will end with an error, so that further rows are only checked."""
         return bool(self.errors) and not self.skip
 
     def stop(self) -> None:
-        """End a pass over the rows: raise DataError for the first problem, or list what was left out, once."""
+        """End a pass over the rows: raise DataError for the first error, or list the rows left out, once."""
         if not self.errors or self._quiet:
             return
         first, count = self.errors[0], self.count
@@ -151,20 +152,16 @@ def read_samples(
 ) -> Iterator[Sample]:
     """Yield the samples of a file in order. JSON Lines and CSV are streamed. A row without an id gets its number as id.
 
-    A file of traces, recognized by its first row, is read whole: the spans of a trace are one sample.
+    A file of traces, recognized by its first row, is read completely, because the spans of a trace are one sample.
 
     Args:
         path: The file.
         fields: Maps sample fields to column names (`{"answer": "draft"}`). Takes precedence over the names that are
             recognized by default.
-        references: How several reference answers count, for all samples: whether one of them is enough.
-        limit: The number of samples, from the first. None: all.
-        problems: What becomes of rows that cannot be read. Default: the first error is raised after further rows
-            are read, with the number of rows that share it.
-        positions: Which rows to read, from 0; None for all.
-
-    Returns:
-        An iterator over the samples.
+        references: Whether one of several reference answers is enough, for all samples.
+        limit: Maximum number of samples. None: all.
+        problems: Treatment of malformed rows. Default: the first error is raised, with the number of similar rows.
+        positions: The rows to read, from 0. None: all.
 
     Raises:
         DataError: With file, line and field, if a row is not a sample or no column is known.
@@ -190,13 +187,13 @@ def samples_of_rows(
     Args:
         rows: The rows, or samples.
         name: The name of the data in messages.
-        problems: What becomes of rows that cannot be read.
-        fields: Sample field to column name.
-        references: Whether one of several gold answers is enough.
-        limit: The number of samples; None for all.
+        problems: Treatment of malformed rows.
+        fields: Maps sample fields to column names.
+        references: Whether one of several reference answers is enough.
+        limit: Maximum number of samples. None: all.
     """
-    unexpected = Problems()
-    """The errors of the first rows, which have no known column."""
+    without_column = Problems()
+    """The errors of the first rows without a known column."""
     columns: dict[str, None] = {}
     ids: set[str] = set()
     number = count = further = 0
@@ -211,16 +208,16 @@ def samples_of_rows(
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
                 raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
         except DataError as error:
-            if error.kind == NO_COLUMN and unexpected.count == number - 1 and isinstance(row, SourceRow):
+            if error.kind == NO_COLUMN and without_column.count == number - 1 and isinstance(row, SourceRow):
                 columns.update(dict.fromkeys(row.fields))
-                unexpected.add(error)
+                without_column.add(error)
             else:
-                problems.add_all(unexpected)
-                unexpected.clear()
+                problems.add_all(without_column)
+                without_column.clear()
                 problems.add(error)
             continue
-        problems.add_all(unexpected)
-        unexpected.clear()
+        problems.add_all(without_column)
+        without_column.clear()
         if problems.unique_ids:
             ids.add(record.id)
         count += 1
@@ -228,7 +225,7 @@ def samples_of_rows(
             yield record.model_copy(update={"references": references}) if references else record
         if count == limit:
             break
-    if unexpected.count and unexpected.count == number:
+    if without_column.count and without_column.count == number:
         raise DataError(f"{name}: {_unknown_columns(columns)}")
     problems.stop()
     if not number:
@@ -236,7 +233,7 @@ def samples_of_rows(
 
 
 def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict[str, str]:
-    """Return the columns that could hold fields of a sample, by their names without case and punctuation."""
+    """Return the columns that may hold fields of a sample, by the words in their names."""
     suggested: dict[str, str] = {}
     missing = set(fields)
     for column in columns:
@@ -253,7 +250,7 @@ def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict
 
 
 def field_options(columns: Mapping[str, str]) -> str:
-    """Return options `--field` for these columns."""
+    """Return `--field` options for these columns."""
     return " ".join(f"--field {field}={shlex.quote(column)}" for field, column in columns.items())
 
 
@@ -264,7 +261,7 @@ def _unknown_columns(columns: Iterable[str]) -> str:
 
 
 def check_fields(fields: Mapping[str, str]) -> None:
-    """Raise UsageError for a name that is no field of a sample."""
+    """Raise UsageError for a name that is not a field of a sample."""
     for name in fields:
         if name not in ALIASES:
             raise unknown_name("field of a sample", name, ALIASES)
@@ -303,14 +300,14 @@ def sample(row: SourceRow, columns: Mapping[str, str]) -> Sample:
 
 
 class _Assignment(NamedTuple):
-    """Which columns of a row hold which fields of a sample."""
+    """The assignment of columns to fields of a sample."""
 
     fields: tuple[tuple[str, tuple[str, ...]], ...]
-    """Each field with the columns that can hold it; at most one of them may have a value."""
+    """Each field with its possible columns, of which at most one may have a value."""
     other: tuple[str, ...]
-    """Columns that hold no field."""
+    """Columns without a field."""
     known: bool
-    """Whether a column holds something that a sample is made of."""
+    """Whether a column has content of a sample."""
 
 
 @lru_cache(maxsize=64)
@@ -343,7 +340,7 @@ class _CellValues:
                 if column not in fields:
                     raise self._error(f"no field {column!r}, which was given for {field}")
                 value = fields[column]
-                if value is None or value != value:  # NaN, which tables have for nothing
+                if value is None or value != value:  # NaN, the missing value of tables
                     continue
                 if field in self.present:
                     first = self._columns[field]
@@ -360,7 +357,7 @@ class _CellValues:
             self.references = cast(References, self._other.pop("references"))
 
     def _read_turns(self, columns: Mapping[str, str]) -> None:
-        """Read lists of messages. A column that is named as if it had messages, and has none, is metadata."""
+        """Read lists of messages. A column with the name of such a list but without messages is metadata."""
         for field in ("history", "messages", "question"):
             value = self.present.get(field)
             if value is None or (field == "question" and not isinstance(value, list)):
@@ -376,12 +373,12 @@ class _CellValues:
                 self._other[self._columns[field]] = value
 
     def _error(self, problem: str, given: str = "", field: str | None = None) -> DataError:
-        """Return the error of a value; `given` is what other rows with the problem do not share."""
+        """Return the error of a value; `given` is the part of the message that differs between rows."""
         column = f", {self._columns.get(field, field)}" if field else ""
         return DataError(f"{self._row.location}{column}: {problem}{given}", kind=f"{column}: {problem}")
 
     def invalid(self, error: ValidationError) -> DataError:
-        """Return the error of a value that a record does not take."""
+        """Return the error of a value that is invalid in a record."""
         field, problem, value = first_problem(error)
         return self._error(problem, f", got {value}", field)
 
@@ -397,7 +394,7 @@ class _CellValues:
         return str(value)
 
     def text(self, field: str) -> str | None:
-        """Return a text, also of a number; None if there is none."""
+        """Return a text, or a number as text; None if there is none."""
         value = self.present.get(field)
         if value is None or isinstance(value, str):
             return value
@@ -410,7 +407,7 @@ class _CellValues:
         return cast("tuple[Turn, ...]", self.present[field])
 
     def conversation(self) -> dict[str, Any]:
-        """Return the fields of a sample that its messages hold."""
+        """Return the fields of a sample in its messages."""
         turns = self.turns("messages")
         last = read_conversation(turns)
         question, answer = self.text("question"), self.text("answer")
@@ -469,7 +466,7 @@ class _CellValues:
         return [str(item) for item in items]
 
     def contexts(self, field: str = "contexts") -> list[dict[str, Any]]:
-        """Return what was retrieved."""
+        """Return the retrieved documents."""
         ids = self.ids("context_ids") if "context_ids" in self.present else None
         return self._documents(self._items(field) or [], field, ids)
 
@@ -543,7 +540,7 @@ class _CellValues:
         }
 
     def metadata(self) -> dict[str, Any]:
-        """Return the metadata and all values that are no field of a sample, as JSON has them."""
+        """Return the metadata, with all values that are not fields of a sample, as JSON."""
         value = self.present.get("metadata", {})
         if not value and not self._other:
             return {}
@@ -566,14 +563,14 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
     "reference_author": _CellValues.author,
     "evidence": _CellValues.evidence,
 }
-"""How each field of a sample is read, where a row has it."""
+"""The reader of each field of a sample."""
 
 _DOCUMENT = {
     "id": "id", "doc_id": "id", "document_id": "id", "id_": "id", "node_id": "id",
     "text": "text", "content": "text", "page_content": "text",
     "title": "title", "score": "score",
 }  # fmt: skip
-"""The fields of a document and their names here, in LangChain and LlamaIndex. Others are not kept."""
+"""The fields of a document, and their names in claimeval, LangChain and LlamaIndex. Other fields are dropped."""
 
 
 def _is_nothing(value: object) -> bool:
@@ -592,7 +589,7 @@ def _kind(value: object) -> str:
 
 
 def _written(value: str | float | bool) -> str:
-    """Return a text as it is, and numbers, true and false as JSON writes them."""
+    """Return a text unchanged, and numbers, true and false as JSON writes them."""
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -610,20 +607,20 @@ _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "gpt": "assist
 
 
 class Conversation(NamedTuple):
-    """The messages of one row, by what they are."""
+    """The messages of one row."""
 
     history: tuple[Turn, ...]
     question: str
     answer: str | None
     """None if no message of the assistant follows the question."""
     contexts: tuple[str, ...]
-    """What tools returned after the question."""
+    """Tool results after the question."""
 
 
 def turns_in(value: object) -> tuple[Turn, ...] | None:
     """Return the turns in a list of messages or of pairs (user, assistant); None if it is neither.
 
-    Messages without words, such as calls of tools, are left out.
+    Messages without text, such as tool calls, are left out.
     """
     if isinstance(value, Mapping):
         value = value.get("messages")
@@ -644,7 +641,7 @@ def turns_in(value: object) -> tuple[Turn, ...] | None:
 
 
 def read_conversation(turns: Sequence[Turn]) -> Conversation:
-    """Return the last question of a conversation, what came before it, and the last answer after it."""
+    """Return the last question of a conversation, the turns before it, and the answer and tool results after it."""
     last_question = max((i for i, turn in enumerate(turns) if turn.role == "user"), default=None)
     if last_question is None:
         return Conversation(tuple(turns), "", None, ())
@@ -665,7 +662,7 @@ def _is_text(value: object) -> bool:
 def _message(item: object) -> tuple[str | None, str]:
     if not isinstance(item, Mapping):
         return None, ""
-    if isinstance(item.get("data"), Mapping):  # as LangChain dumps a message
+    if isinstance(item.get("data"), Mapping):  # LangChain's format
         item = {"type": item.get("type"), **item["data"]}
     role = next((item[name] for name in ("role", "from", "type") if isinstance(item.get(name), str)), None)
     contents = [item[name] for name in ("content", "value", "text", "tool_calls") if name in item]
@@ -675,7 +672,7 @@ def _message(item: object) -> tuple[str | None, str]:
 
 
 def _tool_results(item: Any) -> list[Any]:
-    """Return what tools returned, of a message of the user in which Anthropic's API has it."""
+    """Return the tool results in a user's message of Anthropic's API."""
     parts = item.get("content")
     if not isinstance(parts, list):
         return []

@@ -1,9 +1,9 @@
-"""Recorded replies of judges, read as samples, claims and verdicts by a mapping. A sample's rows must be consecutive.
+"""Read recorded replies of judges as samples, claims and verdicts. A sample's rows must be consecutive.
 
-A mapping is YAML. A path in a row is written with slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one claim
-with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
-`replies` in the order of `judges`, or in a list of objects `items_field`. With `systems` a row has the answers of
-several systems, with `document` a row is one chunk of the evidence.
+A mapping (YAML) names the fields. A path in a row has slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one
+claim with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
+`replies` in the order of `judges`, or in a list of objects `items_field`. With `systems`, a row has the answers of
+several systems. With `document`, a row is about one chunk of the evidence.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ class FieldMap(Record):
     """The range, if the replies are grades."""
     human_label: str | None = None
     systems: str | None = None
-    """The answers of several systems: an object by system, or a list of objects with `system`. Each is a sample, with
-    the system in its id and as its generator; paths may begin in an answer as well as in the row."""
+    """The answers of several systems: an object by system, or a list of objects with `system`. Each answer is a sample,
+    with the system in its id and as its generator. Paths may start in an answer or in the row."""
     document: str | None = None
-    """The chunk of the evidence that the row's replies are about: `contexts` is its text. A claim that one chunk
-    supports is supported."""
+    """The chunk of the evidence that the row's replies are about, with its text in `contexts`. A claim is supported if
+    at least one chunk supports it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -152,7 +152,7 @@ class _Reply(NamedTuple):
     judge: str
     text: str | None
     document: str | None = None
-    """The chunk that it is about."""
+    """The chunk that the reply is about."""
 
 
 class _AnsweredRow(NamedTuple):
@@ -185,7 +185,9 @@ class RecordedReplies:
         for _, rows in self._grouped():
             for answered in self._by_claim(rows).values():
                 repeated += _repeating_rows(answered) if may_repeat else 0
-                for (name, _), count in Counter((reply.judge, reply.document) for reply in _all(answered)).items():
+                for (name, _), count in Counter(
+                    (reply.judge, reply.document) for reply in _all_replies(answered)
+                ).items():
                     judges[name] = max(judges.get(name, 0), count)
         if not judges:
             raise DataError(f"{self._path} has no recorded replies")
@@ -201,7 +203,7 @@ class RecordedReplies:
         )
 
     def _rows(self) -> Iterator[SourceRow]:
-        """Yield the rows; of a row with the answers of several systems one for each."""
+        """Yield the rows; a row with the answers of several systems is yielded once for each answer."""
         systems = self._fields.systems
         for row in read_rows(self._path):
             if systems is None:
@@ -228,7 +230,7 @@ class RecordedReplies:
             yield sample, sample_rows
 
     def _by_claim(self, rows: Iterable[SourceRow]) -> dict[str, list[_AnsweredRow]]:
-        """Return the rows of each claim, by its id, or by its text if claims have none."""
+        """Return the rows of each claim, by its id, or by its text if claims have no ids."""
         fields = self._fields
         by_claim: dict[str, list[_AnsweredRow]] = {}
         for row in rows:
@@ -286,7 +288,7 @@ class RecordedReplies:
             claims.append(claim(claim_id, str(value_at(row, fields.claim)), fields.of, source))
             verdicts: dict[str | None, list[Verdict]] = {}
             times: Counter[tuple[str, str | None]] = Counter()
-            for reply in _all(answered):
+            for reply in _all_replies(answered):
                 replicate = times[reply.judge, reply.document]
                 times[reply.judge, reply.document] += 1
                 evidence = evidence_of.get(reply.document, self._evidence)
@@ -294,7 +296,7 @@ class RecordedReplies:
                 verdicts.setdefault(reply.document, []).append(verdict)
                 calls.append(call)
                 forms.append((reply.judge, form))
-            whole = verdicts.get(None) or _over_chunks(verdicts)
+            whole = verdicts.get(None) or _merge_chunks(verdicts)
             assessments.append(assessment(claim_id, self._evidence, tuple(whole)))
             per_document += [
                 assessment(claim_id, evidence, tuple(verdicts[chunk]))
@@ -394,8 +396,8 @@ def _evidence_of(part: Part, chunks: Mapping[str, Document]) -> dict[str, object
     return {} if part in ("reference", "answer") else {"evidence": {part: documents}}
 
 
-def _over_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[Verdict]:
-    """Yield each judge's verdict over all chunks: supported if one supports the claim, else contradicted, not found."""
+def _merge_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[Verdict]:
+    """Yield each judge's verdict over all chunks: supported if any chunk supports it, else contradicted, not found."""
     by_judge: dict[tuple[str, int], list[tuple[str, Verdict]]] = {}
     for chunk, of_chunk in verdicts.items():
         for verdict in of_chunk:
@@ -403,17 +405,17 @@ def _over_chunks(verdicts: Mapping[str | None, Sequence[Verdict]]) -> Iterator[V
     order = ("supported", "contradicted", "not_found", None)
     for by_chunk in by_judge.values():
         _, best = min(by_chunk, key=lambda pair: order.index(pair[1].support))
-        likely = [verdict.probability for _, verdict in by_chunk if verdict.probability is not None]
-        yes = tuple(chunk for chunk, verdict in by_chunk if verdict.support == "supported")
-        yield best.model_copy(update={"cites": yes, "probability": max(likely, default=None)})
+        probabilities = [verdict.probability for _, verdict in by_chunk if verdict.probability is not None]
+        cites = tuple(chunk for chunk, verdict in by_chunk if verdict.support == "supported")
+        yield best.model_copy(update={"cites": cites, "probability": max(probabilities, default=None)})
 
 
-def _all(answered: Iterable[_AnsweredRow]) -> Iterator[_Reply]:
+def _all_replies(answered: Iterable[_AnsweredRow]) -> Iterator[_Reply]:
     return (reply for _, replies in answered for reply in replies)
 
 
 def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
-    """Return the number of rows of a claim with a judge that an earlier row has."""
+    """Return the number of rows of a claim that repeat a judge of an earlier row."""
     judges: set[str] = set()
     count = 0
     for _, replies in answered:

@@ -1,7 +1,6 @@
-"""Results of other tools, read as samples with verdicts, human labels and scores.
+"""Read results of other tools as samples with verdicts and scores.
 
-The result files of RAGChecker, ragas and DeepEval are recognized by their fields. The tools' scores are kept under
-their names.
+The result files of RAGChecker, ragas and DeepEval are recognized by their fields. The tools' scores keep their names.
 
 RAGChecker: claims of answer and reference, assessed against each other and against every context, under RAGChecker's
 field names (`results` with `gt_answer_claims`, `retrieved2response`, ...) or descriptive ones
@@ -99,9 +98,9 @@ class UnreadReply(Record):
 
 
 def finite(value: float | str | None) -> float | None:
-    """Return a tool's score as a number; None for NaN, infinities and numbers beyond all floats.
+    """Return a tool's score as a number; None for NaN, infinities and numbers too large for a float.
 
-    Raises ValueError for a text that is no number.
+    Raises ValueError for a text that is not a number.
     """
     try:
         number = math.nan if value is None else float(value)
@@ -124,13 +123,13 @@ def metric_of(claims_of: Part, against: Part) -> Metric:
 
 
 def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
-    """Return a claim with its span in the text it was extracted from, if the sample has the text.
+    """Return a claim with its span in the text that it was extracted from, if the sample has the text.
 
     Args:
         claim_id: Id of the claim.
         text: Text of the claim.
         of: The part that the claim was extracted from.
-        sample: Its sample.
+        sample: The sample.
     """
     source = sample.text(of)
     if source is None:
@@ -246,7 +245,7 @@ def _ragchecker_sample(row: SourceRow) -> JudgedSample:
 
 
 def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Claim, ...] | None:
-    """Return the claims of a part, None if the row has none of it. Triplets are joined to one text."""
+    """Return the claims of a part, None if the row does not have them. Triplets are joined to one text."""
     entries = row.first(_CLAIMS[part])
     if entries is None:
         return None
@@ -259,7 +258,7 @@ def _ragchecker_claims(row: SourceRow, part: Part, sample: Sample) -> tuple[Clai
 def _labeled_claims(
     row: SourceRow, claims: Sequence[Claim] | None, names: Sequence[str], documents: int
 ) -> Iterator[tuple[Claim, Sequence[Label]]]:
-    """Yield each claim with a list of labels, one for each document, or with a tuple of the one for all."""
+    """Yield each claim with a list of labels, one per document, or with a tuple of one label for all documents."""
     location = f"{row.location}, field {names[0]!r}"
 
     def label(word: Any) -> Label:
@@ -280,7 +279,7 @@ def _labeled_claims(
 
 
 def _merged(labels: Sequence[Label]) -> Label:
-    """Return one label for all documents: supported if any supports, else contradicted if any does, else not found."""
+    """Return one label for all documents: supported if any is, else contradicted if any is, else not found."""
     if "supported" in labels:
         return "supported"
     return "contradicted" if "contradicted" in labels else "not_found"
@@ -342,7 +341,7 @@ def _deepeval_sample(row: SourceRow) -> JudgedSample:
 
 
 def _logged(log: str) -> tuple[list[str], list[tuple[Any, Any]]]:
-    """Return claims, and words with reasons, of a log, which prints one text a line, in quotes and without escapes."""
+    """Return the claims, and the words with reasons, in a log, which has one quoted text per line without escapes."""
     claims, verdicts = _LOGGED_CLAIMS.search(log), _LOGGED_VERDICTS.search(log)
     texts = [line.strip().removesuffix(",")[1:-1] for line in claims[1].splitlines()] if claims else []
     entries: Any = []
@@ -369,7 +368,7 @@ def _of_ragas(path: Path) -> RecordedResults:
 
 
 def _ragas_scores(row: SourceRow) -> dict[str, float | None]:
-    """Return the columns with numbers, which are text in a CSV."""
+    """Return the numeric columns, whose values are texts in a CSV."""
     scores: dict[str, float | None] = {}
     for name, value in row.fields.items():
         if name not in _SAMPLE_FIELDS and isinstance(value, int | float | str) and not isinstance(value, bool):

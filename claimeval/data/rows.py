@@ -1,7 +1,8 @@
-"""Read the rows of a file: JSON Lines, JSON, CSV or Parquet; and the values of tables in memory.
+"""Read the rows of files (JSON Lines, JSON, CSV or Parquet) and of tables in memory.
 
 No row is skipped: a row that cannot be read is a DataError with its line number. Cells with lists are read as JSON, or
-as Python, pandas and NumPy print them."""
+as Python, pandas and NumPy print them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""Characters that begin a formula in spreadsheets."""
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
@@ -49,9 +50,9 @@ OnError = Callable[[DataError], None]
 
 
 def values_at(value: Any, path: str) -> list[Any]:
-    """Return the values at a path of names with dots, through lists on the way and at its end; none that is null.
+    """Return the values at a path of names with dots, also within lists, without nulls.
 
-    A field whose own name has dots comes first. A number in the path is the position in a list, from 0.
+    A field whose name has dots takes precedence. A number in the path is an index in a list, from 0.
     """
     if isinstance(value, dict) and value.get(path) is not None:
         return _flat([value[path]])
@@ -84,12 +85,12 @@ def read_rows(
 
     Args:
         path: The file.
-        on_error: Gets the error of a single row, and can ignore it.
-        texts: Columns of a CSV in which a cell that holds a list or an object is not read as one.
-        positions: Which rows to read, from 0; None for all. Rows before these are not parsed.
+        on_error: Called with the error of a single row, which it may ignore.
+        texts: Columns of a CSV whose cells are not read as lists or objects.
+        positions: The rows to read, from 0; None for all. Rows before these are not parsed.
 
     Raises:
-        DataError: The file cannot be read or is not a list of rows.
+        DataError: If the file cannot be read or is not a list of rows.
     """
     checked_file(path)
     suffix = path.suffix.lower()
@@ -107,7 +108,7 @@ def read_rows(
 
 
 def count_rows(path: Path) -> int:
-    """Return the number of rows of a file, as far as possible without parsing them."""
+    """Return the number of rows of a file, if possible without parsing them."""
     suffix = path.suffix.lower()
     if suffix in (".jsonl", ".ndjson"):
         with path.open("rb") as file:
@@ -131,7 +132,7 @@ def checked_file(path: Path) -> None:
 
 
 _NOT_IN_CP1252 = re.compile(b"[\x81\x8d\x8f\x90\x9d]")
-"""Bytes that Windows-1252 lacks; all others that ISO-8859-1 prints are the same in it."""
+"""Bytes that are undefined in Windows-1252, which otherwise extends ISO-8859-1."""
 
 
 def _decode(name: str, line: int, data: bytes) -> str:
@@ -150,15 +151,15 @@ def _decode(name: str, line: int, data: bytes) -> str:
 
 _JSON = json.JSONDecoder(strict=False)
 _LONG_NUMBERS = json.JSONDecoder(strict=False, parse_int=lambda digits: digits)
-"""Reads integers as texts: Python converts none of more than 4,300 digits."""
+"""Reads integers as texts, because Python does not convert more than 4,300 digits."""
 
 
 def parse_json(text: str) -> Any:
-    """Return JSON from elsewhere as Python. Raises ValueError with the problem if it is not JSON."""
+    """Parse JSON from other programs. Raises ValueError with the problem if it is not JSON."""
     try:
         return from_json(text)
     except ValueError:
-        pass  # also halves of characters, and line breaks in a text, which are read below
+        pass  # the slower parsers below accept lone surrogates and line breaks within texts
     try:
         return _JSON.decode(text)
     except RecursionError as error:
@@ -191,7 +192,7 @@ def read_json_lines(
 
 
 def _numbered(rows: Iterable[T], positions: range | None) -> Iterator[tuple[int, T]]:
-    """Yield rows at these positions with their numbers, from 1; no row after the last position is read."""
+    """Yield the rows at these positions with their numbers, from 1; no row after the last position is read."""
     numbered = enumerate(rows, 1)
     return numbered if positions is None else islice(numbered, positions.start, positions.stop)
 
@@ -233,18 +234,16 @@ def _json(path: Path, on_error: OnError, positions: range | None) -> Iterator[So
 
 
 CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "data")
-"""Fields of a JSON object that can hold its rows, from LlamaIndex, RAGChecker, DeepEval, ragas and others."""
+"""Fields with the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas and others."""
 
 
 def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the rows of an object: a list in it, all forms of `DataFrame.to_json`, a dict of columns, or one row.
+    """Return the rows of an object: a list in it, any form of `DataFrame.to_json`, a dict of columns, or one row.
 
-    Args:
-        table: The object.
-        name: Its name in messages.
+    `name` is its name in messages.
 
     Raises:
-        DataError: Its columns have different lengths, or it holds an unknown list.
+        DataError: If its columns have different lengths, or its lists are unknown.
     """
     values = list(table.values())
     if isinstance(table.get("columns"), list) and isinstance(table.get("data"), list):
@@ -274,7 +273,7 @@ def _container(table: Mapping[str, Any]) -> str | None:
 
 
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
-"""The line before the header in which Excel is told what separates the columns."""
+"""The line before the header that tells Excel the separator of the columns."""
 
 
 def _csv(path: Path, on_error: OnError, texts: Collection[str], positions: range | None) -> Iterator[SourceRow]:
@@ -309,7 +308,7 @@ def _csv(path: Path, on_error: OnError, texts: Collection[str], positions: range
 
 
 def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank with the line at which it begins."""
+    """Yield each row that is not blank with its first line."""
     line = reader.line_num + 1
     for cells in reader:
         if cells:
@@ -318,17 +317,17 @@ def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def guarded(cell: Any) -> Any:
-    """Return a cell for a spreadsheet: text that it would take for a formula is prefixed with an apostrophe."""
+    """Return a cell for a spreadsheet; a text that looks like a formula gets an apostrophe in front."""
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'")[:1] in FORMULAS else cell
 
 
 def unguarded(cell: Any) -> Any:
-    """Return the cell that `guarded` was given."""
+    """Undo `guarded`."""
     return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and cell.lstrip("'")[:1] in FORMULAS else cell
 
 
 def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
-    """Return the names of the columns; one without a name is the index that pandas writes, and is left out."""
+    """Return the names of the columns; the index that pandas writes has no name."""
     names = [name.strip() for name in next(reader, [])]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
@@ -337,7 +336,7 @@ def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
 
 
 def _delimiter(header: str) -> str:
-    """Return what separates the columns: a comma, or what gives the header more columns."""
+    """Return the separator that gives the header the most columns; a comma if several do."""
     return max(",;\t|", key=lambda mark: len(next(csv.reader([header], delimiter=mark), ())))
 
 
@@ -354,14 +353,14 @@ _LITERAL = re.compile(
 )
 """A token of a list as Python and NumPy print it."""
 _PRINTED = re.compile(r"""\s*(?:[\[{]|(?:np\.)?array\(|\(\s*(?:np\.\w+\()?["'])""")
-"""How a list or object begins, and a tuple or array of texts."""
+"""The beginning of a list or object, or of a tuple or array of texts."""
 _LOOKS_LIKE_A_LIST = re.compile(
     r"""\s*(?:[\[{]\s*["']|\[\s*\{|\[[^\[\]]*,[^\[\]]*\]\s*$|(?:np\.)?array\(\s*\[|\(\s*(["'])[^"']*\1\s*,\s*["'])"""
 )
 
 
 def read_cell(text: str) -> object:
-    """Return the list or object in a text: as JSON, or as Python, pandas or NumPy print it. Else return the text."""
+    """Return the list or object in a text, as JSON or as Python, pandas or NumPy print it; else return the text."""
     if not _PRINTED.match(text):
         return text
     try:
@@ -376,7 +375,7 @@ def read_cell(text: str) -> object:
 
 
 def _with_commas(text: str) -> str:
-    """Return a printed list as Python reads it: NumPy separates items by spaces, and `nan` is None."""
+    """Return a printed list as Python code: add commas, which NumPy omits, and replace `nan` by None."""
     parts, end, after_item = [], 0, False
     while end < len(text):
         token = _LITERAL.match(text, end)
@@ -393,7 +392,7 @@ def _with_commas(text: str) -> str:
 
 
 def looks_like_list(text: str) -> bool:
-    """Return whether a text begins like a list or object of texts, or is something with commas in brackets."""
+    """Return whether a text begins like a list or object of texts, or has commas within brackets."""
     return bool(_LOOKS_LIKE_A_LIST.match(text))
 
 
@@ -426,7 +425,7 @@ def _object(fields: object, location: str) -> dict[str, object]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: arrays as lists, records as objects, dates and bytes as texts, NA as None."""
+    """Return a value as JSON: arrays as lists, records as objects, dates and bytes as texts, NA as None."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -455,7 +454,10 @@ def plain(value: Any) -> Any:
 def dataframe(
     columns: Sequence[str], rows: Iterable[Sequence[object]], numbers: Iterable[str] = ()
 ) -> pandas.DataFrame:
-    """Return a pandas table; undefined values of the columns `numbers` are NaN. UsageError without pandas."""
+    """Return a pandas table in which undefined values of the columns `numbers` are NaN.
+
+    Raises UsageError if pandas is not installed.
+    """
     try:
         import pandas
     except ImportError as error:

@@ -26,14 +26,14 @@ from claimeval.types.errors import DataError, UsageError
 DUPLICATE_THRESHOLD = 90.0
 """`rapidfuzz.fuzz.token_sort_ratio`, from 0 to 100, from which two questions are near duplicates."""
 COUNT = 200
-"""Rows to draw, unless one in so many is drawn."""
+"""Default number of rows to draw."""
 RESERVE = 3
 """Rows kept in memory for each row to be drawn, so that near duplicates can be replaced."""
 MIN_KEPT = 2000
 """Minimum number of rows of each stratum that are kept in memory, so that small strata are counted exactly."""
 NO_STRATUM = "(none)"
 MIN_PER_STRATUM = 15
-"""Rows of each stratum, if it has as many and the draw allows it."""
+"""Minimum number of rows of each stratum, if it has as many and the draw is large enough."""
 
 _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"\w+")
@@ -145,7 +145,7 @@ def draw(
     Args:
         rows: The rows of the log.
         count: Number of rows to draw. Fewer are drawn if the log has fewer distinct questions. Default: 200.
-        every: Draw one in so many distinct questions instead, those whose number is below its inverse.
+        every: Draw one in this many distinct questions instead: those whose number is below its inverse.
         seed: Seed of the draw.
         stratify: Field whose values are the strata, such as `generator` or `metadata.topic`.
         question_field: Field with the question. Default: the names that are recognized in samples.

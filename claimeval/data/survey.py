@@ -22,7 +22,7 @@ EXCERPT = 100
 _INVALID_TEXT = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€[\u0080-\u00ff™œ“”˜š¦]|Â[\u00a0-\u00bf]")
 """The replacement character, and UTF-8 that was read as Latin-1 or Windows-1252."""
 _NOTHING = frozenset({"nan", "NaN", "<NA>", "NaT", "None", "null"})
-"""What pandas, NumPy, Python and JSON write for nothing."""
+"""Missing values as pandas, NumPy, Python and JSON write them."""
 
 
 class MissingField(Record):
@@ -35,7 +35,7 @@ class MissingField(Record):
 
     @property
     def field(self) -> str:
-        """Return the name of the field in a sample."""
+        """The name of the field in a sample."""
         return FIELDS.get(self.part, f"evidence.{self.part}")
 
 
@@ -58,12 +58,12 @@ class Survey(Record):
     invalid_text: dict[str, str] = Field(default_factory=dict)
     """Ids of samples with text in a wrong encoding, and an excerpt."""
     written_nothing: dict[str, str] = Field(default_factory=dict)
-    """Ids of samples with a text that programs write for nothing, such as "nan", and that text."""
+    """Ids of samples with a text such as "nan", which programs write for missing values, and that text."""
     generators: dict[str, int] = Field(default_factory=dict)
     contexts: tuple[int, float, int] | None = None
-    """The least, median and greatest number of contexts of a sample; None if no sample has any."""
+    """The minimum, median and maximum number of contexts of a sample; None if no sample has contexts."""
     example: Sample | None = None
-    """The first sample, as it was read."""
+    """The first sample."""
     malformed: tuple[str, ...] = ()
     """The first 20 rows that cannot be read: file, line, field and problem."""
     malformed_rows: int = 0
@@ -71,7 +71,7 @@ class Survey(Record):
     metadata: dict[str, int] = Field(default_factory=dict)
     """Names in the metadata of samples, which include unknown fields of the file."""
     metrics: tuple[Metric, ...] = Field(default=(), exclude=True)
-    """The metrics whose inputs were looked for."""
+    """The metrics whose inputs were checked."""
 
     @property
     def ok(self) -> bool:
@@ -83,11 +83,11 @@ class Survey(Record):
         return sum(missing.count for missing in self.missing_fields[metric]) < self.samples
 
     @property
-    def fed(self) -> list[tuple[str, str, str, str]]:
-        """For each metric its name, whose claims it takes, what they are held against, and whether there is that."""
-        return [(metric.name, metric.claims_of, metric.against, self._fed(metric)) for metric in self.metrics]
+    def availability(self) -> list[tuple[str, str, str, str]]:
+        """The name, the two parts and the availability of the inputs of each metric."""
+        return [(metric.name, metric.claims_of, metric.against, self._availability(metric)) for metric in self.metrics]
 
-    def _fed(self, metric: Metric) -> str:
+    def _availability(self, metric: Metric) -> str:
         remarks = [f"{lack.count} lack {lack.field} (first: {lack.first})" for lack in self.missing_fields[metric.name]]
         if not self.has_inputs_for(metric.name):
             return f"no: {'; '.join(remarks)}"
@@ -97,7 +97,7 @@ class Survey(Record):
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks on unusual data and on further fields, a line each."""
+        """Remarks on unusual data and on other fields, one line each."""
         remarks = []
         if self.no_question:
             remarks.append(f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})")
@@ -137,7 +137,7 @@ class Survey(Record):
 
     @property
     def example_in_words(self) -> list[tuple[str, str]]:
-        """The fields of the first sample that have a value, in few words; of a tuple the first two items."""
+        """Excerpts of the fields of the first sample that have a value; of a list, the first two items."""
         fields = []
         for name, value in self.example or ():
             if isinstance(value, tuple):
@@ -150,7 +150,7 @@ class Survey(Record):
         return fields
 
     def _repr_html_(self) -> str:
-        """Return what `claimeval doctor` prints, for a notebook."""
+        """Return the output of `claimeval doctor` for a notebook."""
         more = self.malformed_rows - len(self.malformed)
         malformed = [*self.malformed, *([f"... and {more} more"] if more else [])]
         if not self.samples:
@@ -158,27 +158,27 @@ class Survey(Record):
         return html.shown(
             html.element("p", html.element("b", f"{self.samples} readable samples")),
             html.listed(f"{self.malformed_rows} malformed", malformed),
-            html.table(("metric", "claims of", "against", "can be fed"), self.fed),
+            html.table(("metric", "claims of", "against", "can be availability"), self.availability),
             html.listed("Remarks", self.remarks),
             html.listed("The first sample as read", (f"{name}: {text}" for name, text in self.example_in_words)),
         )
 
 
 def counted(missing: MissingField | None, part: Part, sample: Sample) -> MissingField:
-    """Return the count of samples without a part, with one more."""
+    """Return the count of samples without a part, increased by this sample."""
     if missing is None:
         return MissingField(part=part, count=1, first=sample.id)
     return missing.model_copy(update={"count": missing.count + 1})
 
 
 def no_question(missing: MissingField, samples: int, prompt: str, columns: Iterable[str]) -> DataError:
-    """Return the error of samples without a question that a prompt reads.
+    """Return the error of samples without a question if a prompt reads it.
 
     Args:
         missing: The samples without a question.
         samples: Number of samples.
         prompt: Name of the prompt.
-        columns: Other columns of the data, of which one could hold the question.
+        columns: Other columns of the data, of which one may be the question.
     """
     likely = suggestions(columns, ["question"]) or {"question": "COLUMN"}
     return DataError(
@@ -211,7 +211,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     example: Sample | None = None
     parts = sorted({part for metric in metrics for part in (metric.claims_of, metric.against)})
     lacks: dict[tuple[bool, ...], list[tuple[str, Part]]] = {}
-    """The missing part of each metric, by which of `parts` a sample has."""
+    """The missing part of each metric, by the presence of each of `parts`."""
     for sample in samples:
         count += 1
         example = example or sample

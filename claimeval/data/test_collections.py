@@ -1,4 +1,4 @@
-"""Test collections: corpora, queries and relevance grades, as JSON Lines or tables, and the bundled sample data."""
+"""Read test collections: corpora, queries and relevance grades, as JSON Lines or tables, and the bundled data."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _named(row: SourceRow, names: Mapping[str, tuple[str, ...]]) -> dict[str, st
 
 def bundled(name: str) -> Path:
     """Return the path of a bundled file, in the installed package or in the repository's examples."""
-    inside = Path(__file__).parents[1] / "_examples"
-    return (inside if inside.is_dir() else Path(__file__).parents[2] / "examples" / "data") / name
+    installed = Path(__file__).parents[1] / "_examples"
+    return (installed if installed.is_dir() else Path(__file__).parents[2] / "examples" / "data") / name
 
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -138,7 +138,7 @@ def read_assessors(path: Path, names: Sequence[str] = ()) -> dict[str, Grades]:
 
 
 def _whole(path: Path) -> Grades:
-    """Return the grades of a TREC or BEIR file; DataError for one that is no grade of a scale."""
+    """Return the grades of a TREC or BEIR file. Raises DataError for a grade that is not a whole number."""
     qrels = ir.read_qrels(path)
     for query, documents in qrels.items():
         for document, grade in documents.items():

@@ -1,8 +1,8 @@
-"""Traces of question-answering systems as rows of samples, and the results of chains.
+"""Convert traces of question-answering systems, and results of chains, to rows of samples.
 
-Recognized by shape: spans of OpenInference and of the OpenTelemetry conventions for generative AI (as exporters and
-Phoenix write them), traces and observations of Langfuse, results of LangChain chains and responses of LlamaIndex. The
-spans of a trace become one row: question, what was retrieved, answer, and who wrote it.
+Formats are recognized by their fields: spans of OpenInference and of the OpenTelemetry conventions for generative AI
+(as exporters and Phoenix write them), traces and observations of Langfuse, results of LangChain chains and responses of
+LlamaIndex. The spans of a trace become one row with question, contexts, answer and generator.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KIND_NAMES = {
     ),
 }  # fmt: skip
 _KINDS = {name: kind for kind, names in _KIND_NAMES.items() for name in names}
-"""What a span does, by its OpenInference kind, its GenAI operation or its Langfuse type."""
+"""The kind of a span by its OpenInference kind, GenAI operation or Langfuse type."""
 _KIND = ("openinference.span.kind", "gen_ai.operation.name")
 _MODEL = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model")
 _PROVIDER = ("llm.provider", "gen_ai.provider.name", "gen_ai.system", "llm.system")
@@ -39,7 +39,7 @@ _SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
 _ASKED = ("gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "gen_ai.prompt")
 _SAID = ("output.value", "gen_ai.output.messages", "gen_ai.completion")
 _WHOLE = {*_ASKED, *_SAID, "gen_ai.retrieval.documents", "metadata"}
-"""Attributes that are values, not prefixes of further ones."""
+"""Attributes that are values, not prefixes of others."""
 
 _QUESTION = (
     *("question", "query", "user_input", "input", "query_str", "user_query", "prompt", "message", "messages"),
@@ -58,11 +58,11 @@ _MESSAGE = re.compile(
     r"(?:message\.)?(?P<field>role|content|contents\.\d+\.message_content\.text)"
 )
 _NAMED = 3
-"""Names of spans nothing is known of that the warning gives."""
+"""Number of names of unknown spans in the warning."""
 
 
 class _SpanFacts(NamedTuple):
-    """What counts of a span."""
+    """The relevant content of a span."""
 
     id: str
     parent: str
@@ -77,7 +77,7 @@ class _SpanFacts(NamedTuple):
 
 
 class _Raw(NamedTuple):
-    """A span as it was exported, under names that do not depend on the exporter."""
+    """An exported span, with names that do not depend on the exporter."""
 
     trace: str
     id: str
@@ -97,17 +97,17 @@ class _Trace:
 
 
 def samples_in(rows: Iterable[SourceRow | Other], columns: Collection[str] = ()) -> Iterator[SourceRow | Other]:
-    """Yield rows of samples; if the first row is a span, the rows are, by trace, what their spans say.
+    """Yield rows of samples. If the first row is a span, yield one row per trace.
 
-    All spans are read before the first row, since those of a trace need not stand together. Spans that nothing is
-    known of are counted in a warning.
+    All spans are read before the first row, because those of a trace need not be consecutive. Spans of unknown kinds
+    are counted in a warning.
 
     Args:
-        rows: The rows of a file or table; any that is no `SourceRow` is passed on.
-        columns: Columns that were named for fields of a sample. If the first row has one, rows are no spans.
+        rows: The rows of a file or table; rows of other types than `SourceRow` are passed on.
+        columns: Columns that were named for fields of a sample. If the first row has one, rows are not spans.
 
     Raises:
-        DataError: No trace has a question or an answer.
+        DataError: If no trace has a question or an answer.
     """
     iterator = iter(rows)
     first = list(islice(iterator, 1))
@@ -149,27 +149,27 @@ def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
                 trace.spans.append(span)
             else:
                 unknown[raw.name or "(no name)"] += 1
-    silent, number = 0, 0
+    unanswered, number = 0, 0
     for name, trace in traces.items():
         if fields := _sample(name, trace):
             number += 1
             yield SourceRow(f"{trace.location}, trace {name}", number, fields)
         else:
-            silent += 1
+            unanswered += 1
     if not number:
         raise DataError(f"{location}: {len(traces)} traces, none with a question or an answer")
-    if message := _omission_message(unknown, silent):
+    if message := _omission_message(unknown, unanswered):
         warnings.warn(message, stacklevel=2)
 
 
-def _omission_message(unknown: Counter[str], silent: int) -> str:
+def _omission_message(unknown: Counter[str], unanswered: int) -> str:
     parts = []
     if count := unknown.total():
         names = ", ".join(f"{name} {n}" for name, n in unknown.most_common(_NAMED))
         more = f", and {len(unknown) - _NAMED} other names" if len(unknown) > _NAMED else ""
         parts.append(f"spans of unknown kinds, left out: {count} ({names}{more})")
-    if silent:
-        parts.append(f"traces without a question or an answer, left out: {silent}")
+    if unanswered:
+        parts.append(f"traces without a question or an answer, left out: {unanswered}")
     return "; ".join(parts)
 
 
@@ -223,7 +223,7 @@ def _span(fields: Mapping[str, Any]) -> _Raw:
 
 
 def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a span or event, which can be an object, its JSON, or OTLP's list of keys and values."""
+    """Return the attributes of a span or event: an object, its JSON, or OTLP's list of keys and values."""
     attributes = _parsed(fields.get("attributes"))
     if isinstance(attributes, list):
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _listed(attributes)}
@@ -242,10 +242,10 @@ def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
         "session.id": one_of("sessionId", "session_id"),
         "llm.model_name": one_of("model", "providedModelName", "provided_model_name", "modelId"),
     }
-    above = one_of("parentObservationId", "parent_observation_id") or parent
+    parent_id = one_of("parentObservationId", "parent_observation_id") or parent
     name = one_of("id") or ""
     start = one_of("startTime", "start_time", "timestamp") or ""
-    return _Raw(trace, name, "" if above == name else above, one_of("name") or "", start, attributes)
+    return _Raw(trace, name, "" if parent_id == name else parent_id, one_of("name") or "", start, attributes)
 
 
 def _any_value(value: Any) -> Any:
@@ -260,7 +260,7 @@ def _any_value(value: Any) -> Any:
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested attributes under names with dots, as `retrieval.documents.0.document.content`."""
+    """Yield nested attributes under names with dots, such as `retrieval.documents.0.document.content`."""
     if prefix in _WHOLE or not value or not isinstance(value, (dict, list)):
         yield prefix, value
     elif isinstance(value, dict):
@@ -274,7 +274,7 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _read(raw: _Raw) -> _SpanFacts | None:
-    """Return what counts of a span; None if nothing is known of its kind."""
+    """Return the relevant content of a span; None if its kind is unknown."""
     attributes = raw.attributes
     listed: dict[str, dict[int, dict[str, Any]]] = {}
     for name, value in attributes.items():
@@ -285,14 +285,14 @@ def _read(raw: _Raw) -> _SpanFacts | None:
     output = attributes.get("output.value")
     lists = ("llm.input_messages", "gen_ai.prompt")
     questions = [*(attributes.get(name) for name in _ASKED), *(messages.get(name) for name in lists)]
-    spoken = [
+    outputs = [
         *(messages.get(name) for name in ("llm.output_messages", "gen_ai.completion")),
         *(attributes.get(name) for name in _SAID),
     ]
     kind = _KINDS.get((_first(attributes, _KIND) or "").lower(), "")
-    given = messages.get("reranker.output_documents") or messages.get("retrieval.documents")
-    given = given or attributes.get("gen_ai.retrieval.documents")
-    if kind not in ("retriever", "reranker", "llm") and (given or _are_pages(output)):
+    listed_documents = messages.get("reranker.output_documents") or messages.get("retrieval.documents")
+    listed_documents = listed_documents or attributes.get("gen_ai.retrieval.documents")
+    if kind not in ("retriever", "reranker", "llm") and (listed_documents or _are_pages(output)):
         kind = "retriever"
     model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
     if not kind and not model:
@@ -301,11 +301,11 @@ def _read(raw: _Raw) -> _SpanFacts | None:
     if kind == "llm":
         questions.reverse()
     question = next((text for value in questions if (text := _text(value, _QUESTION))), None)
-    answer = next((text for value in spoken if (text := _text(value, _ANSWER))), None)
+    answer = next((text for value in outputs if (text := _text(value, _ANSWER))), None)
     generator = f"{provider}:{model}" if model and provider and ":" not in model else model
     response = _first(attributes, ("gen_ai.response.id",))
     if kind in ("retriever", "reranker"):
-        documents = _documents(output if given is None else given)
+        documents = _documents(output if listed_documents is None else listed_documents)
         return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None)
     return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response)
 
@@ -313,22 +313,22 @@ def _read(raw: _Raw) -> _SpanFacts | None:
 def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     """Return the row of a trace; None without a question and an answer.
 
-    The question and the answer are those of the spans that stand over all others, else of the retrieval and of the last
-    call of a model. A reranker's documents count for those it was given.
+    The question and the answer are those of the top spans, else those of the retrieval and of the last model call. The
+    documents of a reranker replace those of the retrieval.
     """
     spans = sorted(
         trace.spans, key=lambda span: (len(span.start), span.start) if span.start.isdecimal() else (0, span.start)
     )
-    speaking = [span for span in spans if span.kind in ("chain", "llm") and (span.question or span.answer)]
-    above = {span.id: span.parent for span in spans}
-    depth = {span.id: _depth(span.id, above) for span in speaking}
+    with_text = [span for span in spans if span.kind in ("chain", "llm") and (span.question or span.answer)]
+    parents = {span.id: span.parent for span in spans}
+    depth = {span.id: _depth(span.id, parents) for span in with_text}
     least = min(depth.values(), default=0)
-    top = [span for span in speaking if depth[span.id] == least]
-    calls = [span for span in speaking if span.kind == "llm"]
+    top = [span for span in with_text if depth[span.id] == least]
+    calls = [span for span in with_text if span.kind == "llm"]
     retrievals = [span for span in spans if span.kind in ("retriever", "reranker")]
     asking = [*(span for span in top if span.kind == "chain"), *retrievals, *top, *calls]
     question = next((span.question for span in asking if span.question), None)
-    saying = [*reversed(top), *reversed(calls), *reversed(speaking)]
+    saying = [*reversed(top), *reversed(calls), *reversed(with_text)]
     last = next((span for span in saying if span.answer), None)
     if question is None and last is None:
         return None
@@ -350,16 +350,16 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     return fields
 
 
-def _depth(name: str, above: Mapping[str, str]) -> int:
-    """Return how many known spans a span stands under."""
+def _depth(name: str, parents: Mapping[str, str]) -> int:
+    """Return the number of known spans above a span."""
     spans = {name}
-    while (name := above.get(name, "")) in above and name not in spans:
+    while (name := parents.get(name, "")) in parents and name not in spans:
         spans.add(name)
     return len(spans) - 1
 
 
 def _distinct(spans: Iterable[_SpanFacts]) -> list[dict[str, Any]]:
-    """Return the documents of spans, each once, with ids that differ."""
+    """Return the documents of spans without duplicates, with unique ids."""
     distinct: dict[tuple[Any, Any], dict[str, Any]] = {}
     for span in spans:
         for document in span.documents or ():
@@ -378,7 +378,7 @@ def _distinct(spans: Iterable[_SpanFacts]) -> list[dict[str, Any]]:
 
 
 def _documents(value: Any) -> list[dict[str, Any]]:
-    """Return the documents in a value: a list of objects or texts, or an object that holds one."""
+    """Return the documents in a value: a list of objects or texts, or an object with such a list."""
     value = _parsed(value)
     if isinstance(value, dict):
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
@@ -416,7 +416,7 @@ def _are_pages(value: Any) -> bool:
 
 
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Return the first of these values that is a text or a number, as text."""
+    """Return the first of these values that is a text or a number, as text; None if there is none."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, (str, int, float)) and value == value and value != "":
@@ -434,8 +434,8 @@ def _parsed(value: Any) -> Any:
 
 
 def _text(value: Any, keys: tuple[str, ...]) -> str | None:
-    """Return the text in what went into a span or came out: of messages the last one of the user or the assistant."""
-    written, value = value, _parsed(value)
+    """Return the text in the input or output of a span; of messages, the last one of the user or the assistant."""
+    original, value = value, _parsed(value)
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, list):
@@ -448,7 +448,7 @@ def _text(value: Any, keys: tuple[str, ...]) -> str | None:
         first = next((text for key in keys if (text := _text(value.get(key), keys))), None)
     else:
         return None
-    return first or (written if isinstance(written, str) and written.strip() else None)
+    return first or (original if isinstance(original, str) and original.strip() else None)
 
 
 def _role(message: Any) -> str:
@@ -464,11 +464,11 @@ _CHAINS = (
     {"query": "question", "source_documents": "contexts", "result": "answer"},
     {"question": "question", "source_documents": "contexts", "answer": "answer"},
 )
-"""What LangChain's retrieval chains return, and the fields of a sample."""
+"""The result fields of LangChain's retrieval chains, with the fields of a sample."""
 
 
 def _chain_result(row: SourceRow) -> SourceRow:
-    """Return a row under the names of a sample if it is the result of a chain of LangChain, else as it is."""
+    """Return a row with the field names of a sample if it is the result of a LangChain chain, else unchanged."""
     fields = row.fields
     if "context" not in fields and "source_documents" not in fields:
         return row
@@ -480,9 +480,10 @@ def _chain_result(row: SourceRow) -> SourceRow:
 
 
 def unpacked(item: Any) -> Any:
-    """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts, as do its nodes.
+    """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts.
 
-    What has `source_nodes` and `response` is a response, what has `page_content` a document: neither is imported.
+    An object with `source_nodes` and `response` is a response, one with `page_content` a document, so that neither
+    package is imported.
     """
     if _is_response(item):
         return _of_response(item)

@@ -332,7 +332,7 @@ class AnthropicBatches:
                 raise
 
     async def _record(self, path: str, content: bytes | None = None) -> dict[str, Any]:
-        """Return the record that a request gives: a POST where it has content."""
+        """Return the record in a response to a GET or, with content, a POST."""
         import httpx2
 
         with explained(self._sdk, self.key):
@@ -355,7 +355,7 @@ async def _results(file: Path) -> AsyncIterator[bytes]:
 
 
 def as_result(raw: bytes) -> bytes:
-    """Return a line of results in the form of OpenAI's; what is none is returned as it is."""
+    """Return a result line in OpenAI's form; other lines are unchanged."""
     try:
         record = json.loads(raw)
         key, result = record["custom_id"], record["result"]

@@ -62,7 +62,7 @@ class RunOptions:
     Retries and earlier parts of the same run count.
     """
     prices: str | Path | None = None
-    """YAML file with prices per million tokens.
+    """YAML file of prices per million tokens.
 
     Lines of the form `model: {input: 0.25, output: 2.00}`, which take precedence over $CLAIMEVAL_PRICES and the
     built-in table.

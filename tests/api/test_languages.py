@@ -88,7 +88,7 @@ def test_samples_of_several_languages_are_asked_in_english(start_server: StartSe
     ("wanted", "says"),
     [
         ({"language": "xx"}, "unknown language 'xx'"),
-        ({"language": "de", "assess_prompt": "rules"}, "there are: three_way, binary, partial"),
+        ({"language": "de", "assess_prompt": "rules"}, "available: three_way, binary, partial"),
     ],
 )
 def test_what_is_not_there_in_a_language_is_said_before_any_call(wanted: dict[str, str], says: str) -> None:

@@ -1,9 +1,9 @@
-"""Engines that run here and need no key: `local:lexical`, a score of shared words, and `local:nli=MODEL`, a model.
+"""Engines on this machine, without a key: `local:lexical` scores shared words, `local:nli=MODEL` uses a model.
 
-They read the typed task of a request and answer in the reply format its prompt asks for, so that they pass through
-the same parser, store, panel and report as a language model. Claims are taken by the same rules in both: no entailment
-model can take a text apart. Other models of this folder (perplexity, reward, similarity) score without a judge. Nothing
-here opens a connection.
+They read the typed task of a request and answer in the reply format of its prompt, so their replies go through the same
+parser, reply cache, panel and report as those of language models. Both extract claims by rules, because entailment
+models cannot. The other models in this package (perplexity, reward, similarity) score without a judge. Nothing here
+opens a connection.
 """
 
 from __future__ import annotations
@@ -34,18 +34,21 @@ ENGINES = ("lexical", "nli=MODEL")
 def resolve(judge: Judge) -> Judge:
     """Return the judge with the version of its engine as endpoint.
 
-    The version names code, coefficients or model files, precision and prompt. The files of a model are located, and
-    fetched if the network may be used; its weights are not loaded.
+    The version identifies code, coefficients or model files, precision and prompt. The files of a model are located,
+    and downloaded if the network may be used; its weights are not loaded.
     """
     engine, model = _engine(judge)
-    version = _load_settings(model, judge).version if engine == "nli" else _lexical_version()
+    if engine == "nli":
+        version = _load_settings(model, judge).version
+    else:
+        version = f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
     if judge.endpoint not in (None, version):
         raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
     return judge.model_copy(update={"endpoint": version})
 
 
 def note(judge: Judge) -> str:
-    """Return the remark to print with the numbers of this judge."""
+    """Return the note to print with the numbers of this judge."""
     engine, model = _engine(judge)
     if engine == "nli":
         return f"probability of entailment by the local model {model}, not an LLM judgment"
@@ -60,7 +63,7 @@ def describe_device(judge: Judge) -> str | None:
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
-    """Open the engine, which lives as long as the block."""
+    """Open the engine for the duration of the block."""
     engine, model = _engine(judge)
     if engine == "lexical":
         yield LexicalBackend()
@@ -86,12 +89,8 @@ def _load_settings(model: str, judge: Judge) -> EntailmentSettings:
     return load_settings(model, judge.extra)
 
 
-def _lexical_version() -> str:
-    return f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
-
-
 class LexicalBackend:
-    """Splits texts by rule and scores claims by the words they share with the evidence."""
+    """Splits texts by rules and scores claims by the words they share with the evidence."""
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the engine's answer in the reply format of a judge."""
@@ -103,7 +102,7 @@ _NO_USAGE = Usage()
 
 
 def answer_by_words(request: Request) -> Completion:
-    """Return the answer of the lexical engine, the same each time: without seconds, and without what is stored."""
+    """Return the answer of the lexical engine, without the time it took and without a body to store."""
     text = _reply_by_words(request)
     return Completion(
         body=b"",
@@ -128,7 +127,7 @@ def _reply_by_words(request: Request) -> str:
 
 
 class EntailmentBackend:
-    """Splits texts by rule and asks a model on this machine whether the evidence entails the claims."""
+    """Splits texts by rules and asks a model on this machine whether the evidence entails the claims."""
 
     def __init__(self, judge: EntailmentJudge) -> None:
         self._judge = judge
@@ -143,7 +142,7 @@ class EntailmentBackend:
         try:
             sets = [[document] for document in task.documents] if task.alternatives else [task.documents]
             results = [await self._judge.assess(task.claims, documents) for documents in sets]
-        except RuntimeError as error:  # how torch says that memory ran out or a device failed
+        except RuntimeError as error:  # torch ran out of memory, or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
         answers = _best(
             [
@@ -172,14 +171,14 @@ class EngineAnswer(NamedTuple):
 
 
 def completed(text: str, request: Request, started: float, keep: Keep, device: str = "") -> Completion:
-    """Make a completion of a text and keep it.
+    """Return a completion with the text, after storing it with `keep`.
 
     Args:
         text: The reply.
-        request: The request that it answers.
-        started: `time.perf_counter()` when the work began.
-        keep: Makes the reply durable.
-        device: Where it was computed, added to the served model's name.
+        request: The request.
+        started: `time.perf_counter()` at the start of the computation.
+        keep: Stores the reply durably.
+        device: The device, which is added to the served model's name.
     """
     served = f"{request.judge.endpoint}{device}"
     reply = read_chat(write_chat(text, served), latency=time.perf_counter() - started)
@@ -188,7 +187,7 @@ def completed(text: str, request: Request, started: float, keep: Keep, device: s
 
 
 def write_claims(task: ExtractTask, request: Request) -> str:
-    """Write the claims of a text, split by rule, in the format that the prompt asks for."""
+    """Write the claims of a text, split by rules, in the format that the prompt asks for."""
     claims = split_claims(task.text)
     if request.reply_format == "bullets":
         return "\n".join(f"- {claim.text}" for claim in claims) or "NONE"
@@ -222,7 +221,7 @@ def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineA
 
 
 def scale_word(scale: Scale, label: str | None) -> str:
-    """Return the scale's word for a label; a two-way scale has none for "contradicted", which becomes "not found"."""
+    """Return the scale's word for a label; without a word for "contradicted", it becomes "not found"."""
     words = dict(zip(scale.words, scale.offered, strict=True))
     if label == "contradicted" and "contradicted" not in words:
         label = "not_found"
@@ -230,7 +229,7 @@ def scale_word(scale: Scale, label: str | None) -> str:
 
 
 def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
-    """Return for each claim the answer by that alternative which is most likely to support it."""
+    """Return for each claim the answer of the alternative that is most likely to support it."""
     if len(alternatives) == 1:
         return list(alternatives[0])
     ranked = (

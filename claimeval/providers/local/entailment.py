@@ -1,9 +1,9 @@
-"""`local:nli=MODEL`: judges claims by a model on this machine that computes whether a text entails a claim.
+"""`local:nli=MODEL`: judge claims with a model on this machine that computes whether a text entails a claim.
 
 Models are NLI classifiers or sequence-to-sequence fact checkers. Each claim is compared with every piece of the
-evidence (`chunks`); its support is the highest probability. A claim that no single piece supports is compared with the
-best sentences of all pieces together. A probability above one half means supported; otherwise, a probability of
-contradiction above one half means contradicted.
+evidence; the highest probability is its support. A claim that no single piece supports is compared with the best
+sentences of all pieces together. A probability above 0.5 means supported; otherwise, a probability of contradiction
+above 0.5 means contradicted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from claimeval.types.records import Claim, Document
 
 SUPPORTED = frozenset({"entailment", "entailed", "entails", "supported", "supports", "support", "consistent"})
 CONTRADICTED = frozenset({"contradiction", "contradicted", "contradicts", "refuted", "refutes"})
-"""Label names, letters only, by which models call their classes."""
+"""Names of the classes of models, letters only."""
 
 
 class Entailment(NamedTuple):
@@ -48,7 +48,7 @@ class Entailment(NamedTuple):
     supported: float
     """The probability that the claim follows from the text."""
     contradicted: float = 0.0
-    """The probability that it cannot be true together with the text; 0 if the model does not tell."""
+    """The probability that the claim contradicts the text; 0 if the model does not compute it."""
 
 
 class Premise(NamedTuple):
@@ -59,7 +59,7 @@ class Premise(NamedTuple):
 
 
 class EntailmentModel(Protocol):
-    """A model in memory. It is asked by one thread."""
+    """A model in memory, used by one thread."""
 
     tokens: Tokenizing
     window: int
@@ -171,13 +171,13 @@ def softmax(logits: Sequence[float]) -> list[float]:
 
 ENGINE = "nli-v1"
 THRESHOLD = 0.5
-"""Probabilities above it combine_chunks, as in MiniCheck."""
+"""Probability above which evidence supports or contradicts a claim, as in MiniCheck."""
 CLAIM_SHARE = 4
-"""One part in so many of the window is kept for the claim, so that evidence is cut alike for all but long claims."""
+"""A quarter of the window is reserved for the claim, so that evidence is cut equally for all but long claims."""
 LEAST_ROOM = 32
-"""Tokens of evidence that must fit next to a claim."""
+"""Minimum tokens of evidence that must fit next to a claim."""
 TOGETHER = {"cpu": 32, "mps": 64, "cuda": 512}
-"""Pieces of evidence that are computed before others have their turn."""
+"""Pieces of evidence that are computed in one call of the model."""
 SETTINGS = ("batch", "contradiction_label", "device", "dtype", "entailment_label", "prompt", "revision", "window")
 
 
@@ -208,18 +208,18 @@ class EntailmentResult(NamedTuple):
     """The label of a claim and what it is based on."""
 
     label: Literal["supported", "contradicted", "not_found"] | None
-    """None if the claim does not fit the model."""
+    """None if the claim does not fit the model's window."""
     probability: float | None
-    """Of support."""
+    """Probability of support."""
     documents: tuple[int, ...]
-    """Indices of the documents that decided."""
+    """Indices of the decisive documents."""
     reason: str
 
 
 def load_settings(model: str, extra: Mapping[str, JsonValue]) -> EntailmentSettings:
-    """Return the settings of a judge; locates the model's files, and reads its configuration but not its weights.
+    """Return the settings of a judge. Locates the model's files and reads its configuration, but not its weights.
 
-    Raises UsageError for an unknown setting, a model that is not there, or one whose labels do not name their meaning.
+    Raises UsageError for an unknown setting, a missing model, or a model whose labels have unknown names.
     """
     for name in extra:
         if name not in SETTINGS:
@@ -249,7 +249,7 @@ def _whole(name: str, value: JsonValue) -> int:
 
 
 class EntailmentJudge:
-    """Assesses claims of many samples at once; the weights are loaded for the first of them."""
+    """Assesses claims of many samples together; the weights are loaded on first use."""
 
     def __init__(self, settings: EntailmentSettings) -> None:
         self._settings = settings
@@ -268,7 +268,7 @@ class EntailmentJudge:
 
     @property
     def device(self) -> str:
-        """Return the device it computes on."""
+        """The device of the model."""
         return self._setting.device
 
     async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[EntailmentResult]:
@@ -342,10 +342,10 @@ def _finding(room: int, single: Sequence[ChunkFinding], joined: Sequence[ChunkFi
 
 
 def combine_chunks(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()) -> EntailmentResult:
-    """Combine the findings of single pieces, at least one, and of joined pieces if no single one supports the claim.
+    """Combine the findings of single pieces (at least one), and of joined pieces if no single one supports the claim.
 
-    Support takes precedence over contradiction, as in RefChecker; if pieces disagree the reason says so. The first
-    piece wins among equals.
+    Support takes precedence over contradiction, as in RefChecker; the reason mentions a conflict. The first piece wins
+    among equals.
     """
     best = max((*single, *joined), key=lambda a: a.result.supported)
     against = max(single, key=lambda a: a.result.contradicted)

@@ -1,4 +1,4 @@
-"""A local model from its name into memory: its files, device and precision, the loaded weights, and faster layers."""
+"""Load a local model: locate its files, choose device and precision, load the weights, and use faster layers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DeviceSettings(NamedTuple):
 
 
 def require(package: str) -> ModuleType:
-    """Import a package; UsageError with the command that installs it if it is absent."""
+    """Import a package. Raises UsageError with the command to install it if it is absent."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -83,7 +83,7 @@ def describe(setting: DeviceSettings) -> str:
 
 
 def batch_tokens(setting: DeviceSettings) -> int:
-    """Return the tokens in one batch, padding included: enough to keep the device busy, and what a small one holds."""
+    """Return the tokens in one batch, with padding: enough to keep the device busy, but few enough for its memory."""
     import torch
 
     if setting.device == "cpu":
@@ -101,24 +101,24 @@ def _has_bfloat16(setting: DeviceSettings) -> bool:
 
 _TEXTS = ("*.json", "*.txt", "*.model")
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-"""In the order of preference; the second form is read without unpickling objects."""
+"""In order of preference; the second form is read without unpickling objects."""
 
 
 class ModelFiles(NamedTuple):
-    """A model on the disk."""
+    """A model on disk."""
 
     name: str
-    """As the user wrote it."""
+    """The name as the user wrote it."""
     folder: Path
     revision: str
-    """What the files are: `NAME@COMMIT` from the hub, `sha256:...` of the contents for a folder."""
+    """Version of the files: `NAME@COMMIT` from the hub, `sha256:...` of the contents for a folder."""
 
 
 def locate(name: str, revision: str | None = None) -> ModelFiles:
-    """Locate the model's files; fetch them if they are on the hub, not in its cache, and the network may be used.
+    """Locate the model's files: in a folder, else in the hub's cache, else on the hub if the network may be used.
 
-    A folder of that name comes first. HF_HOME, HF_HUB_CACHE and HF_HUB_OFFLINE are respected. Raises UsageError with
-    the places that were searched and how to fetch the model.
+    HF_HOME, HF_HUB_CACHE and HF_HUB_OFFLINE are respected. Raises UsageError with the searched locations, and how to
+    download the model.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -177,7 +177,7 @@ def _has_weights(folder: Path) -> bool:
 
 
 class _State(NamedTuple):
-    """State of a file; if it has not changed, neither has the content."""
+    """Size and time of a file, which identify its content."""
 
     name: str
     size: int
@@ -191,7 +191,7 @@ def _states(folder: Path) -> tuple[_State, ...]:
 
 @lru_cache(maxsize=16)
 def _digest(folder: Path, states: tuple[_State, ...]) -> str:
-    """SHA-256 over the names and contents of all files that can change what the model says."""
+    """Return the SHA-256 over the names and contents of all files that can affect results."""
     total = hashlib.sha256()
     for state in states:
         with (folder / state.name).open("rb") as file:
@@ -200,12 +200,12 @@ def _digest(folder: Path, states: tuple[_State, ...]) -> str:
 
 
 Kind = Literal["seq2seq", "classifier"]
-_OWN: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-"""Nothing is fetched, and no code that comes with a model is run."""
+_LOCAL_ONLY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+"""Nothing is downloaded, and no code of a model is run."""
 _TOKENIZERS = ("tokenizer.json", "*.model", "vocab.txt", "vocab.json")
-"""Without one of these files, transformers makes a tokenizer that knows no words."""
+"""Without one of these files, transformers creates a tokenizer without a vocabulary."""
 DEFAULT_WINDOW = 512
-"""Tokens, where neither the model nor its tokenizer names a limit."""
+"""Tokens, if neither the model nor its tokenizer has a limit."""
 
 
 class Loaded(NamedTuple):
@@ -216,7 +216,7 @@ class Loaded(NamedTuple):
     config: Any
     tokens: Tokenizing
     window: int
-    """The most tokens of one input that the model was made for."""
+    """Maximum tokens of one input."""
     setting: DeviceSettings
 
 
@@ -224,23 +224,23 @@ def config_of(files: ModelFiles) -> Any:
     """Read the model's configuration, without its weights."""
     transformers = require("transformers")
     try:
-        return transformers.AutoConfig.from_pretrained(files.folder, **_OWN)
+        return transformers.AutoConfig.from_pretrained(files.folder, **_LOCAL_ONLY)
     except (OSError, ValueError) as error:
         raise UsageError(f"model {files.name!r} cannot be read: {_first_line(error)}") from error
 
 
 def kind_of(config: Any) -> Kind:
-    """Return what a model was saved as. BART and T5 can be either; the name of the architecture tells."""
+    """Return the kind of a model by its architecture's name, because BART and T5 can be either."""
     if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
         return "classifier"
     return "seq2seq" if config.is_encoder_decoder else "classifier"
 
 
 def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
-    """Load the model onto its device, in float32 whatever the setting is: `reduce` comes after.
+    """Load the model onto its device in float32; `reduce` then changes the precision.
 
-    UsageError if it is not of that kind, lacks weights (which would otherwise be drawn at random), or has no fast
-    tokenizer.
+    Raises UsageError if the model is of another kind, lacks weights (which would be initialized at random), or has no
+    fast tokenizer.
     """
     transformers = require("transformers")
     config = config_of(files)
@@ -249,11 +249,11 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
         needed_kind = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
         raise UsageError(f"model {files.name!r} ({config.model_type}) is not {needed_kind}, which is needed here")
     maker = transformers.AutoModelForSeq2SeqLM if kind == "seq2seq" else transformers.AutoModelForSequenceClassification
-    unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights that are no mere numbers
+    unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights with other objects
     with quietly():
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_OWN)
-            model, info = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_OWN)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_LOCAL_ONLY)
+            model, info = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_LOCAL_ONLY)
         except (OSError, ValueError, ImportError, RuntimeError, unsafe) as error:
             raise UsageError(f"model {files.name!r} cannot be loaded: {_first_line(error)}") from error
     if missing := sorted(info["missing_keys"]):
@@ -262,7 +262,7 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
             "its scores would be random"
         )
     model.eval()
-    exchange(model, pack=setting == DeviceSettings("cpu", "float32"))
+    replace_layers(model, pack=setting == DeviceSettings("cpu", "float32"))
     model.to(setting.device)
     return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer), setting)
 
@@ -281,7 +281,7 @@ def reduce(loaded: Loaded) -> None:
 
 
 def _window(config: Any, tokenizer: Any) -> int:
-    """Return the limit of tokenizer and positions of the model; RoBERTa's positions begin after that of the pad."""
+    """Return the limit of tokenizer and position embeddings; RoBERTa's positions begin after the padding's."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     if positions and "roberta" in config.model_type:
         positions -= config.pad_token_id + 1
@@ -291,7 +291,7 @@ def _window(config: Any, tokenizer: Any) -> int:
 
 @contextlib.contextmanager
 def quietly() -> Iterator[None]:
-    """Silence the progress bars and remarks of transformers; the ones that matter are checked here."""
+    """Silence the progress bars and warnings of transformers; relevant problems are checked here."""
     logging = require("transformers.utils.logging")
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -309,19 +309,19 @@ def _first_line(error: Exception) -> str:
 
 
 _ROWS = 512
-"""Rows of input that packed weights are laid out for; other numbers work too."""
+"""Number of input rows for which packed weights are optimized; other numbers work too."""
 
 
-def exchange(model: nn.Module, *, pack: bool) -> None:
-    """Replace layers of the model in place; `pack` lays float32 weights out for the matrix unit of the processor.
+def replace_layers(model: nn.Module, *, pack: bool) -> None:
+    """Replace layers of the model by faster ones, in place. `pack` arranges float32 weights for the processor.
 
-    On processors for which MKL is slow with the layout of torch, packing gains up to a factor of two; on others, it
-    gains on the large output layer. Weights are copied once and the original is dropped.
+    On processors for which MKL is slow with torch's layout, packing gains up to a factor of two; on others, it gains
+    for the large output layer. Weights are copied once, and the originals are dropped.
     """
     for name, layer in list(model.named_children()):
         faster = _faster(layer, pack=pack and can_pack())
         if faster is None:
-            exchange(layer, pack=pack)
+            replace_layers(layer, pack=pack)
         else:
             setattr(model, name, faster)
 
@@ -345,9 +345,9 @@ def _faster(layer: Any, *, pack: bool) -> nn.Module | None:
 
 @functools.cache
 def can_pack() -> bool:
-    """Return whether this torch has oneDNN's operators for packed weights and they compute what its own layers do.
+    """Return whether torch has oneDNN's operators for packed weights, with the same results as its layers.
 
-    They are private to torch: another release may lack them, call them otherwise, or give other numbers.
+    They are private to torch: other releases may lack or rename them, or give other numbers.
     """
     import torch
     from torch import nn
@@ -369,7 +369,7 @@ def can_pack() -> bool:
 
 
 class _PackedBatch(NamedTuple):
-    """Layers over oneDNN's operators; their classes are made when torch is imported."""
+    """Layers with oneDNN's operators; their classes are created when torch is imported."""
 
     linear: Callable[[nn.Linear], nn.Module]
     gated: Callable[[Any], nn.Module]
@@ -381,7 +381,7 @@ def _packed() -> _PackedBatch:
     from torch import nn
 
     class Linear(nn.Module):
-        """A linear layer whose weights lie as oneDNN reads them fastest."""
+        """A linear layer whose weights have oneDNN's fastest layout."""
 
         def __init__(self, layer: nn.Linear) -> None:
             super().__init__()
@@ -395,7 +395,7 @@ def _packed() -> _PackedBatch:
             return y
 
     class Gated(nn.Module):
-        """The feed-forward part of T5: wo(gelu(wi_0 x) * wi_1 x), GELU and product computed where the sums are made."""
+        """The feed-forward layer of T5, wo(gelu(wi_0 x) * wi_1 x), with fused GELU and product."""
 
         def __init__(self, layer: Any) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Loaded networks asked in batches of like length: a classifier of pairs of texts, and a sequence-to-sequence model."""
+"""Compute loaded models in batches of similar length: classifiers of text pairs and sequence-to-sequence models."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _PROBE = ("a", "b")
 _TOLERANCE = 1e-4
-"""Of logits; models that read padding miss it by far."""
+"""Maximum difference of logits; models that read padding differ far more."""
 
 
 class Classifier:
-    """A loaded classifier. Logits do not depend on what else is in a batch, beyond rounding (1e-5)."""
+    """A loaded classifier. Logits do not depend on the rest of a batch, except for rounding (1e-5)."""
 
     def __init__(self, loaded: Loaded, batch_tokens: int) -> None:
         self._model = loaded.model
@@ -39,13 +39,13 @@ class Classifier:
             yield from zip(batch, self._batch([inputs[index] for index in batch]), strict=True)
 
     def _ignores_padding(self, probe: Encoded) -> bool:
-        """Return whether padding changes nothing, as it should; XLNet and Nyströmformer read what is at the end."""
+        """Return whether the model ignores padding; XLNet and Nyströmformer do not."""
         width = len(probe.ids)
         (alone,), (padded,) = self._batch([probe]), self._batch([probe], 2 * width)
         return max(abs(a - b) for a, b in zip(alone, padded, strict=True)) < _TOLERANCE
 
     def _batch(self, chosen: Sequence[Encoded], width: int = 0) -> list[list[float]]:
-        """Return the logits of each input, all of them padded to the longest, and to the width at least."""
+        """Return the logits of each input, padded to the longest one and to at least `width`."""
         import torch
 
         width = max(width, *(len(encoded.ids) for encoded in chosen))
@@ -68,29 +68,29 @@ def _padded(rows: Sequence[Sequence[int]], width: int, filler: int, device: str)
 
 
 _RELATIVE = ("t5", "mt5")
-"""Model types whose decoder knows positions by their distance alone, so that several targets fit into one row."""
+"""Model types whose decoder has relative positions, so that several targets fit into one row."""
 _UNFIT = ("nllb-moe", "prophetnet", "switch_transformers", "xlm-prophetnet")
-"""Experts that tokens of a batch compete for; decoders that predict several tokens at a time."""
+"""Model types with experts that tokens of a batch compete for, or decoders that predict several tokens at a time."""
 _ROW = 256
-"""Tokens of targets in one such row."""
+"""Maximum tokens of targets in one row."""
 _STEP = 8
-"""Widths of source batches are multiples of it: oneDNN keeps code for every shape it has met, up to a gigabyte."""
+"""Widths of source batches are multiples of it, because oneDNN caches code for every shape, up to a gigabyte."""
 _LOGITS = 2**28
-"""Numbers that the output layer may give at once."""
+"""Maximum number of logits that are computed together."""
 
 
 class _DecoderRow(NamedTuple):
-    """What the decoder reads side by side: targets of one source."""
+    """A row of decoder input: targets of one source."""
 
     source: int
-    """Its place in the batch."""
+    """Index of the source in the batch."""
     targets: list[int]
 
 
 class Seq2Seq:
-    """A loaded sequence-to-sequence model. Each source is read once, however many targets it has.
+    """A loaded sequence-to-sequence model. Each source is read once for all its targets.
 
-    Scores do not depend on what else is in a batch, beyond rounding (1e-5).
+    Scores do not depend on the rest of a batch, except for rounding (1e-5).
     """
 
     def __init__(self, loaded: Loaded, batch_tokens: int) -> None:
@@ -195,7 +195,7 @@ class Seq2Seq:
         in_use: torch.Tensor,
         among: torch.Tensor | None,
     ) -> torch.Tensor:
-        """Return the logits at the positions in use, in float32; without `among`, a position sees all before it."""
+        """Return the logits at the positions in use, in float32. `among` restricts attention between targets."""
         from transformers.modeling_outputs import BaseModelOutput
 
         self._in_use = in_use
@@ -224,7 +224,7 @@ class Seq2Seq:
 
 
 def _longest_target(config: Any) -> int | None:
-    """Return the tokens that the decoder has positions for; None if it knows them by their distance."""
+    """Return the maximum tokens of a target; None if the decoder has relative positions."""
     names = ("max_decoder_position_embeddings", "max_position_embeddings")
     return next((int(limit) for name in names if (limit := getattr(config, name, None))), None)
 
@@ -238,7 +238,7 @@ def _start_token(loaded: Loaded) -> int:
 
 
 def _block_mask(owner: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return what is added to attention: 0 if a position may look, which is its segment up to itself."""
+    """Return the attention mask to add: 0 for positions of the same segment up to the current one."""
     import torch
 
     width = owner.shape[1]
@@ -275,10 +275,9 @@ T = TypeVar("T")
 
 
 class MicroBatcher(Generic[Item, Answer]):
-    """Collects items while the model is busy and computes them in batches, first come, first served, in one thread.
+    """Collects items while the model is busy, and computes them in batches, in order of arrival, in one thread.
 
-    An item that is requested again while it waits is computed once. Up to `max_items` items go into one call of
-    `compute`.
+    Equal items that wait at the same time are computed once. A call of `compute` gets at most `max_items` items.
     """
 
     def __init__(self, compute: Callable[[Sequence[Item]], Sequence[Answer]], max_items: int) -> None:
@@ -300,7 +299,7 @@ class MicroBatcher(Generic[Item, Answer]):
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     async def ask(self, items: Sequence[Item]) -> list[Answer]:
-        """Return the answers to these items; raises what `compute` raised for any of them."""
+        """Return the answers to these items. An exception from `compute` is raised here."""
         futures = [self._answer(item) for item in items]
         if futures and self._worker is None:
             self._worker = asyncio.create_task(self._work())
@@ -310,7 +309,7 @@ class MicroBatcher(Generic[Item, Answer]):
         return [future.result() for future in futures]
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Run a function that uses the model in the model's thread."""
+        """Run a function that uses the model, in the model's thread."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
 
     def _answer(self, item: Item) -> asyncio.Future[Answer]:
@@ -321,7 +320,7 @@ class MicroBatcher(Generic[Item, Answer]):
 
     async def _work(self) -> None:
         while self._waiting:
-            await asyncio.sleep(0)  # lets tasks that are ready add their items
+            await asyncio.sleep(0)  # so that ready tasks can add their items
             batch = [self._waiting.popleft() for _ in range(min(self._max_items, len(self._waiting)))]
             answers = await self.run(lambda batch=batch: self._compute(batch))  # type: ignore[misc]
             for item, answer in zip(batch, answers, strict=True):

@@ -1,9 +1,9 @@
-"""Query likelihood: how likely a model makes the question after reading a retrieved text.
+"""Query likelihood: the likelihood of the question given a retrieved text, by a sequence-to-sequence model.
 
 score = exp(mean over the question's tokens, end token included, of ln P(token | text, tokens before it)): the geometric
-mean of the token probabilities under teacher forcing, in (0, 1], higher is better. Sources: query likelihood, Ponte and
-Croft 1998; the metric perplexity_q of unitxt, whose numbers for flan-t5-small these are. It compares texts for one
-question; it is not a probability that the text is relevant.
+mean of the token probabilities under teacher forcing, in (0, 1], higher is better. It compares texts for one question
+and is not a probability of relevance. Sources: query likelihood, Ponte and Croft 1998; the metric perplexity_q of
+unitxt, with the same numbers for flan-t5-small.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METRICS = (
     *(f"query_likelihood_best@{k}" for k in TOP[1:]),
 )
 BLOCK = 4096
-"""Texts that are brought into batches of like length together."""
+"""Texts that are sorted into batches of similar length together."""
 
 
 class QuestionTextPair(NamedTuple):
@@ -45,11 +45,11 @@ class Likelihood(ModelResult):
     log_probability: float
     """Mean over the tokens of the question."""
     tokens: int
-    """Of the question, the end token included."""
+    """Tokens of the question, end token included."""
     cut: int = 0
     """Tokens of the text that the model did not read."""
     windows: int = 1
-    """In how many windows the text was read."""
+    """Number of windows in which the text was read."""
 
     @property
     def score(self) -> float:
@@ -82,9 +82,9 @@ class ContextRelevance(Record):
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Return the maximum over all texts, the mean of the first k retrieved, and that of the k best.
+        """The maximum over all texts, and the means of the first k and of the best k texts.
 
-        Of all texts, if there are fewer than k. The best one alone is the maximum.
+        With fewer than k texts, the mean is over all texts.
         """
         values = [text.score for text in self.texts]
         if not values:
@@ -134,7 +134,7 @@ class QuestionModel:
 
 
 class _TextProgress:
-    """A text under way: what of it was read, for which pairs, and what each window gave so far."""
+    """A text that is being scored: its sources, the indices of its pairs, and the means of each window so far."""
 
     def __init__(self, read: ReadText, indices: list[int]) -> None:
         self.read = read
@@ -143,7 +143,7 @@ class _TextProgress:
 
 
 class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
-    """A sequence-to-sequence model with its options; loads the weights when it first scores."""
+    """A sequence-to-sequence model with its options; its weights are loaded on first use."""
 
     what = "perplexity"
     kind = "seq2seq"
@@ -158,11 +158,11 @@ class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return what decides the scores beside the model, as text."""
+        """The settings that affect scores, as text."""
         return {**super().settings, "prompt": self.prompt[:16], "long_texts": self._long_texts}
 
     def key(self, item: QuestionTextPair) -> str:
-        """Return a key of the pair, the model and all settings that can change the score."""
+        """Return the key of a pair for this model and its settings."""
         settings = (self.setting.dtype, self.prompt, self._window, self._long_texts)
         return key_of("perplexity", self.revision, *settings, item.text, item.question)
 
@@ -180,8 +180,8 @@ def measure(
     Args:
         samples: The samples; memory does not grow with their number.
         scorer: The model.
-        store: Where results are kept; None to keep none.
-        on_scored: Called with the number of texts just scored, or read from the store.
+        store: The reply cache, in which results are stored; None to store none.
+        on_scored: Called with the number of texts just scored, or read from the reply cache.
     """
     for block in _blocks(samples):
         pairs = [

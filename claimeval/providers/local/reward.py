@@ -1,9 +1,9 @@
 """Answer reward: the rating of an answer by a model that was trained on human preferences.
 
 score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better. The sigmoid is applied
-here: whether the pipelines of transformers apply one depends on the model's configuration. Such models are trained to
-compare answers to one question; a mean over questions compares systems on the same questions and says nothing alone.
-Source: the metric reward.deberta_v3_large_v2 of unitxt.
+here, because pipelines of transformers apply one only for some configurations. Such models are trained to compare
+answers to one question; a mean over questions is meaningful only to compare systems on the same questions. Source: the
+metric reward.deberta_v3_large_v2 of unitxt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from claimeval.types.records import Record, Sample
 MODEL = "OpenAssistant/reward-model-deberta-v3-large-v2"
 METRIC = "answer_reward"
 BLOCK = 4096
-"""Answers that are brought into batches of like length together."""
+"""Answers that are sorted into batches of similar length together."""
 
 Missing = Literal["no question", "no answer", "question too long"]
 
@@ -74,31 +74,31 @@ class RewardModel:
             labels = ", ".join(loaded.config.id2label.values())
             raise UsageError(
                 f"model {loaded.files.name!r} is no reward model: it has {loaded.config.num_labels} outputs "
-                f"({labels}), and a reward is one"
+                f"({labels}) instead of one"
             )
         self._tokens = loaded.tokens
         self._window = window or loaded.window
         self._model = Classifier(loaded, batch)
 
-    def rate(self, exchanges: Sequence[QuestionAnswerPair]) -> Iterator[tuple[int, Reward]]:
+    def rate(self, pairs: Sequence[QuestionAnswerPair]) -> Iterator[tuple[int, Reward]]:
         """Yield the index of each pair and its reward, in the order of computing."""
         inputs: list[Encoded] = []
-        which: list[int] = []
+        indices: list[int] = []
         cuts: list[int] = []
-        for index, exchange in enumerate(exchanges):
-            fitted = self._fit(exchange)
+        for index, pair in enumerate(pairs):
+            fitted = self._fit(pair)
             if fitted is None:
                 yield index, Reward(logit=None)
                 continue
             inputs.append(fitted[0])
             cuts.append(fitted[1])
-            which.append(index)
+            indices.append(index)
         for number, (logit,) in self._model.logits(inputs):
-            yield which[number], Reward(logit=logit, cut=cuts[number])
+            yield indices[number], Reward(logit=logit, cut=cuts[number])
 
-    def _fit(self, exchange: QuestionAnswerPair) -> tuple[Encoded, int] | None:
-        """Return the pair with as much of the answer as the window holds, and how many tokens it does not."""
-        question, answer = self._tokens.data(exchange.question), self._tokens.data(exchange.answer)
+    def _fit(self, pair: QuestionAnswerPair) -> tuple[Encoded, int] | None:
+        """Return the pair with as much of the answer as fits the window, and the number of tokens that do not fit."""
+        question, answer = self._tokens.data(pair.question), self._tokens.data(pair.answer)
         (whole,) = self._tokens.pairs([question], [answer])
         if len(whole.ids) <= self._window:
             return whole, 0
@@ -107,7 +107,7 @@ class RewardModel:
 
 
 class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
-    """A sequence classifier with a single output; loads the weights when it first scores."""
+    """A sequence classifier with a single output; its weights are loaded on first use."""
 
     what = "reward"
     kind = "classifier"
@@ -115,7 +115,7 @@ class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
     result = Reward
 
     def key(self, item: QuestionAnswerPair) -> str:
-        """Return a key of the pair, the model and all settings that can change the score."""
+        """Return the key of a pair for this model and its settings."""
         return key_of("reward", self.revision, self.setting.dtype, self._window, item.question, item.answer)
 
     def _ask(self, loaded: Loaded) -> Answers[QuestionAnswerPair, Reward]:
@@ -130,8 +130,8 @@ def measure(
     Args:
         samples: The samples; memory does not grow with their number.
         scorer: The model.
-        store: Where results are kept; None to keep none.
-        on_scored: Called with the number of answers just scored, or read from the store.
+        store: The reply cache, in which results are stored; None to store none.
+        on_scored: Called with the number of answers just scored, or read from the reply cache.
     """
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):

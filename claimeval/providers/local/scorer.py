@@ -1,4 +1,4 @@
-"""The base of local scorers: settings, weights that are loaded on first use, and results stored with the replies."""
+"""Base class of local scorers: settings, weights that are loaded on first use, and results in the reply cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from claimeval.types.options import LocalOptions
 from claimeval.types.records import Record
 
 CHECKED = 64
-"""Items on which reduced precision is compared with float32."""
+"""Number of items on which reduced precision is compared with float32."""
 
 
 class ModelResult(Record):
@@ -26,29 +26,29 @@ class ModelResult(Record):
     @property
     @abstractmethod
     def score(self) -> float | None:
-        """Return the score in [0, 1]; None if the model could not be asked."""
+        """The score in [0, 1]; None if the model could not score the item."""
 
     @property
     @abstractmethod
     def finite(self) -> bool:
-        """Return whether the model gave a number; sums can overflow in reduced precision."""
+        """Whether the result is a finite number; sums can overflow in reduced precision."""
 
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=ModelResult)
 Answers = Callable[[Sequence[Item]], Iterator[tuple[int, Result]]]
-"""A model in memory: gives the index of each item and its result, in the order of computing."""
+"""A model in memory: yields the index of each item and its result, in the order of computing."""
 
 
 class Scorer(ABC, Generic[Item, Result]):
-    """A local model with its options. The weights are loaded when it first scores."""
+    """A local model with its options; its weights are loaded on first use."""
 
     what: ClassVar[str]
     """The kind of score, as in `local:perplexity=MODEL`."""
     kind: ClassVar[Kind]
     default_model: ClassVar[str]
     result: type[Result]
-    """What it gives for one item."""
+    """The type of its results."""
     prompt = ""
     """Digest of the prompt, empty if there is none."""
 
@@ -58,21 +58,21 @@ class Scorer(ABC, Generic[Item, Result]):
         self._files = locate(model, options.revision)
         self.name = f"local:{self.what}={model}"
         self.revision = self._files.revision
-        """What the model's files are."""
+        """The version of the model's files."""
         self._window = options.context_tokens
         self._batch = batch_tokens(self.setting) if options.batch_size == "auto" else options.batch_size
         self._answers: Answers[Item, Result] | None = None
         self.deviation: float | None = None
-        """The largest difference of a score from that in float32, over some items; None in float32, or unmeasured."""
+        """The largest difference from the scores in float32, over some items; None in float32, or before scoring."""
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return what decides the scores beside the model, as text."""
+        """The settings that affect scores, as text."""
         return {"precision": self.setting.dtype, "window": str(self._window or "the model's")}
 
     @abstractmethod
     def key(self, item: Item) -> str:
-        """Return a key of the item and of all that can change its result."""
+        """Return the key of an item for this model and its settings."""
 
     @abstractmethod
     def _ask(self, loaded: Loaded) -> Answers[Item, Result]:
@@ -81,7 +81,7 @@ class Scorer(ABC, Generic[Item, Result]):
     def score(self, items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
         """Yield the index of each item and its result, in the order of computing.
 
-        Raises UsageError if the model fails, for example for lack of memory, or gives no number.
+        Raises UsageError if the model fails, for example for lack of memory, or a result is not finite.
         """
         if not items:
             return
@@ -91,7 +91,7 @@ class Scorer(ABC, Generic[Item, Result]):
                 if not result.finite:
                     raise UsageError(f"{self.name} gives no finite number in {self.setting.dtype}; use --dtype float32")
                 yield index, result
-        except RuntimeError as error:  # how torch says that memory ran out or a device failed
+        except RuntimeError as error:  # torch ran out of memory, or a device failed
             problem = str(error).strip().partition("\n")[0]
             raise UsageError(
                 f"{self.name} failed on {self.setting.device}: {problem[:300]}. "
@@ -111,10 +111,10 @@ class Scorer(ABC, Generic[Item, Result]):
 
 
 KEY_VERSION = 1
-"""Part of every key; raised when the meaning of a stored result changes."""
+"""Part of every key; increased when the meaning of stored results changes."""
 
 Scored = Callable[[int], None]
-"""Called with the number of items just scored, or read from the store."""
+"""Called with the number of items just scored, or read from the reply cache."""
 
 
 def key_of(*parts: object) -> str:
@@ -126,13 +126,13 @@ def key_of(*parts: object) -> str:
 def score_items(
     items: Iterable[Item], scorer: Scorer[Item, Result], store: Store | None, on_scored: Scored
 ) -> dict[Item, Result]:
-    """Return the result of every item. What is not in the store is computed, and stored at once, batch by batch.
+    """Return the result of every item. Results that are not in the reply cache are computed, and stored immediately.
 
     Args:
         items: The items; equal ones are computed once.
         scorer: The model.
-        store: Where results are kept; None to keep none.
-        on_scored: Called with the number of items just scored, or read from the store.
+        store: The reply cache; None to store nothing.
+        on_scored: Called with the number of items just scored, or read from the reply cache.
     """
     results: dict[Item, Result] = {}
     missing: dict[str, Item] = {}
@@ -148,13 +148,13 @@ def score_items(
     for index, result in scorer.score(items_to_score):
         results[items_to_score[index]] = result
         if store is not None:
-            store.put(keys[index], _pack(scorer.name, scorer.revision, scorer.prompt, result))
+            store.put(keys[index], _write(scorer.name, scorer.revision, scorer.prompt, result))
         on_scored(1)
     return results
 
 
-def _pack(model: str, revision: str, prompt: str, result: Record) -> bytes:
-    """Return the result in the form of stored replies: a line of origin, then the body of a chat completion."""
+def _write(model: str, revision: str, prompt: str, result: Record) -> bytes:
+    """Return the result in the format of stored replies: a line of origin, then the body of a chat completion."""
     origin = {"model": model, "endpoint": revision, "prompt": prompt, "at": time.time(), "latency": None}
     return json.dumps(origin, separators=(",", ":")).encode() + b"\n" + write_chat(result.model_dump_json(), revision)
 

@@ -1,8 +1,8 @@
 """Answer similarity: the cosine of the embeddings of answer and reference answer, by sentence-transformers.
 
-value = cosine in [-1, 1], higher is closer; of several references the closest counts. It sees meaning where words
-differ, and hardly sees a negation or a swapped number. Values of two models cannot be compared. Source: Reimers and
-Gurevych 2019; the semantic answer similarity (bi-encoder) of Risch et al. 2021.
+value = cosine in [-1, 1], higher is closer; of several references the closest counts. It recognizes the same meaning in
+other words, but hardly a negation or a changed number. Values of different models are not comparable. Source: Reimers
+and Gurevych 2019; the semantic answer similarity (bi-encoder) of Risch et al. 2021.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from claimeval.types.options import LocalOptions
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 METRIC = "answer_similarity"
 BLOCK = 1024
-"""Samples whose texts are brought into batches together."""
+"""Samples whose texts are sorted into batches together."""
 
 
 class Similarity(NamedTuple):
-    """How close one answer is to its references."""
+    """The similarity of one answer to its references."""
 
     value: float | None
     """None if the answer or every reference is missing or blank."""
@@ -50,7 +50,7 @@ class SimilarityScorer:
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """What else decides the numbers."""
+        """The settings that affect scores."""
         return {"dtype": self._setting.dtype, "context_tokens": self._model.max_seq_length}
 
     def embed(self, texts: Sequence[str]) -> Any:
@@ -87,7 +87,7 @@ def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: Similar
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
         pairs = [
-            (answer, references) if answer and answer.strip() and (references := _measured(given)) else None
+            (answer, references) if answer and answer.strip() and (references := _with_words(given)) else None
             for answer, given in block
         ]
         texts = list(dict.fromkeys(text for pair in pairs if pair for text in (pair[0], *pair[1])))
@@ -101,5 +101,5 @@ def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: Similar
             yield Similarity(min(1.0, max(-1.0, best)), sum(map(scorer.cut, (answer, *references))))
 
 
-def _measured(references: Sequence[str]) -> list[str]:
+def _with_words(references: Sequence[str]) -> list[str]:
     return [text for text in references if text.strip()]

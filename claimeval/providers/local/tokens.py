@@ -34,11 +34,11 @@ class Encoded(NamedTuple):
 
     ids: Ids
     types: Ids | None
-    """Which of two texts each token is of, for models that use it."""
+    """For each token, to which of two texts it belongs, for models that use it."""
 
 
 class Tokenizing:
-    """A fast tokenizer of transformers. Not for several threads at once."""
+    """A fast tokenizer of transformers, for one thread at a time."""
 
     def __init__(self, tokenizer: Any, model: str) -> None:
         if not tokenizer.is_fast:
@@ -51,34 +51,34 @@ class Tokenizing:
 
     @property
     def pad(self) -> int:
-        """Return the id that fills shorter inputs of a batch."""
+        """The padding token's id."""
         return int(self._tokenizer.pad_token_id or 0)
 
     @property
     def end(self) -> str:
-        """Return the token that ends a text, empty if the model has none."""
+        """The token that ends a text; empty if the model has none."""
         return self._tokenizer.eos_token or ""
 
     def data(self, text: str) -> str:
-        """Put a space inside everything that reads like a control token (`</s>` becomes `< /s>`).
+        """Insert a space into texts of control tokens (`</s>` becomes `< /s>`).
 
-        Lone surrogates, which no tokenizer takes, become U+FFFD.
+        Lone surrogates, which tokenizers do not accept, become U+FFFD.
         """
         return self._special.sub(lambda match: f"{match[0][0]} {match[0][1:]}", _SURROGATE.sub("\ufffd", text))
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the tokens of each text, with the control tokens that the model expects around them."""
+        """Return the tokens of each text, with the control tokens of the model."""
         return self._encode(texts)["input_ids"] if texts else []
 
     def targets(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the tokens of each text as a model is to produce them, the end token included."""
+        """Return the tokens of each text as model output, end token included."""
         if not texts:
             return []
         ids: list[Ids] = self._tokenizer(text_target=list(texts), verbose=False)["input_ids"]
         return ids
 
     def pairs(self, first: Sequence[str], second: Sequence[str]) -> list[Encoded]:
-        """Return the tokens of pairs of texts as the model expects them."""
+        """Return the tokens of pairs of texts, with the control tokens of the model."""
         if not first:
             return []
         encoded = self._encode(first, second)
@@ -86,17 +86,17 @@ class Tokenizing:
         return [Encoded(ids, kinds) for ids, kinds in zip(encoded["input_ids"], types, strict=True)]
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without control tokens."""
+        """Return the number of tokens of each text, without control tokens."""
         if not texts:
             return []
         return [len(ids) for ids in self._encode(texts, add_special_tokens=False)["input_ids"]]
 
     def starts(self, text: str) -> list[int]:
-        """Return where each token of the text begins, in characters, without control tokens."""
+        """Return the start of each token in characters, without control tokens."""
         return [start for start, _ in self._offsets(text, add_special_tokens=False)["offset_mapping"]]
 
     def around(self, before: str, text: str, after: str) -> tuple[Ids, Ids, Ids]:
-        """Return the tokens of a text within others, with control tokens: before it, of it, after it."""
+        """Return the tokens before, of and after a text within others, with control tokens."""
         encoded = self._offsets(before + text + after)
         first, last = len(before), len(before) + len(text)
         inside = [start < last and end > first for start, end in encoded["offset_mapping"]]
@@ -106,7 +106,7 @@ class Tokenizing:
         return ids[:begin], ids[begin : begin + number], ids[begin + number :]
 
     def cut_pair(self, first: str, second: str, room: int) -> Encoded | None:
-        """Return the tokens of a pair with as many of the second text as fit, at least one; None if none does."""
+        """Return the tokens of a pair, with the second text cut to fit; None if not even one token of it fits."""
         if self.lengths([first])[0] + self.around_a_pair() >= room:
             return None
         encoded = self._tokenizer(
@@ -123,7 +123,7 @@ class Tokenizing:
         return text
 
     def around_a_pair(self) -> int:
-        """Return how many control tokens a pair of texts is given."""
+        """Return the number of control tokens of a pair of texts."""
         return int(self._tokenizer.num_special_tokens_to_add(pair=True))
 
     def _offsets(self, text: str, *, add_special_tokens: bool = True) -> Any:
@@ -138,7 +138,7 @@ class Tokenizing:
 
 
 SLACK = 4
-"""Tokens by which a piece may grow when it is encoded by itself."""
+"""Tokens by which a piece may grow when it is encoded alone."""
 _WORD = re.compile(r"\w+")
 
 
@@ -147,7 +147,7 @@ class Chunk(NamedTuple):
 
     text: str
     documents: tuple[int, ...]
-    """Indices of the documents it comes from: one, or several where sentences are joined."""
+    """Indices of its documents; several if sentences are joined."""
 
 
 class _TokenizedDocument(NamedTuple):
@@ -155,30 +155,30 @@ class _TokenizedDocument(NamedTuple):
 
     text: str
     starts: list[int]
-    """Where each token begins, in characters."""
+    """The start of each token in characters."""
     sentences: list[Span]
 
     def tokens(self, start: int, end: int) -> int:
-        """Return how many tokens the stretch has."""
+        """Return the number of tokens in a span."""
         return bisect_left(self.starts, end) - bisect_left(self.starts, start)
 
 
 class _DocumentSpan(NamedTuple):
-    """A stretch of a document."""
+    """A span of a document."""
 
     document: int
     span: Span
 
 
 class EvidenceChunks:
-    """Cuts documents for one model. Documents are tokenized once for all claims."""
+    """Cuts documents into pieces for one model; documents are tokenized once for all claims."""
 
     def __init__(self, tokens: Tokenizing) -> None:
         self._tokens = tokens
         self._read = lru_cache(maxsize=256)(self._read_once)
 
     def chunks(self, documents: Sequence[Document], room: int) -> list[Chunk]:
-        """Cut all documents into pieces of at most `room` tokens, in order; a document without a word gives none."""
+        """Cut all documents into pieces of at most `room` tokens, in order; a document without words gives none."""
         texts = self._texts(documents)
         return [
             Chunk(self._tokens.fit(texts[index].text[span.start : span.end], room), (index,))
@@ -186,9 +186,9 @@ class EvidenceChunks:
         ]
 
     def joined(self, claim: str, documents: Sequence[Document], room: int) -> Chunk | None:
-        """Join the sentences of all documents that have most of the claim's words, in order, as far as there is room.
+        """Join the sentences of all documents that share most words with the claim, in order, up to `room` tokens.
 
-        Rare words count more. None if all of them are in one piece, which was assessed anyway.
+        Rare words count more. None if all these sentences are in one piece, which was assessed already.
         """
         texts = self._texts(documents)
         spans = [_DocumentSpan(index, span) for index, text in enumerate(texts) for span in text.sentences]
@@ -202,7 +202,7 @@ class EvidenceChunks:
             if weights[number] > 0 and size <= free:
                 chosen.append(spans[number])
                 free -= size
-        if any(all(_inside(stretch, piece) for stretch in chosen) for piece in _pieces(texts, room)):
+        if any(all(_is_within(stretch, piece) for stretch in chosen) for piece in _pieces(texts, room)):
             return None
         text = " ".join(texts[index].text[span.start : span.end] for index, span in sorted(chosen))
         return Chunk(self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen})))
@@ -240,7 +240,7 @@ def _runs(text: _TokenizedDocument, room: int) -> Iterator[Span]:
         yield Span(start, end)
 
 
-def _inside(stretch: _DocumentSpan, piece: _DocumentSpan) -> bool:
+def _is_within(stretch: _DocumentSpan, piece: _DocumentSpan) -> bool:
     return (
         stretch.document == piece.document
         and piece.span.start <= stretch.span.start
@@ -257,11 +257,11 @@ class ReadText(NamedTuple):
 
     sources: list[Ids]
     cut: int
-    """Tokens of the text that are in none of them."""
+    """Tokens of the text that are in no source."""
 
 
 class SourceWindows:
-    """Cuts texts to a window of so many tokens, prompt and end token included, where the tokenizer divided them."""
+    """Cuts texts between tokens to a window, which includes the prompt and the end token."""
 
     def __init__(self, tokens: Tokenizing, prompt: SourcePrompt, window: int, long_texts: LongTexts) -> None:
         self._tokens = tokens
@@ -293,7 +293,7 @@ VARIABLES = {
     "question_given_text": frozenset({"text"}),
     "claim_given_document": frozenset({"document", "claim", "separator"}),
 }
-"""The shipped files, and what each kind offers to the files that a user puts in its place."""
+"""The kinds of prompt files, and the variables of each."""
 
 _FILE = re.compile(r"\s*\{#(?P<header>.*?)#\}\n?(?P<text>.*?)\n?", re.DOTALL)
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -323,21 +323,18 @@ class SourcePrompt:
             raise PromptError(f"prompt {str(path)!r} lacks the variable {min(missing)!r}")
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the text with the values in their places."""
+        """Return the text with the values of the variables."""
         return "".join(values[part] if index % 2 else part for index, part in enumerate(self._parts))
 
     def around(self, name: str) -> tuple[str, str]:
-        """Return what stands before and after the place of the only variable.
-
-        Raises PromptError if it has several places.
-        """
+        """Return the texts before and after the only variable. Raises PromptError if it is used more than once."""
         if self._parts[1::2] != [name]:
-            raise PromptError(f"a prompt with several places for {name!r} cannot be cut to a window; leave one")
+            raise PromptError(f"a prompt that uses {name!r} more than once cannot be cut to a window; use it once")
         return self._parts[0], self._parts[2]
 
 
 def load_prompt(kind: str, path: str | Path | None = None) -> SourcePrompt:
-    """Load the shipped prompt of that kind, or the one in the file."""
+    """Load the shipped prompt of a kind, or the prompt in a file."""
     return SourcePrompt(kind, Path(path) if path else folder() / "local" / f"{kind}.j2")
 
 

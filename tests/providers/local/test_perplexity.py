@@ -172,7 +172,7 @@ def test_a_text_is_cut_inside_a_prompt_that_goes_on_after_it(t5: Path, tmp_path:
 def test_a_prompt_with_two_places_for_the_text_is_refused(t5: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "own.j2"
     prompt.write_text("{# purpose: another #}\n{{ text }} and {{ text }}\n")
-    with pytest.raises(PromptError, match="several places for 'text'"):
+    with pytest.raises(PromptError, match="uses 'text' more than once"):
         scores(t5, [QuestionTextPair("a", "b")], prompt=str(prompt))
 
 
