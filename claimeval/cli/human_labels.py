@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out, arguments
-from claimeval.statistics.formatting import decimal, dollars, estimate, interval
+from claimeval.statistics.formatting import decimal, dollars, estimate, interval, number_of
 from claimeval.types.errors import UsageError, visible
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _of_answers(args: AgreementOptions) -> int:
         text = f" two annotators of {pair.rating} with each other: Spearman {_of(pair.spearman)}, {pair.items} {what}"
         output.line(text, style="dim")
     if ratings.unmatched:
-        output.line(f" {ratings.unmatched} rows have no rating, or fit no sample", style="dim")
+        output.line(f" left out: {number_of(ratings.unmatched, 'row')} without a rating or of no sample", style="dim")
     return output.result("agreement", report.model_dump(), path=source if source.is_dir() else None)
 
 
@@ -255,7 +255,7 @@ def _print(output: Output, run: Path, report: Agreement, names: ShortNames, fiel
     output.line()
     output.line(f": {report.items} {what} on {report.questions} {cluster_noun(field)}", bold=str(run))
     if report.unmatched:
-        output.note(f"{report.unmatched} labels fit no claim or sample of this run", kind="Caution")
+        output.note(f"{number_of(report.unmatched, 'label')} of nothing that was judged in this run", kind="Caution")
     if words := report.labels.words():
         output.line(f"Labels {words}")
     if report.raters:
@@ -507,5 +507,5 @@ def _remarks(correction: Correction) -> list[str]:
     if words := correction.labels.words():
         remarks.append(f"labels {words}")
     if correction.unmatched:
-        remarks.append(f"{correction.unmatched} labels match no judged claim of {correction.metric}")
+        remarks.append(f"{number_of(correction.unmatched, 'label')} of no judged claim of {correction.metric}")
     return remarks

@@ -9,7 +9,7 @@ from pathlib import Path
 from claimeval.ir.evaluation import Evaluation, Pairing
 from claimeval.ir.measures import Measure
 from claimeval.statistics import mean_interval
-from claimeval.statistics.formatting import p_value, signed, signed_interval
+from claimeval.statistics.formatting import number_of, p_value, signed, signed_interval
 from claimeval.statistics.pictures import Curve, Mark, Picture, bars, beside, lines
 from claimeval.types.errors import UsageError
 
@@ -75,7 +75,7 @@ def as_record(
 def counts_line(evaluation: Evaluation) -> str:
     """Format the numbers of queries and documents that the means are based on."""
     counts = evaluation.counts
-    line = f"{_plural(counts.queries, 'query')}, {_plural(counts.retrieved, 'document')} retrieved"
+    line = f"{number_of(counts.queries, 'query')}, {number_of(counts.retrieved, 'document')} retrieved"
     return line if counts.unjudged is None else f"{line}, {counts.unjudged} of them without judgment"
 
 
@@ -139,14 +139,9 @@ def _align(rows: list[list[str]]) -> str:
     )
 
 
-def _plural(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
-
-
 def _first_queries(names: Sequence[str]) -> str:
     listed = ", ".join(names[:5])
-    return f"{_plural(len(names), 'query')} ({listed}{', ...' if len(names) > 5 else ''})"
+    return f"{number_of(len(names), 'query')} ({listed}{', ...' if len(names) > 5 else ''})"
 
 
 _ORDER = (

@@ -42,6 +42,11 @@ from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
 from claimeval.types.scales import THREE_WAY
 
+OF_CLAIMS = (
+    "labels are compared over claims. Its table and report show how its judges agree. Ratings of whole answers by "
+    "people are compared with --rating, and grades with `claimeval agreement RUN/qrels.txt --labels human.qrels`"
+)
+"""What `agreement` says of a run without claims."""
 EPSILON = 0.2
 """How much more the label of an expert is worth than a judge's: that of the alternative annotator test's paper."""
 HALF_WIDTH = 0.05
@@ -254,6 +259,8 @@ def measure_run(
         UsageError: No label fits an item of the run, or `by` is not a field of it.
     """
     manifest = load_manifest(run)
+    if not manifest.of_claims:
+        raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
     human = read_labels(labels) if labels else labels_in(run, [metric.name for metric in manifest.rows])
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
     gathering = OverviewBuilder(manifest)
@@ -282,7 +289,7 @@ def measure_run(
         return report
     counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
-        stray = f"; {report.unmatched} fit no claim or sample" if report.unmatched else ""
+        stray = f"; {report.unmatched} of nothing that was judged" if report.unmatched else ""
         raise UsageError(f"no label can be compared with {run}: {counts.words() or 'none counts'}{stray}")
     return report.model_copy(update={"labels": counts})
 

@@ -229,7 +229,10 @@ def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
 
 def metric_of(run: Path, name: str | None) -> Metric:
     """Return a metric of a run by name, the first for None; UsageError with the closest name otherwise."""
-    metrics = {metric.name: metric for metric in load_manifest(run).rows}
+    manifest = load_manifest(run)
+    metrics = {metric.name: metric for metric in manifest.rows}
+    if not metrics:
+        raise UsageError(f"{run} is a run of {manifest.job}; only metrics of claims are labeled and corrected")
     if name is None:
         return next(iter(metrics.values()))
     if name not in metrics:

@@ -22,6 +22,7 @@ from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, represe
 from claimeval.lexical.citations import without
 from claimeval.runs.slices import value_of
 from claimeval.statistics import vote_weight
+from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Assessment, Evidence, Label, Part, Record, Sample, SampleResult
@@ -48,7 +49,7 @@ class HumanLabelCounts(Record):
     def words(self) -> str:
         """Return what there is to say, in a sentence; empty if every label counts."""
         left_out = [
-            f"{self.blank} rows without a label" if self.blank else "",
+            f"{number_of(self.blank, 'row')} without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
             f"{self.conflicting} that the same annotator labeled differently" if self.conflicting else "",
             f"{self.divided} on which annotators are evenly divided" if self.divided else "",

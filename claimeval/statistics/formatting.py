@@ -82,6 +82,12 @@ def span(ends: Sequence[float], text: Callable[[float], str]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
+def number_of(count: int, noun: str) -> str:
+    """Format a count with its noun, as in `1 query` and `2 queries`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def count(number: float) -> str:
     """Format a count: exact up to 9999, then as `41k`, `1.2M`, `3.0G`."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):

@@ -57,6 +57,10 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     }
     assert shown["metrics"]["rated_relevance"]["missing"] == {"missing_input": 1}
     assert shown["ratings"]["rated_relevance"] == {"fully": 2, "partly": 0, "no": 1, "noncommittal": 1}
+    for command in (("agreement",), ("correct",), ("annotate",), ("agreement", "--labels", data)):
+        refused = claimeval(*command, "run/rate")
+        assert refused.returncode == 2
+        assert "run/rate is a run of rate" in refused.stderr
     (held,) = shown["against_claims"]
     assert (held["rating"], held["metric"]) == ("rated_faithfulness", "faithfulness")
     assert held["claims"]["value"] == pytest.approx(2 / 3)

@@ -189,6 +189,7 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
     labels.write_text("id,label\n1,no\n9,yes\n", encoding="utf-8")
     other = json.loads(claimeval("agreement", "a", "--labels", labels, "--json").stdout)
     assert (other["items"], other["unmatched"]) == (1, 1)
+    assert "1 label of nothing that was judged" in claimeval("agreement", "a", "--labels", labels).stdout
 
 
 def test_labels_that_do_not_simply_count_are_said_in_a_line(
@@ -199,7 +200,7 @@ def test_labels_that_do_not_simply_count_are_said_in_a_line(
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n2,yes\n2,no\n1,\n", encoding="utf-8")
     done = claimeval("agreement", "a", "--labels", labels)
-    assert "Labels left out: 1 rows without a label, 1 that the same annotator labeled differently" in done.stdout
+    assert "Labels left out: 1 row without a label, 1 that the same annotator labeled differently" in done.stdout
     labels.write_text("id,label\n2,yes\n2,no\n", encoding="utf-8")
     none = claimeval("agreement", "a", "--labels", labels)
     assert (none.returncode, none.stderr.count("\n")) == (2, 1)

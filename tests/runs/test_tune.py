@@ -324,7 +324,9 @@ def test_labels_of_a_run_align_the_prompt_of_the_run(tmp_path: Path) -> None:
     run = ce.score(data, judges=scored, metrics="faithfulness", assess_prompt="binary", out=tmp_path / "run")
     assert run.path
     judge = ScriptedJudge(reply=judge_of(content, mended=False))
-    with pytest.raises(UsageError, match=r"label claims with `claimeval annotate .*`, or pass a table of labeled claims"):
+    with pytest.raises(
+        UsageError, match=r"label claims with `claimeval annotate .*`, or pass a table of labeled claims"
+    ):
         ce.tune(run.path, judge=judge)
     for item in ce.annotate(run, n=80):
         item.label("supported" if item.sample.metadata["label"] == "yes" else "not_found")  # type: ignore[union-attr]
