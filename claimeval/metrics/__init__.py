@@ -1,4 +1,1 @@
-"""The table of metrics, the matrix of claims and documents, formulas, and the way from labels to scores and summaries.
-
-Knows labels, never how they were asked for.
-"""
+"""Metrics: the tables of metrics and their formulas, scores of samples from labels, and summaries of runs."""

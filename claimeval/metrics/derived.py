@@ -1,4 +1,4 @@
-"""The table of derived metrics: a name, the rows whose verdicts it reads, and what is read off them."""
+"""The table of derived metrics, which are computed from the verdicts for other metrics, and their scores."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from claimeval.types.records import Label, Part, Reason, SampleResult, Score
 
 
 class DerivedMetric(NamedTuple):
-    """One row that costs no call of its own."""
+    """A metric without calls of its own."""
 
     name: str
     needs: tuple[str, ...]
-    """The metrics whose verdicts it is read off."""
+    """The metrics whose verdicts it is computed from."""
     formula: Formula
     description: str
     per_document: bool = False
     """Whether it needs verdicts on single documents."""
     three_way: bool = False
-    """Whether it needs judges who tell contradicted from not found."""
+    """Whether it needs judges who distinguish contradicted from not found."""
     partial: bool = False
-    """Whether partial support counts half; that takes judges who can say it."""
+    """Whether partial support counts half, if the judges' scale has it."""
     empty_reason: Reason = "no_evidence"
-    """Why it is undefined where there is nothing to count."""
+    """Why it is undefined if there is nothing to count."""
     best: bool = False
-    """Whether of alternative gold answers the one with the highest value counts; a row that needs coverage goes by the
-    one that is covered best, any other counts the claims of all."""
+    """Whether the alternative gold answer with the highest value counts. Metrics that need coverage use the answer with
+    the best coverage; other metrics count the claims of all gold answers."""
     zero_with: str | None = None
-    """The metric that makes it 0 alone, where another one that it needs has no claims."""
+    """If another metric that it needs has no claims, the value is 0 if this metric is 0."""
 
     def readable(self, *, per_document: bool, three_way: bool) -> bool:
-        """Return whether it can be read off verdicts of judges who are asked so."""
+        """Return whether it can be computed from verdicts of this kind."""
         return (per_document or not self.per_document) and (three_way or not self.three_way)
 
     @property
     def pairs(self) -> tuple[tuple[Part, Part], ...]:
-        """What it needs assessed against what."""
+        """The parts of claims and evidence that it needs assessments of."""
         return tuple((METRICS[name].claims_of, METRICS[name].against) for name in self.needs)
 
 
@@ -150,7 +150,7 @@ NUMBERED: dict[str, tuple[tuple[str, ...], Callable[[float], Formula], str]] = {
         "F1 of supported claims on topic and of their number against {0}",
     ),
 }
-"""Metrics with a number of claims after `@`: needs, formula, words."""
+"""Metrics with a number of claims after `@`: needs, formula, description."""
 
 GROUPS = {
     "ragchecker": (
@@ -161,10 +161,10 @@ GROUPS = {
     "by_topic": tuple(name for name in DERIVED if name.endswith("_topic")),
     "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_recall")),
 }
-"""Names for several rows."""
+"""Names of several metrics."""
 
 WITH_DOCUMENTS = (*(name for name, row in DERIVED.items() if row.per_document), "f1", "contradiction_rate")
-"""What is added, where its needs are fed, when claims are assessed per document and no metrics are named."""
+"""Metrics that are added by default if claims are assessed per document and their needs are met."""
 
 
 class MetricSelection(NamedTuple):
@@ -172,12 +172,12 @@ class MetricSelection(NamedTuple):
 
     rows: tuple[Metric, ...]
     derived: tuple[str, ...] | None
-    """By name; None for those that come with the rows."""
+    """Names of the requested derived metrics; None for the default ones."""
 
 
 @lru_cache(maxsize=256)
 def derived(name: str) -> DerivedMetric:
-    """Return the derived metric `name`, as in `f1` or `long_form_f1@64`; UsageError if there is none."""
+    """Return a derived metric by name, such as `f1` or `long_form_f1@64`. Raises UsageError if there is none."""
     base, at, number = name.partition("@")
     if not at and name in DERIVED:
         return DERIVED[name]
@@ -192,7 +192,7 @@ def derived(name: str) -> DerivedMetric:
 
 
 def is_derived(name: str) -> bool:
-    """Return whether a name belongs here."""
+    """Return whether a name is that of a derived metric."""
     return name in DERIVED or name.partition("@")[0] in NUMBERED
 
 
@@ -207,7 +207,7 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
     names = tuple(dict.fromkeys(spec for spec in flat if isinstance(spec, str) and is_derived(spec)))
     for spec in plain:
         if isinstance(spec, str) and "=" not in spec and spec not in METRICS:
-            derived(spec)  # says what there is
+            derived(spec)  # raises the error that lists all names
     chosen = rows(plain) if plain else ()
     for row in chosen:
         if is_derived(row.name) or row.name in GROUPS:
@@ -218,14 +218,14 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
 
 
 def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: bool) -> tuple[str, ...]:
-    """Return the derived rows of a run; UsageError for one asked for that cannot be read off what judges are asked.
+    """Return the names of a run's derived metrics. Raises UsageError for one that the verdicts do not allow.
 
-    Where none is named they come with verdicts on single documents: all that the chosen rows feed.
+    By default, with verdicts on single documents, these are all metrics that the chosen rows allow.
     """
     if chosen.derived is None:
         pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
-        fed = [derived(name) for name in WITH_DOCUMENTS if per_document and set(derived(name).pairs) <= pairs]
-        return tuple(row.name for row in fed if row.readable(per_document=per_document, three_way=three_way))
+        possible = [derived(name) for name in WITH_DOCUMENTS if per_document and set(derived(name).pairs) <= pairs]
+        return tuple(row.name for row in possible if row.readable(per_document=per_document, three_way=three_way))
     for row in map(derived, chosen.derived):
         if row.per_document and not per_document:
             raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
@@ -235,10 +235,7 @@ def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: b
 
 
 def scores(names: Sequence[str], matrix: Matrix, covered: int | None = None) -> dict[str, Score]:
-    """Return a score a row, by name. Undefined where what it counts is not there, with the reason.
-
-    Of alternative gold answers `covered` is the one whose coverage counts.
-    """
+    """Return the scores of derived metrics by name. `covered` is the alternative gold answer whose coverage counts."""
     return {name: _of_alternatives(derived(name), matrix, covered) for name in names}
 
 
@@ -253,8 +250,7 @@ def _of_alternatives(row: DerivedMetric, matrix: Matrix, covered: int | None) ->
 
 
 def missing_reasons(name: str, score: Score, result: SampleResult) -> list[Reason]:
-    """Why what a derived score counts is not known: a reason for everything of which it is not, the most frequent one
-    of the verdicts that the score is read off."""
+    """Return a reason for each item of a derived score that has no label: the most frequent one of its verdicts."""
     if not (count := (score.total or 0) - (score.judged or 0)):
         return []
     return [Matrix.of(result).missing_reason(derived(name).pairs)] * count

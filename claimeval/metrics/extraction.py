@@ -1,7 +1,7 @@
-"""How good claims are, over many texts: ratios of sums, beside those of people's claims and of another extractor.
+"""Quality of extracted claims over many texts, and comparisons with gold claims and with another extractor.
 
-A ratio adds up the counts of `claimeval.lexical.extraction` over all texts; intervals
-resample whole questions. A share of fewer than `FEW` things says too little and has no value.
+A ratio adds up the counts of `claimeval.lexical.extraction` over all texts. Intervals resample whole questions. A share
+of fewer than `FEW` items has no value.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -36,30 +36,30 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 EXAMINED = 500
-"""Texts of a run, about, whose claims its report examines; each takes 1 to 5 ms."""
+"""Approximate number of texts of a run whose claims its report examines; each takes 1 to 5 ms."""
 FEW = 20
-"""A share is over so many things at least."""
+"""Minimum number of items for a share."""
 COVERAGE = {"statements_lost": 0.0, "numbers_lost": 0.02, "dates_lost": 0.02, "names_lost": 0.02}
-"""What says that claims cover less of their texts, and by how much more must be lost: a splitter that leaves sentences
-whole loses no word, and claims of single facts lose some."""
+"""Measures that show that claims cover less of their texts, with the minimum difference. It is above 0 because a
+splitter that keeps whole sentences loses no words, and claims of single facts lose some."""
 SURE = 0.99
-"""The level of intervals that say so: several are looked at."""
+"""Level of the intervals for `COVERAGE`, which are several."""
 CLAIMS_BY_RULE = "claims split by rules: 1.69 per biography sentence; people write 4.05"
-"""What is said of claims that the local splitter took: measured on FActScore. Scores over them are not comparable with
-scores over single facts."""
+"""Remark on claims of the local splitter, measured on FActScore: their scores are not comparable with scores of claims
+of single facts."""
 
 NOTHING: Mapping[Reason, int] = MappingProxyType({})
 UNITS = {"claims_per_sentence": "claims", "words_per_claim": "words", "granularity": "claims"}
-"""The units of measures that are no shares."""
+"""Units of measures that are not shares."""
 
 
 class Ratio(Estimate):
     """A ratio of sums over texts, with its interval."""
 
     hits: int = 0
-    """How many."""
+    """The numerator."""
     total: int = 0
-    """Of how many."""
+    """The denominator."""
 
     @property
     def in_words(self) -> str:
@@ -68,46 +68,46 @@ class Ratio(Estimate):
 
 
 class RatioDifference(Record):
-    """A ratio of two extractors over the same texts."""
+    """The ratios of two extractors over the same texts."""
 
     a: float | None
-    """Of these claims."""
+    """Ratio of this extractor."""
     b: float | None
-    """Of the others."""
+    """Ratio of the other extractor."""
     difference: Estimate
     """b - a."""
 
     def beyond(self, margin: float = 0.0) -> int:
-        """Return 1 if b is higher by more than `margin` beyond chance, -1 if it is lower so, else 0."""
+        """Return 1 if the whole interval is above `margin`, -1 if it is below `-margin`, else 0."""
         low, high = self.difference.low, self.difference.high
         return 0 if low is None or high is None else (low > margin) - (high < -margin)
 
 
 class ExtractionSummary(Record):
-    """How good the claims of a run are."""
+    """Quality of the claims of a run."""
 
     part: Part
-    """Whose claims these are."""
+    """The part that the claims were extracted from."""
     texts: int
-    """Texts that were examined."""
+    """Number of examined texts."""
     all_texts: int
-    """Texts with claims, or of which claims were to be taken, in the run."""
+    """Number of texts in the run that claims were extracted from."""
     sentences: int
     claims: int
     measures: dict[str, Ratio]
     unclaimed: dict[str, int]
-    """Sentences without a claim, by kind; only those of the kind `statement` are a loss."""
+    """Number of sentences without a claim, by kind. Only the kind `statement` is a loss."""
     people: dict[str, Ratio] = Field(default_factory=dict)
-    """The same of the gold claims, which are not perfect either."""
+    """The measures of the gold claims, which are not perfect either."""
     against: dict[str, RatioDifference] = Field(default_factory=dict)
-    """By measure, the other extractor (b) beside this one (a)."""
+    """By measure, this extractor (a) and the other one (b)."""
     remarks: tuple[str, ...] = ()
-    """What must be read with the numbers."""
+    """Remarks on the numbers."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def descriptions(self) -> dict[str, str]:
-        """What each measure is, in words."""
+        """The description of each measure."""
         from claimeval.lexical.extraction import MEASURES
 
         return {name: MEASURES[name].description for name in self.measures if name in MEASURES}
@@ -120,7 +120,7 @@ class ExtractionSummary(Record):
 
 
 def text_counts(result: SampleResult, part: Part) -> ExtractionCounts | None:
-    """Compare the claims that a result has of a part with its text; None if no claims were taken, or that failed."""
+    """Compare the claims of a part with its text; None if no claims were extracted, or the extraction failed."""
     text = result.sample.text(part)
     claims = result.claims_of(part)
     if text is None or not (claims or result.unextracted.get(part) == "no_claims") or not text.strip():
@@ -136,7 +136,7 @@ def _examined(text: str, claims: tuple[Statement, ...], question: str) -> Extrac
 
 
 def statements(claims: Iterable[Claim]) -> list[Statement]:
-    """Return claims as they are counted; sentences that none of the claims names are not known."""
+    """Return claims as statements. If no claim names its sentences, their sentences are unknown (None)."""
     from claimeval.lexical.extraction import Statement
 
     claim_list = list(claims)
@@ -148,7 +148,7 @@ def statements(claims: Iterable[Claim]) -> list[Statement]:
 
 
 def ratio_score(name: str, hits: int, of: int) -> Score:
-    """Return the score of one text: its own ratio with the counts; undefined where there is nothing to count."""
+    """Return the score of one text, `hits / of`; undefined if `of` is 0."""
     unit = UNITS.get(name, "share")
     if not of:
         return Score.undefined("no_evidence", unit)
@@ -156,7 +156,7 @@ def ratio_score(name: str, hits: int, of: int) -> Score:
 
 
 class CountRows(Tally):
-    """Counts of one kind, a row a text, with the clusters of the texts."""
+    """Rows of counts, one for each text, with the clusters of the texts."""
 
     ADDED = ("_values", "clusters")
 
@@ -171,21 +171,27 @@ class CountRows(Tally):
 
     @property
     def rows(self) -> Floats:
-        """The counts, a row a text."""
+        """The counts of each text."""
         import numpy as np
 
         return np.array(self._values, dtype=np.float64).reshape(-1, self._width)
 
+    def _estimate(self, statistic: Callable[[Floats], Floats]) -> Estimate:
+        rows = self.rows
+        data = ClusterSums(cluster_sums(rows, list(self.clusters)), len(rows))
+        (estimate,) = bootstrap_sums(data, [statistic], STANDARD, because="none")
+        return Estimate.of(estimate)
+
 
 class RatioTally(CountRows):
-    """Adds up one measure text by text: how many, of how many."""
+    """Adds up one measure over texts: numerators and denominators."""
 
     def __init__(self, name: str) -> None:
         super().__init__(2)
         self._name = name
 
     def ratio(self, resampling: Resampling = STANDARD) -> Ratio:
-        """Return the ratio; without a value where there is nothing to lose, or too little of it."""
+        """Return the ratio. It has no value if there are no items, or too few for a share."""
         from claimeval.lexical.extraction import MEASURES
 
         name, rows, clusters = self._name, self.rows, list(self.clusters)
@@ -202,23 +208,20 @@ class RatioTally(CountRows):
 
 
 class MatchTally(CountRows):
-    """Adds up what a matching finds: claims that are right, claims, gold claims that are found, gold claims."""
+    """Adds up the result of a matching: claims that are right, claims, gold claims that are found, gold claims."""
 
     def __init__(self) -> None:
         super().__init__(4)
 
     def f1(self) -> Ratio:
         """Return the harmonic mean of precision and recall over all texts."""
-        rows = self.rows
-        if not len(rows):
+        if not self.clusters:
             return Ratio(because="none")
-        data = ClusterSums(cluster_sums(rows, list(self.clusters)), len(rows))
-        (estimate,) = bootstrap_sums(data, [f1_of_sums], STANDARD, because="none")
-        right, claims, matched, gold = map(int, rows.sum(axis=0))
-        return Ratio(**Estimate.of(estimate).model_dump(), hits=right + matched, total=claims + gold)
+        right, claims, matched, gold = map(int, self.rows.sum(axis=0))
+        return Ratio(**self._estimate(f1_of_sums).model_dump(), hits=right + matched, total=claims + gold)
 
     def macro_f1(self) -> Ratio:
-        """Return the mean of the texts' own F1, over texts with claims or gold claims."""
+        """Return the mean F1 of the texts that have claims or gold claims."""
         rows = self.rows
         mask = rows[:, 1] + rows[:, 3] > 0
         clusters = [cluster for cluster, keep in zip(self.clusters, mask, strict=True) if keep]
@@ -227,19 +230,17 @@ class MatchTally(CountRows):
 
 
 class ElementTally(CountRows):
-    """Adds up elements: verifiable and covered, verifiable and not, unverifiable and covered, and not."""
+    """Adds up elements: verifiable and covered, verifiable and not covered, unverifiable and covered, unverifiable and
+    not covered."""
 
     def __init__(self) -> None:
         super().__init__(4)
 
     def f1(self) -> Ratio:
-        """Return the mean of two F1 over all texts: of covering what is verifiable, and leaving out what is not."""
-        rows = self.rows
-        if not rows.sum():
+        """Return the mean of two F1 over all texts: covering verifiable elements, and leaving out unverifiable ones."""
+        if not (total := int(self.rows.sum())):
             return Ratio(because="none")
-        data = ClusterSums(cluster_sums(rows, list(self.clusters)), len(rows))
-        (estimate,) = bootstrap_sums(data, [macro_f1_of_sums], STANDARD, because="none")
-        return Ratio(**Estimate.of(estimate).model_dump(), total=int(rows.sum()))
+        return Ratio(**self._estimate(macro_f1_of_sums).model_dump(), total=total)
 
 
 class PairTally(Tally):
@@ -262,7 +263,7 @@ class PairTally(Tally):
 
 
 def f1_of_sums(sums: Floats) -> Floats:
-    """Return F1 of rows of claims that are right, claims, gold claims that are found, gold claims; 0 without a hit."""
+    """Return the F1 of rows of a `MatchTally`; 0 without hits."""
     import numpy as np
 
     precision, recall = (np.nan_to_num(quotient(sums[:, i], sums[:, i + 1])) for i in (0, 2))
@@ -272,7 +273,7 @@ def f1_of_sums(sums: Floats) -> Floats:
 
 
 def macro_f1_of_sums(sums: Floats) -> Floats:
-    """Return the mean F1 of both classes for rows of an `ElementTally`; of one if the other has nothing in it."""
+    """Return the mean F1 of both classes for rows of an `ElementTally`; of one class if the other is empty."""
     import numpy as np
 
     kept, missed, extra, left_out = sums.T
@@ -297,13 +298,13 @@ def ratio_difference(
     """Return the difference of a ratio, or of F1 for rows of four, between two extractors over the same texts.
 
     Args:
-        a: The counts of the first extractor, a row a text.
-        b: Those of the second, in the same order.
-        clusters: The question of each text; whole questions are resampled.
+        a: The counts of the first extractor, one row per text.
+        b: The counts of the second extractor, in the same order.
+        clusters: The question of each text. Whole questions are resampled.
         level: The confidence level.
 
     Returns:
-        Both values, and b - a with an interval; an exact 0 where no text differs.
+        Both values, and b - a with an interval; an exact 0 if no text differs.
     """
     import numpy as np
 
@@ -327,50 +328,49 @@ def ratio_difference(
     data = ClusterSums(cluster_sums(np.hstack([first, second]), clusters), len(first))
     resampling = Resampling(level=level)
     (differences,) = bootstrap_sums(data, [change], resampling, because="none", symmetric=True)
-    if (
-        differences.low is None and differences.value is not None
-    ):  # all texts differ alike: how many may differ otherwise, unseen
-        each = change(np.hstack([first, second]))
-        mask = np.isfinite(each)
+    if differences.low is None and differences.value is not None:
+        # All texts differ by the same amount, so the interval depends on how many may differ otherwise.
+        per_text = change(np.hstack([first, second]))
+        mask = np.isfinite(per_text)
         keys = [key for key, keep in zip(clusters, mask, strict=True) if keep]
-        alike = difference_interval(each[mask].tolist(), clusters=keys, resampling=resampling)
-        differences = replace(differences, low=alike.low, high=alike.high, because=alike.because)
+        interval = difference_interval(per_text[mask].tolist(), clusters=keys, resampling=resampling)
+        differences = replace(differences, low=interval.low, high=interval.high, because=interval.because)
     return RatioDifference(a=ends_or_none[0], b=ends_or_none[1], difference=Estimate.of(differences))
 
 
 class ExaminedClaims:
-    """The claims of a run as the words alone show them, over about `EXAMINED` of its texts.
+    """The counts of the claims of a run, over about `EXAMINED` of its texts.
 
-    Which ones are examined hangs on their ids alone, so that runs over the same samples examine the same.
+    The texts are selected by their ids, so that runs over the same samples examine the same texts.
     """
 
     def __init__(self, samples: int, cluster: str | None = None) -> None:
-        """Begin with a run of so many samples."""
+        """Start with a run of `samples` samples, clustered by the field `cluster`."""
         self._below = int(min(1.0, EXAMINED / max(1, samples)) * 2**64)
         self._cluster = cluster
-        self._found: dict[Part, dict[str, tuple[ExtractionCounts, int]]] = {"answer": {}, "reference": {}}
+        self._counts: dict[Part, dict[str, tuple[ExtractionCounts, int]]] = {"answer": {}, "reference": {}}
         self._texts = Counter[Part]()
 
     def add(self, result: SampleResult) -> None:
-        """Examine the claims of a sample's answer and reference, if it is one of those."""
+        """Examine the claims of a sample's answer and reference, if the sample is selected."""
         digest = blake2b(result.sample.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for part, tally in self._found.items():
+        for part, of_samples in self._counts.items():
             if result.claims_of(part) or result.unextracted.get(part) == "no_claims":
                 self._texts[part] += 1
-                shown = part == self.part and int.from_bytes(digest) < self._below
-                if shown and (counts := text_counts(result, part)):
-                    tally[result.sample.id] = counts, cluster_of(result.sample, self._cluster)
+                selected = part == self.part and int.from_bytes(digest) < self._below
+                if selected and (counts := text_counts(result, part)):
+                    of_samples[result.sample.id] = counts, cluster_of(result.sample, self._cluster)
 
     @property
     def part(self) -> Part:
-        """The part that is shown: the answer, unless only references have claims."""
+        """The part of the summary: the answer, unless only references have claims."""
         return "answer" if self._texts["answer"] else "reference"
 
     def summary(self, remarks: Iterable[str] = ()) -> ExtractionSummary | None:
-        """Return what they come to, without intervals; None of a run without claims."""
+        """Return the measures, without intervals; None for a run without claims."""
         from claimeval.lexical.extraction import MEASURES
 
-        texts = self._found[self.part].values()
+        texts = self._counts[self.part].values()
         if not texts:
             return None
         tallies = {name: RatioTally(name) for name in MEASURES}
@@ -379,8 +379,8 @@ class ExaminedClaims:
             unclaimed.update({str(kind): n for kind, n in counts.kinds.items()})
             for name, tally in tallies.items():
                 tally.add(counts.counts[name], cluster)
-        bare = {"low": None, "high": None}
-        measures = {name: tally.ratio(NO_INTERVAL).model_copy(update=bare) for name, tally in tallies.items()}
+        no_ends = {"low": None, "high": None}
+        measures = {name: tally.ratio(NO_INTERVAL).model_copy(update=no_ends) for name, tally in tallies.items()}
         return ExtractionSummary(
             part=self.part,
             texts=len(texts),
@@ -393,12 +393,12 @@ class ExaminedClaims:
         )
 
     def covers_less_than(self, other: ExaminedClaims) -> str | None:
-        """Return of what these claims cover less than others of the same texts beyond chance, in words; else None."""
-        first, second = (one._found[self.part] for one in (self, other))
+        """Return the first measure of `COVERAGE` by which these claims cover less than the other run's, as text."""
+        first, second = self._counts[self.part], other._counts[self.part]
         shared = [name for name in first if name in second]
         clusters = [first[name][1] for name in shared]
         for measure, margin in COVERAGE.items():
-            a, b = ([of[name][0].counts[measure] for name in shared] for of in (second, first))
+            a, b = ([counts[name][0].counts[measure] for name in shared] for counts in (second, first))
             if a and a != b:
                 difference = ratio_difference(a, b, clusters, level=SURE)
                 if difference.beyond(margin) > 0:
@@ -410,13 +410,13 @@ class ExaminedClaims:
 def metric_summary(
     ratio: Ratio, unit: str, missing: Mapping[Reason, int] = NOTHING, unassessed: Mapping[Reason, int] = NOTHING
 ) -> MetricSummary:
-    """Return a ratio as the summary of a metric: its mean is the ratio of sums over all texts.
+    """Return a ratio as the summary of a metric, whose mean is the ratio of sums over all texts.
 
     Args:
         ratio: The ratio.
-        unit: What it counts.
-        missing: Texts without a value, by reason.
-        unassessed: Subjects without a label, by reason.
+        unit: The unit of the metric.
+        missing: Number of texts without a value, by reason.
+        unassessed: Number of subjects without a label, by reason.
     """
     return MetricSummary(
         mean=ratio.value,
@@ -436,7 +436,7 @@ def metric_summary(
 
 
 def order_remark(first: RatioDifference, second: RatioDifference, names: Sequence[str]) -> str | None:
-    """Return what to say if two matchings order two extractors differently; None if they agree."""
+    """Return a remark if two matchings rank two extractors differently; None if they agree."""
     values = first.difference.value, second.difference.value
     if values[0] is None or values[1] is None or values[0] * values[1] >= 0:
         return None

@@ -1,11 +1,12 @@
-"""Flips: claims whose counted value differs between two runs, as `experiment`, `compare` and every page count them.
+"""Flips: claims whose counted value differs between two runs.
 
-What counts is whether a claim is supported. `contradicted` and `not_found` count the same in a score, so a prompt that
-does not tell them apart flips nothing. If both runs judge on the same scale of grades, the grade is what counts.
+The counted value is whether a claim is supported. `contradicted` and `not_found` count the same in a score, so a
+prompt that does not distinguish them causes no flips. If both runs have the same scale of grades, the value is the
+grade.
 
-A claim is the same in both runs if it comes from the same text, reads the same word for word and is held against the
-same evidence. Ids play no part; of claims of a sample that read alike, the first belongs to the first, and so on.
-Claims that only one run has are not compared. A claim with a label in one run only is no flip; it is counted apart.
+A claim is the same in both runs if its source, its text and its evidence are equal; ids are ignored. Claims of a sample
+with the same text are paired in order. Claims that only one run has are not compared. Claims that have a label in only
+one run are counted separately and are no flips.
 """
 
 from __future__ import annotations
@@ -25,34 +26,34 @@ class Flip(Record):
     sample_id: str
     question: str
     subject: str
-    """Its id in run a."""
+    """Id of the claim in run a."""
     claim: str
     of: Part
-    """Whose claim it is."""
+    """The part that the claim was extracted from."""
     evidence: Evidence
     a: Label
-    """What the label in run a comes to."""
+    """The label in run a, as scores count it."""
     b: Label
     a_word: str | None = None
     """The label in run a, if it is a word of another scale."""
     b_word: str | None = None
     a_explanation: str | None = None
-    """What the first judge wrote that gave the label."""
+    """The explanation of the first judge that gave this label."""
     b_explanation: str | None = None
 
 
 class FlipCounts(NamedTuple):
-    """What became of the claims that both runs assessed."""
+    """Numbers of changed claims among those that both runs assessed."""
 
     compared: int = 0
     flipped: int = 0
     relabeled: int = 0
-    """Claims with a different label that counts the same."""
+    """Claims with another label that counts the same."""
     labeled_once: int = 0
-    """Claims with a label in one of the runs only."""
+    """Claims with a label in only one run."""
 
     def others(self) -> str:
-        """Return the changes that are no flips, in words; empty if there are none."""
+        """Return the changes that are no flips, as text; empty if there are none."""
         parts = (
             (self.labeled_once, "have a label in one run only"),
             (self.relabeled, "have another label that counts the same"),
@@ -68,7 +69,7 @@ class ClaimPair(NamedTuple):
     b: Assessment
 
     def change(self, *, graded: bool) -> Change | None:
-        """Return what changed; None if the label is the same or neither run has one."""
+        """Return the kind of change; None if the label is the same or neither run has one."""
         labels = self.a.label, self.b.label
         if None in labels:
             return "labeled_once" if labels[0] != labels[1] else None
@@ -78,9 +79,9 @@ class ClaimPair(NamedTuple):
 
 
 def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
-    """Return whether two assessments count differently in a score; those without a label do not.
+    """Return whether two assessments count differently in a score; False if one has no label.
 
-    `graded` says that both are on the same ordered scale, where each word counts.
+    `graded`: both are on the same ordered scale, where each word counts.
     """
     if a.label is None or b.label is None:
         return False
@@ -90,41 +91,41 @@ def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
 
 
 def words(label: Label, word: str | None) -> str:
-    """Return a label of a flip in words."""
+    """Return a label of a flip as text."""
     return label.replace("_", " ") + ("" if word is None else f" ({word.replace('_', ' ')})")
 
 
 def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
     """Yield the claims of a sample that both runs have and assessed, in the order of run a."""
     claims = {claim.id: claim for claim in a.claims}
-    theirs = assessments_by_text(b)
+    in_b = assessments_by_text(b)
     for key, assessment in assessments_by_text(a).items():
-        if other := theirs.get(key):
+        if other := in_b.get(key):
             yield ClaimPair(claims[assessment.subject], assessment, other)
 
 
 def assessments_by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Assessment]:
-    """Return the assessments by the claim's source and text, its place among claims of that text, and the evidence."""
+    """Return the assessments by the claim's part and text, its number among equal claims, and the evidence."""
     seen: Counter[tuple[Part, str]] = Counter()
-    places: dict[str, tuple[Part, str, int]] = {}
+    keys: dict[str, tuple[Part, str, int]] = {}
     for claim in result.claims:
-        places[claim.id] = (claim.of, claim.text, seen[claim.of, claim.text])
+        keys[claim.id] = (claim.of, claim.text, seen[claim.of, claim.text])
         seen[claim.of, claim.text] += 1
-    return {(*places[a.subject], a.evidence): a for a in result.assessments if a.subject in places}
+    return {(*keys[a.subject], a.evidence): a for a in result.assessments if a.subject in keys}
 
 
 class FlipTally:
-    """Counts sample by sample what became of the claims of two runs."""
+    """Counts the changed claims of two runs, sample by sample."""
 
     def __init__(self, scored: Collection[tuple[Part, Part]], *, graded: bool) -> None:
-        """`scored` are the claims and evidence that both runs score, `graded` as in `counted_differently`."""
+        """`scored` has the parts of claims and evidence that both runs score; `graded` as in `counted_differently`."""
         self._scored = scored
         self._graded = graded
         self._compared = 0
         self._changes: Counter[Change] = Counter()
 
     def add(self, pairs: Iterable[ClaimPair]) -> list[ClaimPair]:
-        """Counts one sample in, by its claims in both runs, and returns those that flipped."""
+        """Count the claims of one sample, and return those that flipped."""
         flips = []
         for pair in pairs:
             if (pair.claim.of, pair.a.evidence.part) not in self._scored:
@@ -137,7 +138,7 @@ class FlipTally:
         return flips
 
     def add_same(self, assessed: Iterable[tuple[Part, Part, int]]) -> None:
-        """Count in a sample that is the same in both runs, by how many claims of a part were held against another."""
+        """Count the claims of a sample that is equal in both runs, given as (claims of, against, number)."""
         self._compared += sum(n for of, against, n in assessed if (of, against) in self._scored)
 
     def counts(self) -> FlipCounts:
@@ -151,7 +152,7 @@ class FlipTally:
 
 
 def flip(result: SampleResult, pair: ClaimPair) -> Flip:
-    """Return a claim that flipped; `result` is that of run a."""
+    """Return the record of a claim that flipped; `result` is from run a."""
     a, b = pair.a.support, pair.b.support
     assert a is not None and b is not None, "a flip has two labels"  # noqa: PT018
     return Flip(

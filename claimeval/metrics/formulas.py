@@ -1,11 +1,9 @@
-"""The entailment matrix of one sample, and what derived metrics read off it.
+"""The matrix of a sample's claims and texts, and the formulas of derived metrics.
 
-The matrix holds claims of answer and reference against texts, as truths of three values.
+A cell of the matrix is True if the text supports the claim, False if the claim has another label, and None if it has
+none. `or_`, `and_` and `not_` combine these values as in Kleene's three-valued logic.
 
-A cell is True where the claim is supported, False where it has another label, and None where it has none: whoever
-counts must say what becomes of what nobody knows, and `or_`, `and_`, `not_` say it as Kleene's logic does.
-
-The formulas give lists of truths to be counted, or values with their bounds. p: the reference supports an answer claim;
+The formulas return truth values to be counted, or a value with its bounds. p: the reference supports an answer claim;
 q: the answer supports a reference claim; f: the contexts support an answer claim; r: a single context does; n: the
 number of claims of the answer. Definitions: RAGChecker (arXiv:2408.08067), FActScore (2305.14251), SAFE (2403.18802),
 AutoNuggetizer (2411.09607).
@@ -24,11 +22,11 @@ from claimeval.types.records import ASKED, Assessment, Claim, Evidence, Label, P
 from claimeval.types.scales import PARTIAL
 
 Truth = bool | None
-"""True, False, or not known."""
+"""True, False, or None for unknown."""
 
 
 def or_(truths: Iterable[Truth]) -> Truth:
-    """Return whether one of them is true: not known where none is and one is not known. False of nothing."""
+    """Return whether any is true; None if none is true and any is unknown. False without truths."""
     result: Truth = False
     for truth in truths:
         if truth:
@@ -39,28 +37,28 @@ def or_(truths: Iterable[Truth]) -> Truth:
 
 
 def not_(truth: Truth) -> Truth:
-    """Return the opposite; not known of what is not known."""
+    """Return the negation; None if unknown."""
     return None if truth is None else not truth
 
 
 def and_(*truths: Truth) -> Truth:
-    """Return whether all of them are true: False as soon as one is false, whatever the others are."""
+    """Return whether all are true; False if any is false, else None if any is unknown."""
     return not_(or_(not_(truth) for truth in truths))
 
 
 class Matrix(NamedTuple):
-    """What was found out about the claims of one sample."""
+    """The assessments of the claims of one sample."""
 
     sample: Sample
     claims: tuple[Claim, ...]
     unextracted: Mapping[Part, Reason]
     """Why a part has no claims."""
     columns: Mapping[tuple[Part, Evidence], Mapping[str, Assessment]]
-    """By part of the claims and evidence, each assessment by its claim's id."""
+    """By part of the claims and evidence, the assessments by id of the claim."""
 
     @classmethod
     def of(cls, result: SampleResult) -> Matrix:
-        """Return the matrix of a sample from its assessments, those against single documents among them."""
+        """Return the matrix of a sample, including assessments against single documents."""
         part = {claim.id: claim.of for claim in result.claims}
         columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
         for assessment in chain(result.assessments, result.per_document):
@@ -73,29 +71,27 @@ class Matrix(NamedTuple):
 
     @property
     def alternatives(self) -> tuple[int, ...]:
-        """The numbers of the gold answers that are alternatives and have claims."""
+        """The numbers of the alternative gold answers that have claims."""
         return tuple(sorted({claim.alternative for claim in self.claims_of("reference") if claim.alternative}))
 
     def of_alternative(self, number: int) -> Matrix:
-        """Return the matrix with the claims of that gold answer alone."""
-        return self._replace(
-            claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number),
-        )
+        """Return the matrix with only the reference claims of this gold answer."""
+        return self._replace(claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number))
 
     def labeled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
-        """Per claim of a part whether it has that label against a text."""
+        """Return for each claim of a part whether it has this label against a text."""
         return self._labeled(of, Evidence.of(against), label)
 
     def support(self, of: Part, against: Part) -> list[float | None]:
-        """Per claim 1 for support, one half for a grade above 0 that is less than support, 0 for none.
+        """Return for each claim 1 for support, 0.5 for partial support, 0 for none.
 
-        Not known where the judges are divided between a half and nothing.
+        None if the judges are divided between 0.5 and 0.
         """
         column = self.columns.get((of, Evidence.of(against)), {})
         return [_support(column.get(claim.id)) for claim in self.claims_of(of)]
 
     def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
-        """Per claim of a part whether it has that label against each of the contexts alone."""
+        """Return for each claim of a part whether it has this label against each single context."""
         ranks = self.sample.ranks("contexts")
         whole = Evidence.of("contexts")
         single = [whole] if len(ranks) == 1 else [Evidence(part="contexts", document=rank) for rank in ranks]
@@ -103,17 +99,17 @@ class Matrix(NamedTuple):
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims_of(of)]
 
     def relevant(self) -> list[Truth]:
-        """Per context whether it alone supports a claim of the reference."""
+        """Return for each context whether it supports a claim of the reference."""
         rows = self.per_document("reference")
         return [or_(column) for column in zip(*rows, strict=True)]
 
     def supports_none(self, metric: Metric) -> bool:
-        """Return whether a metric is 0: it has claims, and each is known to be unsupported."""
+        """Return whether a metric is 0: it has claims, and none of them is supported or unknown."""
         truths = self.labeled(metric.claims_of, metric.against)
-        return bool(truths) and not any(truth is not False for truth in truths)
+        return bool(truths) and all(truth is False for truth in truths)
 
     def lack(self, needs: Iterable[tuple[Part, Part]]) -> Reason | None:
-        """Return why nothing can be said where these columns are needed; None where every one of them has claims."""
+        """Return why a metric with these needs is undefined; None if all columns exist and have claims."""
         for of, against in needs:
             if of in self.unextracted:
                 return self.unextracted[of]
@@ -124,7 +120,7 @@ class Matrix(NamedTuple):
         return None
 
     def missing_reason(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
-        """Return the most frequent reason for what is not known in these columns."""
+        """Return the most frequent reason for unknown values in these columns."""
         reasons = Counter(self._reasons(needs))
         return reasons.most_common(1)[0][0] if reasons else "incomplete"
 
@@ -151,22 +147,22 @@ def _support(assessment: Assessment | None) -> float | None:
 
 
 class BoundedValue(NamedTuple):
-    """A value that is no share of counted claims."""
+    """A value that is not a share of counted claims."""
 
     value: float
     low: float
-    """If everything unknown were unsupported."""
+    """The value if all unknown claims were unsupported."""
     high: float
-    """If it were supported."""
+    """The value if all unknown claims were supported."""
 
 
 FormulaResult = Sequence[Truth] | BoundedValue | None
-"""Truths whose share is the value; or the value; or None where too little is known for one."""
+"""Truth values whose share is the score, or the score itself; None if too little is known."""
 Formula = Callable[[Matrix], FormulaResult]
 
 
 def f1(m: Matrix) -> FormulaResult:
-    """2PR / (P + R) of correctness P and coverage R, 0 where both are 0."""
+    """2PR / (P + R) of correctness P and coverage R; 0 if both are 0."""
     precision, recall = (_share(truths) for truths in (_p(m), _q(m)))
     if precision is None or recall is None:
         return None
@@ -179,12 +175,12 @@ def claim_recall(m: Matrix) -> FormulaResult:
 
 
 def context_precision_claims(m: Matrix) -> FormulaResult:
-    """Contexts that support a reference claim, of all contexts."""
+    """Contexts that support a reference claim."""
     return m.relevant()
 
 
 def context_utilization(m: Matrix) -> FormulaResult:
-    """Of the reference claims that some context supports, those that the answer has."""
+    """Among the reference claims that some context supports, those that the answer has."""
     retrieved = [or_(row) for row in m.per_document("reference")]
     return [
         q if is_retrieved else None
@@ -207,7 +203,7 @@ def noise_in_relevant(m: Matrix) -> FormulaResult:
 
 
 def noise_in_irrelevant(m: Matrix) -> FormulaResult:
-    """Wrong answer claims that irrelevant contexts support, and no relevant one."""
+    """Wrong answer claims that an irrelevant context supports and no relevant context does."""
     relevant = m.relevant()
     other = [not_(truth) for truth in relevant]
     return [
@@ -247,42 +243,36 @@ def context_conflict_rate(m: Matrix) -> FormulaResult:
 
 
 def by_topic(label: Label, on_topic: bool) -> Formula:
-    """Answer claims with that label against the contexts, with or without a bearing on the question."""
+    """Answer claims with this label against the contexts that are on topic, or off topic."""
 
-    def found(m: Matrix) -> FormulaResult:
-        """Return the labels, limited to claims on topic or off topic."""
-        labels = m.labeled("answer", "contexts", label)
-        bearing = m.labeled("answer", ASKED)
-        return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, bearing, strict=True)]
+    def formula(m: Matrix) -> FormulaResult:
+        labels, topics = m.labeled("answer", "contexts", label), m.labeled("answer", ASKED)
+        return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, topics, strict=True)]
 
-    return found
+    return formula
 
 
 def factscore(gamma: float) -> Formula:
     """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma claims."""
 
-    def found(m: Matrix) -> FormulaResult:
-        """Return the share of supported claims with the length penalty."""
+    def formula(m: Matrix) -> FormulaResult:
         shares, n = _share(_f(m)), len(m.claims_of("answer"))
         if shares is None:
             return None
         penalty = 1.0 if n > gamma else math.exp(1 - gamma / n)
         return BoundedValue(*(share * penalty for share in shares))
 
-    return found
+    return formula
 
 
 def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
-    """F1 of P = supported / claims and R = min(1, supported / k); with `on_topic` of the claims on topic alone."""
+    """F1 of P = supported / claims and R = min(1, supported / k), with `on_topic` only over claims on topic."""
 
-    def found(m: Matrix) -> FormulaResult:
-        """Return the harmonic mean of precision and recall at K."""
+    def formula(m: Matrix) -> FormulaResult:
         supported = _f(m)
         if on_topic:
-            bearing = m.labeled("answer", ASKED)
-            supported = [
-                f if known else None for f, known in zip(supported, bearing, strict=True) if known is not False
-            ]
+            topics = m.labeled("answer", ASKED)
+            supported = [f if topic else None for f, topic in zip(supported, topics, strict=True) if topic is not False]
         shares = _share(supported)
         if shares is None:
             return None if supported else BoundedValue(0.0, 0.0, 0.0)
@@ -290,18 +280,17 @@ def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
         most = hits + sum(truth is None for truth in supported)
         return BoundedValue(*(_harmonic(p, min(1.0, s / k)) for p, s in zip(shares, (hits, hits, most), strict=True)))
 
-    return found
+    return formula
 
 
 def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
-    """Weighted share of the reference claims that the answer has, a partial one counting half unless `strict`.
+    """Weighted share of the reference claims that the answer has. Partial support counts half unless `strict`.
 
-    Claims of which nobody knows whether they are vital are left out where that makes a difference; the bounds are over
-    all that they and the others without a label may be.
+    If the weights differ, claims that may or may not be vital are left out. The bounds include all possible labels of
+    these and other unassessed claims.
     """
 
-    def found(m: Matrix) -> FormulaResult:
-        """Return the weighted share of nuggets that the answer supports."""
+    def formula(m: Matrix) -> FormulaResult:
         importance = m.labeled("reference", ASKED) if vital != okay else [True] * len(m.claims_of("reference"))
         if strict:
             support = [None if s is None else float(s) for s in m.labeled("reference", "answer")]
@@ -313,11 +302,11 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
         if not judged:
             return None if rows else []
         value = sum(w * s for w, s in judged) / sum(w for w, _ in judged)
-        low = _least_mean([(w, s or 0.0) for w, s in rows])
-        high = 1 - _least_mean([(w, 0.0 if s is None else 1 - s) for w, s in rows])
+        low = _lowest_mean([(w, s or 0.0) for w, s in rows])
+        high = 1 - _lowest_mean([(w, 0.0 if s is None else 1 - s) for w, s in rows])
         return BoundedValue(value, min(low, value), max(high, value))
 
-    return found
+    return formula
 
 
 def _p(m: Matrix) -> list[Truth]:
@@ -337,22 +326,22 @@ def _single(m: Matrix) -> list[Truth]:
 
 
 def _share(truths: Sequence[Truth]) -> BoundedValue | None:
-    """The share of the true among the known, and what it can be at least and at most; None where none is known."""
-    decided = [truth for truth in truths if truth is not None]
-    if not decided:
+    """Return the share of true values among the known ones, with its bounds; None if none is known."""
+    known = [truth for truth in truths if truth is not None]
+    if not known:
         return None
-    hits, every = sum(decided), len(truths)
-    return BoundedValue(hits / len(decided), hits / every, (hits + every - len(decided)) / every)
+    hits, total = sum(known), len(truths)
+    return BoundedValue(hits / len(known), hits / total, (hits + total - len(known)) / total)
 
 
-def _least_mean(rows: Sequence[tuple[tuple[float, float], float]]) -> float:
-    """Return the least weighted mean of numbers whose weights are known only to be from one number to another, above 0.
+def _lowest_mean(rows: Sequence[tuple[tuple[float, float], float]]) -> float:
+    """Return the lowest weighted mean of numbers, given the minimum and maximum weight of each.
 
-    It has the most weight on all numbers up to one of them, and the least on those above it.
+    It has the maximum weight on all numbers up to one of them, and the minimum on those above it.
     """
 
-    def mean(most: float) -> float:
-        weighted = [(high if x <= most else low, x) for (low, high), x in rows]
+    def mean(limit: float) -> float:
+        weighted = [(high if x <= limit else low, x) for (low, high), x in rows]
         return sum(w * x for w, x in weighted) / sum(w for w, _ in weighted)
 
     return min(mean(x) for _, x in rows)

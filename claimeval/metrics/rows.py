@@ -1,19 +1,19 @@
-"""The table of claim metrics. A metric is a row: whose claims, assessed against what.
+"""The table of claim metrics. Each metric has the part that claims are extracted from, and the evidence.
 
 ====================  ============  ===========  ==========================================
 metric                claims of     against      description
 ====================  ============  ===========  ==========================================
-faithfulness          answer        contexts     is the answer grounded in what was retrieved
+faithfulness          answer        contexts     do the contexts support the answer
 correctness           answer        reference    precision against the gold answer
 coverage              reference     answer       recall of the gold answer
-context_recall        reference     contexts     did retrieval bring what the gold answer needs
-reference_support     reference     gold texts   is the gold answer borne out by the texts it was made from
-on_topic              answer        asked        has the claim to do with the question
-vital                 reference     asked        must an answer have this claim to be a good one
+context_recall        reference     contexts     do the contexts have what the gold answer needs
+reference_support     reference     gold texts   do its source texts support the gold answer
+on_topic              answer        asked        is the claim about the question
+vital                 reference     asked        does a good answer need this claim
 ====================  ============  ===========  ==========================================
 
-The value of a sample is the share of its judged claims that are supported. The last two ask judges something else than
-whether a text supports a claim: "supported" there means on topic, or vital.
+The value of a sample is the share of its judged claims that are supported. For the last two metrics, judges get another
+question than whether a text supports a claim, and "supported" means on topic or vital.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from claimeval.types.records import ASKED, CONTEXTS_AND_HISTORY, HISTORY, Part, 
 
 
 class Metric(Record):
-    """A claim metric. A custom metric works wherever a name does, as in `score(..., metrics=[Metric(...)])`."""
+    """A claim metric. Use a custom metric like a name, as in `score(..., metrics=[Metric(...)])`."""
 
     name: str
     claims_of: Part
     against: Part
     description: str = ""
     prompt: str | None = None
-    """The name of a prompt of its own, where what is asked of a claim is not whether a text supports it."""
+    """Name of its prompt, if the question is not whether a text supports a claim."""
 
     @classmethod
     def all(cls) -> tuple[Metric, ...]:
@@ -42,12 +42,11 @@ class Metric(Record):
 
     @property
     def takes_best(self) -> bool:
-        """Whether the best of several alternative gold answers counts; claims about the gold answers themselves
-        count all of them."""
+        """Whether the best of several alternative gold answers counts. Metrics about the gold answers count all."""
         return self.claims_of == "reference" and self.against not in (ASKED, "reference_contexts")
 
     def missing_part(self, sample: Sample) -> Part | None:
-        """Return the part the sample does not have and this metric needs; None when it has both."""
+        """Return the part that this metric needs and the sample does not have; None if the sample has both."""
         if not sample.has(self.claims_of):
             return self.claims_of
         return None if sample.has(self.against) else self.against
@@ -61,16 +60,16 @@ FIELDS: dict[Part, str] = {
     HISTORY: "history",
     CONTEXTS_AND_HISTORY: "contexts",
 }
-"""The field of a sample that holds each built-in part."""
+"""The field of a sample for each built-in part."""
 
 BUILT_IN: tuple[Part, ...] = (*FIELDS, ASKED)
-"""The parts that every sample can have; evidence sets have other names."""
+"""The built-in parts. Evidence sets have other names."""
 
 _AMBIGUOUS = re.compile(r"(.+)([.~])(\d+)", re.DOTALL)
 
 
 def ambiguous(name: str) -> str | None:
-    """Return why a name cannot be used for an evidence set or a custom metric; None for a name that can."""
+    """Return why a name cannot be used for an evidence set or a custom metric; None if it can."""
     if not (match := _AMBIGUOUS.fullmatch(name)):
         return None
     base, mark, number = match.groups()
@@ -129,7 +128,7 @@ ALIASES = {
     "answer_recall": "coverage",
     "factscore": "factscore@10",
 }
-"""Names in other tools of the same number."""
+"""Names of the same numbers in other tools."""
 
 FOREIGN = {
     "context_precision": "`context_precision_claims` is the share of contexts with a gold claim (RAGChecker); "
@@ -138,19 +137,19 @@ FOREIGN = {
     "answer_relevancy": "ragas compares embeddings of generated questions; `on_topic` is the share of claims that are "
     "about the question, `rated_relevance` a rating of the whole answer",
 }
-"""Names that other tools give to a number that no metric here has, with the metrics to use instead."""
+"""Names in other tools of numbers that claimeval does not compute, with the metrics to use instead."""
 
 SUPPORT = tuple(row for row in METRICS.values() if not row.prompt)
-"""The rows that ask whether a text supports claims."""
+"""Metrics whose question is whether a text supports a claim."""
 
 ABOUT_ANSWERS = ("faithfulness", "correctness", "coverage", "context_recall")
-"""The rows that are taken where none is asked for; `reference_support` is about the test set and taken without them."""
+"""The default metrics. `reference_support`, which is about the test set, is the default if none of them can be used."""
 
 _ROW = re.compile(r"([A-Za-z_][\w.-]*)=([A-Za-z_][\w.-]*):([A-Za-z_][\w.+-]*)")
 
 
 def metric(spec: str | Metric) -> Metric:
-    """Return a row by name, or from `name=claims_of:against` (`on_policy=answer:policy`), or as it is."""
+    """Return a metric by name, or from `name=claims_of:against` (`on_policy=answer:policy`)."""
     if isinstance(spec, Metric):
         return _clear(spec)
     if "=" in spec:
@@ -172,10 +171,7 @@ def metric(spec: str | Metric) -> Metric:
 
 
 def canonical_name(name: str) -> str:
-    """Return the name of a metric that may be given by an alias.
-
-    Raises UsageError for a name that other tools give to another number.
-    """
+    """Return the name of a metric for a name or an alias. Raises UsageError for the names in `FOREIGN`."""
     name = name.strip()
     if name in FOREIGN:
         raise UsageError(f"metric {name!r} is another number in other tools: {FOREIGN[name]}")
@@ -183,7 +179,7 @@ def canonical_name(name: str) -> str:
 
 
 def _clear(row: Metric) -> Metric:
-    """The row; UsageError if one of its names can be mistaken for a document of a set, another order or join of it."""
+    """Return the metric. Raises UsageError if one of its names looks like a document, an order or a join of parts."""
     for name in (row.name, row.claims_of, row.against):
         if problem := ambiguous(name):
             raise UsageError(f"metric {row.name!r}: {problem}")
@@ -196,7 +192,7 @@ def _clear(row: Metric) -> Metric:
 
 
 def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
-    """Several rows, as a list or as one text with commas; a name may stand once."""
+    """Return several metrics, from a list or a text with commas. Raises UsageError for duplicates."""
     chosen = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
     names = [row.name for row in chosen]
     if not names:

@@ -1,4 +1,4 @@
-"""Labels -> scores of a sample -> summary of a run."""
+"""Scores of samples from labels, and the summary of a metric over a run."""
 
 from __future__ import annotations
 
@@ -34,60 +34,59 @@ from claimeval.types.records import (
 
 
 def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessment]) -> Score:
-    """Return the share of the judged claims that are supported; the mean of the judges' shares where each took its own.
+    """Return the share of the judged claims that are supported; with claims per judge, the mean of the judges' shares.
 
-    None when no claim could be judged: the most frequent reason, or `not_in_cache` where a run without calls has no
-    verdicts on it.
+    If no claim has a label, the score is undefined for the most frequent reason, or `not_in_cache` without assessments.
     """
     assessed = {a.subject: a.support for a in assessments}
     if not any(assessed.values()):
         reasons = Counter(a.unassessed for a in assessments if a.unassessed)
         because = reasons.most_common(1)[0][0] if reasons else "not_in_cache"
         return Score.undefined(because, total=len(claims))
-    parts = [one for _, one in _by_extractor(metric, claims, assessed)]
+    parts = [share for _, share in _by_extractor(metric, claims, assessed)]
     return parts[0] if len(parts) == 1 else _mean(parts)
 
 
 def counted(metric: Metric, result: SampleResult) -> frozenset[str]:
-    """Return the ids of the claims that a metric's score is over: of alternatives those of the one that counts.
+    """Return the ids of the claims of a metric's score. Of alternative gold answers, only one counts.
 
-    Where each judge took claims of its own, that is another alternative for each.
+    If each judge extracted its own claims, this can be a different gold answer for each judge.
     """
     claims, score = result.claims_of(metric.claims_of), result.scores.get(metric.name)
     alternatives = {claim.extractor: score.alternative if score else None for claim in claims}
     if len(alternatives) > 1 and score and score.value is not None:
         columns = result.columns().get((metric.claims_of, metric.against), ())
         parts = _by_extractor(metric, claims, {a.subject: a.support for a in columns})
-        alternatives = {extractor: one.alternative for extractor, one in parts}
+        alternatives = {extractor: share.alternative for extractor, share in parts}
     return frozenset(c.id for c in claims if alternatives[c.extractor] in (None, c.alternative))
 
 
 def _by_extractor(
     metric: Metric, claims: Iterable[Claim], labels: Mapping[str, Label | None]
 ) -> list[tuple[str | None, Score]]:
-    """Return the score over the claims that each judge took, under None where one took them for all."""
-    taken: dict[str | None, dict[int, list[Label | None]]] = {}
+    """Return the score over the claims of each extractor; the extractor is None if all judges share the claims."""
+    extracted: dict[str | None, dict[int, list[Label | None]]] = {}
     for claim in claims:
         number = claim.alternative if claim.alternative and metric.takes_best else 0
-        taken.setdefault(claim.extractor, {}).setdefault(number, []).append(labels.get(claim.id))
+        extracted.setdefault(claim.extractor, {}).setdefault(number, []).append(labels.get(claim.id))
     return [
-        (extractor, best({number: _share_of(of) for number, of in by_number.items()}))
-        for extractor, by_number in taken.items()
+        (extractor, best({number: _share_of(group) for number, group in by_number.items()}))
+        for extractor, by_number in extracted.items()
     ]
 
 
 def _share_of(labels: Sequence[Label | None]) -> Score:
-    """Return the share of the supported among the claims that have a label; without a value where none has."""
+    """Return the share of supported claims among those with a label; without a value if none has a label."""
     judged = [label for label in labels if label]
     hits = judged.count("supported")
     return Score.counted(hits, len(judged), len(labels)) if judged else Score.share(None, total=len(labels))
 
 
 def best(scores: Mapping[int, Score]) -> Score:
-    """The highest of the scores over alternatives, by number; of equal ones the one with more judged, then the first.
+    """Return the highest of the scores of alternatives, by number; of equal ones, that with more judged claims.
 
-    The bounds are those of the highest: what it is at least, and what it can be at most, whichever alternative has it.
-    A score under 0 is of no alternative and stays as it is.
+    The bounds are those of the maximum over all alternatives. A score under the number 0, which is of no alternative,
+    is returned unchanged.
     """
     if 0 in scores:
         return scores[0]
@@ -100,7 +99,7 @@ def best(scores: Mapping[int, Score]) -> Score:
 
 
 def _mean(parts: Sequence[Score]) -> Score:
-    """The score of several judges who took claims of their own: each counts once, however many claims it took."""
+    """Return the mean score of judges with their own claims. Each judge counts once, for any number of claims."""
     values = [part.value for part in parts if part.value is not None]
     bounds = [part.bounds for part in parts if part.bounds]
     lows, highs = zip(*bounds, strict=True)
@@ -118,7 +117,7 @@ def _mean(parts: Sequence[Score]) -> Score:
 def unasked(
     metrics: Sequence[Metric], sample: Sample, claims: Sequence[Claim]
 ) -> dict[tuple[Part, Part], list[Assessment]]:
-    """The assessments against parts that are there and empty: nothing supports a claim, and no judge is asked."""
+    """Return the assessments against empty parts, which support no claim, so that no judge is asked."""
     return {
         (metric.claims_of, metric.against): [
             Assessment(
@@ -137,16 +136,7 @@ def unasked(
 
 
 def scores(metrics: Sequence[Metric], result: SampleResult, derived: Sequence[str] = ()) -> dict[str, Score]:
-    """Return the scores that the claims and assessments of a sample come to, by metric.
-
-    Args:
-        metrics: The metrics over claims.
-        result: The sample with its claims and assessments.
-        derived: Names of derived metrics.
-
-    Returns:
-        The scores, in the order of the metrics.
-    """
+    """Return the scores of a sample's claims and assessments, by metric. `derived` has names of derived metrics."""
     columns = result.columns()
     scored: dict[str, Score] = {}
     for metric in metrics:
@@ -167,10 +157,10 @@ def scores(metrics: Sequence[Metric], result: SampleResult, derived: Sequence[st
 
 
 def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResult:
-    """Return the result for a decision about this one answer: a score is undefined if claims of it were lost.
+    """Return the result for a decision about this single answer: a score is undefined if any of its calls failed.
 
-    A mean over many samples may rest on the claims that could be judged. One answer of which half the claims were not
-    judged in time must pass no gate. Counts and bounds stay. Abstentions are answers of a judge and lose nothing.
+    The mean of many samples may be over the claims that could be judged. But an answer with half of its claims not
+    judged in time must not pass a gate. Counts and bounds stay. Abstentions are no failures.
     """
     parts = {metric.name: (metric.claims_of, metric.against) for metric in metrics}
     failed = {
@@ -178,101 +168,102 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
         for pair, assessments in result.columns().items()
     }
     scored = dict(result.scores)
-    for name, one in scored.items():
-        pairs = [parts[name]] if name in parts else [*failed]  # a derived metric is read off several
-        if one.value is not None and (reasons := Counter(reason for pair in pairs for reason in failed.get(pair, ()))):
-            scored[name] = one.model_copy(update={"value": None, "because": reasons.most_common(1)[0][0]})
+    for name, sample_score in scored.items():
+        pairs = [parts[name]] if name in parts else [*failed]  # a derived metric needs several
+        reasons = Counter(reason for pair in pairs for reason in failed.get(pair, ()))
+        if sample_score.value is not None and reasons:
+            scored[name] = sample_score.model_copy(update={"value": None, "because": reasons.most_common(1)[0][0]})
     return result.model_copy(update={"scores": scored})
 
 
 ABSTAINING = 0.1
-"""The share of abstentions above which an interval says too little: those that judges are sure of are no sample."""
+"""Share of abstentions above which tables print bounds: the claims that judges are sure of are no random sample."""
 
 Shown = Literal["interval", "bounds"]
 
 
 def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> Shown:
-    """Return what tables print beside a mean; `abstained` of the claims or samples (`total`) are unsure or tied."""
+    """Return what tables print next to a mean, if `abstained` of `total` claims or samples are unsure or tied."""
     return "bounds" if bounds and abstained > ABSTAINING * total else "interval"
 
 
 class MetricSummary(Record):
-    """One metric over all samples of a run: an estimate of its mean, and what the mean leaves out."""
+    """One metric over all samples of a run: its mean with an interval, and counts of missing values."""
 
     mean: float | None
-    """Macro mean: the mean of the samples' values; None when no sample has one."""
+    """Macro mean: the mean of the samples' values; None if no sample has a value."""
     low: float | None
     high: float | None
-    """95 % interval of the mean; whole questions are resampled, or what `--cluster` names."""
+    """95% interval of the mean. It resamples whole questions, or clusters as `--cluster` says."""
     n: int
-    """Samples with a value."""
+    """Number of samples with a value."""
     clusters: int
-    """Questions (or what `--cluster` names) that these are about."""
+    """Number of questions (or clusters) of these samples."""
     because: str | None = None
     """Why there is no mean (the most frequent reason) or no interval."""
     unit: str = "share"
     """`share` for a value in [0, 1]; otherwise what is counted."""
     missing: dict[Reason, int] = Field(default_factory=dict)
-    """Samples without a value, by reason."""
+    """Number of samples without a value, by reason."""
     micro: float | None = None
     """Supported claims / judged claims over all samples."""
     bounds: tuple[float, float] | None = None
-    """The mean if everything that could not be assessed were unsupported, and if it were supported.
+    """The mean if all unassessed claims were unsupported, and if all were supported.
 
-    Samples to which the metric does not apply (no claims, no evidence, no input) are left out of both.
+    Samples to which the metric does not apply (no claims, no evidence, no input) are not included.
     """
     shown: Shown = "interval"
-    """Which of interval and bounds tables print: the bounds if judges abstained on more than a tenth of the claims."""
+    """Whether tables print interval or bounds: the bounds if judges abstained on more than a tenth of the claims."""
     total: int | None = None
-    """Claims of all samples; None where nothing is counted."""
+    """Number of claims of all samples; None if nothing is counted."""
     judged: int | None = None
-    """Claims with a label."""
+    """Number of claims with a label."""
     hits: int | None = None
-    """Claims labeled supported; of a derived metric, whatever it counts."""
+    """Number of supported claims; derived metrics may count something else."""
     unassessed: dict[Reason, int] = Field(default_factory=dict)
-    """Claims without a label, by reason; of a derived metric, what it counts and could not be settled."""
+    """Number of claims, or of the items that a derived metric counts, without a label, by reason."""
     ungrounded: int = 0
-    """Claims that could not be tied to the text they were taken from."""
+    """Number of claims that were not found in their source text."""
     unasked: int = 0
-    """Samples that have 0 without a question to a judge: what their claims are held against is there and empty."""
+    """Number of samples with the value 0 because their evidence is empty, for which no judge was asked."""
     failure_rate: float = 0.0
-    """The larger of the shares of samples and of claims lost to failures (not to abstentions or inapplicability)."""
+    """Share of samples or of claims lost to failures, whichever is larger. Abstentions are no failures."""
     by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
-    """What each judge of a panel alone makes of it, over the claims it was asked about."""
+    """The summary of each judge of a panel alone, over the claims that it was asked about."""
 
     @property
     def value(self) -> float | None:
-        """The mean, under the name that it has in an estimate."""
+        """The mean, by the name of this field in an estimate."""
         return self.mean
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None where there is none."""
+        """Both ends of the interval; None if there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of what tables print beside the mean."""
+        """The ends of the interval or of the bounds, as tables print them."""
         return self.bounds if self.shown == "bounds" else self.interval
 
     @property
     def abstained(self) -> int:
-        """Claims on which judges or the panel abstained."""
+        """Number of claims on which judges or the panel abstained."""
         return abstentions(self.unassessed)
 
 
 def ends_in_words(summary: MetricSummary, mark: str = " (bounds)") -> str:
-    """Return the interval beside a mean, or, marked, the bounds that stand in its place."""
+    """Return the interval next to a mean as text, or the bounds with a mark."""
     return interval(summary.ends) + (mark if summary.shown == "bounds" else "")
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:
-    """Return how many of these are honest abstentions."""
+    """Return the number of abstentions among counts by reason."""
     return sum(n for reason, n in reasons.items() if reason in ABSTAINED)
 
 
 class MetricTally(Tally):
-    """Adds up one metric sample by sample, in memory that grows by a few bytes a sample."""
+    """Adds up one metric sample by sample, with a few bytes of memory per sample."""
 
     ADDED = (
         "_unit", "_values", "_clusters", "_low", "_high", "_bounded", "_samples", "_missing", "_unassessed", "_counted",
@@ -302,11 +293,11 @@ class MetricTally(Tally):
         """Add one sample.
 
         Args:
-            score: Its score.
-            unassessed: The reason of each unassessed claim.
-            ungrounded: Number of claims that are not grounded.
+            score: Score of the sample.
+            unassessed: Reason of each unassessed claim.
+            ungrounded: Number of ungrounded claims.
             cluster: Number of the sample's cluster.
-            unasked: Whether its claims were assessed without evidence.
+            unasked: Whether no judge was asked because the evidence is empty.
         """
         self._samples += 1
         self._unit = score.unit
@@ -330,7 +321,7 @@ class MetricTally(Tally):
             self._bounded += 1
 
     def summary(self) -> MetricSummary:
-        """Return what the samples added so far come to."""
+        """Return the summary of the samples so far."""
         support = (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
         estimate = mean_interval(self._values, clusters=self._clusters, support=support)
         because = self._missing.most_common(1)[0][0] if not self._values and self._missing else estimate.because
@@ -360,7 +351,7 @@ class MetricTally(Tally):
 
 
 def _ends(score: Score) -> tuple[float, float] | None:
-    """Between which values a score lies; None if nothing is known of an undefined one."""
+    """Return the bounds of a score; None if nothing is known about an undefined one."""
     if score.bounds:
         return score.bounds
     if score.value is None:
@@ -372,8 +363,8 @@ def failure_rate(missing: Mapping[Reason, int], unassessed: Mapping[Reason, int]
     """Return the larger of the shares of samples and of claims that were lost to failures.
 
     Args:
-        missing: Samples without a value, by reason.
-        unassessed: Claims without a label, by reason.
+        missing: Number of samples without a value, by reason.
+        unassessed: Number of claims without a label, by reason.
         samples: Number of samples.
         total: Number of claims.
     """
@@ -393,7 +384,7 @@ def undefined(units: Mapping[str, str], because: Reason) -> dict[str, Score]:
 def defined(
     values: Mapping[str, float | None], units: Mapping[str, str], because: Reason = "no_evidence"
 ) -> dict[str, Score]:
-    """Return the scores of a sample by metric; `because` is why there is no value where it is None."""
+    """Return the scores of a sample by metric. `because` is the reason for values that are None."""
     return {
         name: Score(value=value, unit=units[name], because=because if value is None else None)
         for name, value in values.items()

@@ -1,4 +1,4 @@
-"""Tallies add up samples one by one; what the parts of a run add up to can be written down and joined, exactly."""
+"""Tallies, which add up samples one by one. The tallies of parts of a run can be saved and joined exactly."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ V = TypeVar("V")
 
 
 class Tally:
-    """Adds up what it is given. Tallies of consecutive parts, absorbed in order, equal one that was given everything.
+    """Adds up samples. Tallies of consecutive parts, absorbed in order, equal a single tally of all samples.
 
-    `ADDED` names the attributes that grow: numbers, arrays, lists, counters, mappings, and tallies again. Floats are
-    kept in arrays or as an `ExactSum`, since a sum of rounded sums depends on where it was split.
+    `ADDED` has the names of the attributes that grow: numbers, arrays, lists, counters, mappings and other tallies.
+    Floats are in arrays or in an `ExactSum`, because a sum of rounded sums depends on where it was split.
     """
 
     ADDED: ClassVar[tuple[str, ...]] = ()
 
     def state(self) -> dict[str, Any]:
-        """Return what was added so far, as JSON."""
+        """Return the state as JSON."""
         return {name: _written(getattr(self, name)) for name in self.ADDED}
 
     def absorb(self, state: dict[str, Any]) -> None:
-        """Add what a tally of the same make has added up, which follows everything added so far."""
+        """Add the state of a tally of the same class, whose samples follow those added so far."""
         for name in self.ADDED:
             setattr(self, name, _joined(getattr(self, name), state[name]))
 
 
 class ExactSum(Tally):
-    """A sum of floats that is rounded once, when it is read, and so does not depend on their order."""
+    """A sum of floats that is only rounded when it is read, so that it does not depend on their order."""
 
     ADDED = ("_numerators",)
 
@@ -56,7 +56,7 @@ class ExactSum(Tally):
 
 
 class Keyed(dict[K, V]):
-    """Values by key, each made from its key when it is first asked for."""
+    """Values by key, each of which is made from its key on first use."""
 
     def __init__(self, make: Callable[[K], V]) -> None:
         super().__init__()
@@ -73,9 +73,9 @@ def _written(value: Any) -> Any:
     if isinstance(value, array):
         return base64.b64encode(_little_endian(value).tobytes()).decode()
     if isinstance(value, dict):
-        return [[key, _written(one)] for key, one in value.items()]
+        return [[key, _written(item)] for key, item in value.items()]
     if isinstance(value, (list, tuple)):
-        return [_written(one) for one in value]
+        return [_written(item) for item in value]
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
 
 
@@ -86,9 +86,9 @@ def _joined(first: Any, second: Any) -> Any:
         further: array[Any] = array(first.typecode, base64.b64decode(second))
         first.extend(_little_endian(further))
     elif isinstance(first, dict):
-        for key, one in second:
+        for key, item in second:
             name = tuple(key) if isinstance(key, list) else key
-            first[name] = _joined(first[name], one)
+            first[name] = _joined(first[name], item)
     elif isinstance(first, list) and first and isinstance(first[0], Tally):
         for tally, state in zip(first, second, strict=True):
             tally.absorb(state)
@@ -102,7 +102,7 @@ def _joined(first: Any, second: Any) -> Any:
 
 
 def _little_endian(values: array[Any]) -> array[Any]:
-    """Return the values with their bytes in the order in which they are written."""
+    """Return the values in the byte order of saved states."""
     if sys.byteorder == "little":
         return values
     swapped = array(values.typecode, values)
