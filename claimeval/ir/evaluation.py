@@ -327,7 +327,7 @@ class Evaluator:
 
     def _of_mapping(self, run: TrecRun, tag: str | None) -> Evaluation:
         if not run:
-            raise DataError("the run holds no queries")
+            raise DataError("the run has no queries")
         if self._collapse_ids is not None:
             run = mappings.collapse_ids(run, self._collapse_ids)
         judgments = self._judgments
@@ -354,7 +354,7 @@ class Evaluator:
             assert self._file is not None, "it was given as a file"
             judgments = parse_qrels(self._file, subtopics=self._subtopics)
         if not judgments:
-            raise DataError("the qrels hold no queries")
+            raise DataError("the qrels have no queries")
         return judgments if self._collapse_ids is None else mappings.collapse_ids(judgments, self._collapse_ids)
 
     def _by_columns(self, joined: columnar.ColumnarRun) -> Evaluation:

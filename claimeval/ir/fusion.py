@@ -81,7 +81,7 @@ def fuse(
     factors = [1.0] * len(trec_runs) if weights is None else list(weights)
     if len(factors) != len(trec_runs) or not all(map(math.isfinite, factors)):
         raise UsageError(
-            f"the weights of the fusion are {factors}; needed is a number for each of the {len(trec_runs)} runs"
+            f"the weights of the fusion are {factors}; expected a finite number for each of the {len(trec_runs)} runs"
         )
     loaded = map(as_run, trec_runs)
     read = [run if isinstance(run, Mapping) else read_run(run) for run in loaded]

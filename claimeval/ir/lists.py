@@ -44,7 +44,7 @@ def evaluate_list(
         UsageError: If a measure is unknown.
     """
     if isinstance(retrieved, str) or isinstance(relevant, str):
-        raise DataError("needed are a list of retrieved ids and a collection of relevant ids, not a single string")
+        raise DataError("expected a list of retrieved ids and a collection of relevant ids, not a single string")
     grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, level)
     repeated = [document for document, count in Counter(retrieved).items() if count > 1]
     if repeated:
@@ -189,26 +189,24 @@ def _cut(measure: str, k: int | None) -> str:
 
 def _table(name: str, rows: ArrayLike) -> Floats:
     """Return a table of numbers. Raises DataError, with the row, for anything else."""
-    expected = f"{name} are a table of numbers, queries by ranks"
+    expected = f"{name} must be a table of numbers, queries by ranks"
     try:
         table = np.asarray(rows, np.float64)
     except (TypeError, ValueError):
         widths = [len(row) if isinstance(row, Sized) else 0 for row in rows] if isinstance(rows, Iterable) else []
         odd = next((number for number, width in enumerate(widths) if width != widths[0]), None)
         if odd is None:
-            raise DataError(f"{expected}; given are other values") from None
+            raise DataError(f"{expected}, not of other values") from None
         raise DataError(
             f"{expected}, all rows as long as the first; row 0 has {widths[0]} and row {odd} has {widths[odd]}. Fill "
             "short rows with grade -1, or evaluate dicts with ir.evaluate"
         ) from None
     if table.ndim != 2 or table.size == 0 or np.isnan(table).any():
-        raise DataError(
-            f"{expected}; given is one of shape {table.shape}{' with NaN' if np.isnan(table).any() else ''}"
-        )
+        raise DataError(f"{expected}; got the shape {table.shape}{' with NaN' if np.isnan(table).any() else ''}")
     return table
 
 
 def _falling(scores: Floats, shape: tuple[int, ...]) -> Ints:
     if scores.shape != shape:
-        raise DataError(f"scores are numbers in a table of the shape of the grades, {shape}; given is {scores.shape}")
+        raise DataError(f"scores must have the shape of the grades, {shape}; got {scores.shape}")
     return np.argsort(-scores, axis=1, kind="stable")

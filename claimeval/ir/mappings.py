@@ -210,15 +210,14 @@ def _bad_value(source: str, what: str, mappings: Sequence[object], queries: Sequ
     for query, documents in zip(queries, mappings, strict=True):
         if not isinstance(documents, Mapping):
             return DataError(
-                f"{source}: query {query!r} has {type(documents).__name__}; "
-                f"needed is a mapping of document id to {what}"
+                f"{source}: query {query!r} has {type(documents).__name__}; expected a mapping of document id to {what}"
             )
         for document, value in documents.items():
             number = isinstance(value, (int, float, np.number))
             if not number or value != value or (what == "grade" and abs(value) > LARGEST_GRADE):
                 return DataError(
                     f"{source}: the {what} of document {document!r} for query {query!r} is {value!r}; "
-                    f"needed is {expected}"
+                    f"expected {expected}"
                 )
     raise AssertionError("every value is a usable number")
 
@@ -250,7 +249,9 @@ def compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise UsageError(f"{pattern!r} is no regular expression: {error}; as in '#.*' for all from a # on") from None
+        raise UsageError(
+            f"{pattern!r} is not a regular expression: {error}; '#.*' removes all from the first # on"
+        ) from None
 
 
 def _collapse_query(documents: Mapping[str, Number], cut: re.Pattern[str]) -> dict[str, Number]:
@@ -344,6 +345,6 @@ def _columns(frame: Frame, what: str, names: Sequence[str]) -> Iterable[tuple[An
 def _unknown(what: str, data: object) -> DataError:
     number = "grade" if what == "qrels" else "score"
     return DataError(
-        f"{what}: needed is a file name, a mapping of query to document to {number}, a table, or tuples of query, "
-        f"document and {number}; given is {data!r:.80}"
+        f"{what}: expected a file name, a mapping of query to document to {number}, a table, or tuples of query, "
+        f"document and {number}; got {data!r:.80}"
     )

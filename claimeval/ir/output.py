@@ -210,7 +210,7 @@ def comparable(measures: Sequence[Measure]) -> str:
     for measure in measures:
         if measure.row.summary != "sum":
             return measure.name
-    raise UsageError("a picture compares values of queries; ask for a measure that is no count, such as map")
+    raise UsageError("a picture compares values of queries; choose a measure that is not a count, such as map")
 
 
 def draw(evaluations: Sequence[Evaluation], labels: Sequence[str], measure: str) -> Picture:

@@ -57,7 +57,7 @@ def read_z_scores(source: Source) -> dict[str, dict[str, tuple[float, float]]]:
     for location, fields in _lines(content):
         if len(fields) != 4:
             raise DataError(
-                f"{location}: {len(fields)} fields; needed are four: query, measure, mean, standard deviation"
+                f"{location}: {len(fields)} fields; expected four: query, measure, mean, standard deviation"
             )
         numbers = (_score(fields[2], location), _score(fields[3], location))
         norms.setdefault(_text(fields[0]), {})[_text(fields[1])] = numbers
@@ -175,10 +175,10 @@ def _json(content: FileContent, what: str) -> dict[str, dict[str, Any]] | None:
     try:
         read: dict[str, dict[str, Any]] = json.loads(content.inside.tobytes())
     except ValueError as error:
-        raise DataError(f"{content.name}: it begins like JSON and is none: {error}") from None
+        raise DataError(f"{content.name}: it starts like JSON but is not valid JSON: {error}") from None
     for query, documents in read.items():
         if not isinstance(documents, dict):
-            raise DataError(f"{content.name}: query {query!r} holds no object of document to {what}")
+            raise DataError(f"{content.name}: query {query!r} is not an object of document to {what}")
     if not read:
         raise DataError(f"{content.name}: the file is empty")
     return read
@@ -221,7 +221,7 @@ def _check_names(names: list[str]) -> None:
     for name in names:
         if name.split() != [name]:
             raise DataError(
-                f"{name!r} cannot be written to a TREC file: a query, document or tag is not empty and holds no blanks"
+                f"{name!r} cannot be written to a TREC file: ids and tags must not be empty or contain blanks"
             )
 
 

@@ -549,12 +549,12 @@ def _check(texts: LexicalSample, number: int) -> None:
     for field, several in (("contexts", texts.contexts or ()), ("references", texts.references)):
         if isinstance(several, str):
             raise UsageError(
-                f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; a list of texts is needed"
+                f"sample {number} {texts.id!r}: {field} is one text, {several[:40]!r}; expected a list of texts"
             )
         single.extend(several)
     for text in single:
         if not isinstance(text, str):
             raise UsageError(
-                f"sample {number} {texts.id!r}: {text!r} is a {type(text).__name__}, a text is needed"
-                " (None for an answer or question that is not there)"
+                f"sample {number} {texts.id!r}: {text!r} is a {type(text).__name__}, expected a text"
+                " (None for a missing answer or question)"
             )

@@ -230,7 +230,9 @@ def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: b
         if row.per_document and not per_document:
             raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
         if row.three_way and not three_way:
-            raise UsageError(f"{row.name} needs an assess prompt that tells contradicted from not found, as three_way")
+            raise UsageError(
+                f"{row.name} needs an assess prompt that distinguishes contradicted from not found, such as three_way"
+            )
     return chosen.derived
 
 

@@ -74,7 +74,7 @@ def ambiguous(name: str) -> str | None:
         return None
     base, mark, number = match.groups()
     what = f"document {number}" if mark == "." else f"order {number}"
-    return f"the name {name!r} reads like {what} of {base!r}; take one that does not end in {mark!r} and digits"
+    return f"the name {name!r} looks like {what} of {base!r}; use a name that does not end in {mark!r} and digits"
 
 
 METRICS = {
@@ -162,7 +162,7 @@ def metric(spec: str | Metric) -> Metric:
         if name in METRICS or name in ALIASES or name in FOREIGN:
             raise UsageError(f"metric name {name!r} is taken by a built-in metric; choose another name")
         if ASKED in (claims_of, against):
-            raise UsageError(f"metric {spec!r}: what claims have to do with the question is on_topic, or vital")
+            raise UsageError(f"metric {spec!r}: use on_topic or vital for the relation of claims to the question")
         return _clear(Metric(name=name, claims_of=claims_of, against=against))
     name = canonical_name(spec)
     if name not in METRICS:
@@ -174,7 +174,7 @@ def canonical_name(name: str) -> str:
     """Return the name of a metric for a name or an alias. Raises UsageError for the names in `FOREIGN`."""
     name = name.strip()
     if name in FOREIGN:
-        raise UsageError(f"metric {name!r} is another number in other tools: {FOREIGN[name]}")
+        raise UsageError(f"metric {name!r} is the name of another number in other tools: {FOREIGN[name]}")
     return ALIASES.get(name, name)
 
 
@@ -186,7 +186,7 @@ def _clear(row: Metric) -> Metric:
     for part in (row.claims_of, row.against):
         if part != CONTEXTS_AND_HISTORY and "+" in part and not set(BUILT_IN).isdisjoint(part.split("+")):
             raise UsageError(
-                f"metric {row.name!r}: {part!r} is no evidence; what is joined is {CONTEXTS_AND_HISTORY!r}"
+                f"metric {row.name!r}: {part!r} is not an evidence set; the only join is {CONTEXTS_AND_HISTORY!r}"
             )
     return row
 
@@ -196,8 +196,8 @@ def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
     chosen = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
     names = [row.name for row in chosen]
     if not names:
-        raise UsageError(f"no metric asked for. Known: {', '.join(METRICS)}")
+        raise UsageError(f"no metrics requested. Known: {', '.join(METRICS)}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"metric {twice!r} is asked for twice")
+        raise UsageError(f"metric {twice!r} is requested twice")
     return chosen

@@ -114,7 +114,7 @@ class Picture(NamedTuple):
 def check_name(target: Path) -> None:
     """Raise UsageError unless the file is an `.svg`."""
     if target.suffix.lower() != ".svg":
-        raise UsageError(f"a picture is written as .svg, not as {target.name!r}")
+        raise UsageError(f"a picture is a .svg file, not {target.name!r}")
 
 
 def file_part(name: str) -> str:

@@ -129,7 +129,7 @@ def existing_cache(cache: str | Path | None = None) -> Path:
     """Return the same folder as `cache_folder`. Raises UsageError if it has no reply cache yet."""
     folder = cache_folder(cache)
     if not (folder / MARKER).exists():
-        raise UsageError(f"there is no reply cache in {folder}; a run makes one. --cache names another folder")
+        raise UsageError(f"there is no reply cache in {folder}; a run creates one. Give another folder with --cache")
     return folder
 
 
@@ -326,8 +326,8 @@ def _checked(folder: Path, key: str, value: object, mode: object, as_written: in
 
 def _damaged(folder: Path, key: str) -> StoreError:
     return StoreError(
-        f"the reply cache {folder} holds a damaged reply under {key[:12]}; "
-        "`claimeval cache verify --drop-damaged` drops it"
+        f"the reply cache {folder} has a damaged reply under {key[:12]}; "
+        "`claimeval cache verify --drop-damaged` removes it"
     )
 
 
@@ -341,7 +341,7 @@ def _unsound(folder: Path, problem: object) -> StoreError:
 def _prepare(folder: Path) -> bool:
     """Create the folder, or check its format and owner. Return whether it was in use before."""
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"the reply cache {folder} is a file; --cache names a folder")
+        raise UsageError(f"the reply cache {folder} is a file; --cache needs a folder")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     marker = folder / MARKER
     if not marker.exists():
@@ -360,8 +360,8 @@ def _prepare(folder: Path) -> bool:
         raise StoreError(f"the reply cache {folder} belongs to another user; give another folder")
     if not os.access(folder, os.W_OK):
         raise StoreError(
-            f"the reply cache {folder} cannot be written, which SQLite needs even to read it; copy the folder to a "
-            "disk that can be written, and name the copy with --cache"
+            f"the reply cache {folder} cannot be written, which SQLite needs even for reading; copy the folder to a "
+            "writable disk, and give the copy with --cache"
         )
     if stat.S_IMODE(status.st_mode) & 0o077:
         folder.chmod(0o700)
@@ -407,19 +407,17 @@ def _open(folder: Path, ready: bool) -> diskcache.Cache:
             """
             if mode != _RAW or filename is not None or read or not isinstance(value, bytes):
                 raise StoreError(
-                    f"the reply cache {folder} holds a row that claimeval did not write; move the folder away"
+                    f"the reply cache {folder} has a row that claimeval did not write; move the folder away"
                 )
             return value
 
         def remove(self, file_path: object) -> None:
             """Refuse to remove a file that a row names."""
-            raise StoreError(f"the reply cache {folder} holds a row that names a file; move the folder away")
+            raise StoreError(f"the reply cache {folder} has a row that names a file; move the folder away")
 
     database = folder / "cache.db"
     if ready and not (database.exists() and database.stat().st_size):
-        raise StoreError(
-            f"the reply cache {folder} has lost its database; restore it or remove the folder to start again"
-        )
+        raise StoreError(f"the reply cache {folder} has no database; restore it or remove the folder to start again")
     if database.exists():
         _check_settings(folder, database)
     old = os.umask(0o077)

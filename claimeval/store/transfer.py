@@ -143,7 +143,7 @@ def _validated(kind: type[_Line], line: bytes) -> _Line:
 def _checked(line: bytes) -> tuple[str, ReplyOrigin, bytes]:
     """Return key, origin and body of an unchanged line of an export."""
     if line.startswith(b"SQLite format 3\0"):
-        raise _InvalidExport("this is a database; only what `claimeval cache export` wrote is read")
+        raise _InvalidExport("this is a database; only files of `claimeval cache export` can be imported")
     if len(line) >= LONGEST_LINE:
         raise _InvalidExport(f"longer than {LONGEST_LINE} bytes")
     reply = _validated(_ExportedReply, line)

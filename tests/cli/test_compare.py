@@ -156,4 +156,4 @@ def test_two_runs_are_drawn_as_differences(claimeval: Run, topics: Path) -> None
     assert "Picture: d.svg" in claimeval("compare", "one", "two", "--plot", "d.svg").stdout
     assert "words: 0.000" in (topics / "d.svg").read_text()
     wrong = claimeval("compare", "one", "two", "--plot", "d.png")
-    assert (wrong.returncode, "written as .svg" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "is a .svg file" in wrong.stderr) == (2, True)

@@ -185,7 +185,7 @@ def test_a_file_that_does_not_fit_the_mapping_is_refused(tmp_path: Path, change:
         ({"items_field": "x"}, "one of these is needed for the replies"),
         ({"words": {"ja": "yes"}}, "words.ja"),
         ({"claim": None}, "claim"),
-        ({"against": "policy.2"}, "'policy.2' reads like document 2 of 'policy'"),
+        ({"against": "policy.2"}, "'policy.2' looks like document 2 of 'policy'"),
     ],
 )
 def test_a_bad_mapping_is_refused_in_words(change: dict[str, Any], message: str) -> None:

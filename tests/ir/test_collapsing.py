@@ -44,7 +44,7 @@ def test_equal_scores_keep_the_place_of_the_better_passage() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "message", "error"),
-    [("(", "is no regular expression", UsageError), (".*", "leaves nothing of the document id", DataError)],
+    [("(", "is not a regular expression", UsageError), (".*", "leaves nothing of the document id", DataError)],
 )
 def test_a_pattern_that_cannot_be_used_is_refused(pattern: str, message: str, error: type[Exception]) -> None:
     with pytest.raises(error, match=message):

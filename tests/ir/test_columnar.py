@@ -151,7 +151,7 @@ def test_qrels_with_comments_go_with_a_regular_run(tmp_path: Path) -> None:
     [
         ({"q": {"a"}}, "qrels: query 'q' has set"),
         ({"q": {"a": 1e10}}, "qrels: the grade of document 'a' for query 'q' is 10000000000.0"),
-        ({}, "the qrels hold no queries"),
+        ({}, "the qrels have no queries"),
     ],
 )
 def test_wrong_qrels_of_a_dict_are_named_beside_the_run_of_a_file(qrels: object, message: str, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_picture_of_another_kind_is_refused_before_anything_is_read(tmp_path: 
     result = call("rank", "nowhere", "nowhere.run", "--plot", str(tmp_path / "runs.png"))
 
     assert result.returncode == 2
-    assert "a picture is written as .svg, not as 'runs.png'" in result.stderr
+    assert "a picture is a .svg file, not 'runs.png'" in result.stderr
 
 
 def test_fuse_writes_a_run_that_rank_reads(files: tuple[str, str, str], tmp_path: Path) -> None:

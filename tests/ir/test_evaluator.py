@@ -129,9 +129,9 @@ def test_measures_of_ir_measures_are_taken() -> None:
     ("run", "message"),
     [
         (Columns(q=[1], score=[2.0]), "run: a table needs the columns query_id, doc_id and score"),
-        ([("q", "a")], "run: needed is a file name, a mapping of query to document to score"),
-        (["q"], "given is 'q'"),
-        (5, "given is 5"),
+        ([("q", "a")], "run: expected a file name, a mapping of query to document to score"),
+        (["q"], "got 'q'"),
+        (5, "got 5"),
         ([("q", "a", 1.0), ("q", "a", 2.0)], "run: document 'a' appears twice for query 'q'"),
     ],
 )
@@ -193,8 +193,8 @@ def test_runs_of_ms_marco_and_json_are_read(tmp_path: Path) -> None:
     [
         ("q a 1\nq b 0\n", "line 2: the rank '0' is not a whole number from 1"),
         ("q a 1\nq Q0 b 2 1.0 t\n", "line 2: 6 fields; a run has six"),
-        ('{"q": ', "it begins like JSON and is none"),
-        ('{"q": [1]}', "query 'q' holds no object of document to score"),
+        ('{"q": ', "it starts like JSON but is not valid JSON"),
+        ('{"q": [1]}', "query 'q' is not an object of document to score"),
         ("{}", "the file is empty"),
     ],
 )

@@ -107,8 +107,8 @@ def test_one_document_and_equal_scores_are_zero_under_min_max() -> None:
     [
         ({"method": "combsum"}, "unknown fusion 'combsum'"),
         ({"normalization": "minmax"}, "unknown normalization 'minmax'. Did you mean 'min-max'"),
-        ({"weights": [1.0]}, "needed is a number for each of the 2 runs"),
-        ({"weights": [1.0, float("nan")]}, "needed is a number for each of the 2 runs"),
+        ({"weights": [1.0]}, "expected a finite number for each of the 2 runs"),
+        ({"weights": [1.0, float("nan")]}, "expected a finite number for each of the 2 runs"),
     ],
 )
 def test_unknown_options_are_refused(wrong: dict[str, Any], message: str) -> None:

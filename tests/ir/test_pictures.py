@@ -58,5 +58,5 @@ def test_runs_without_a_common_query_cannot_be_compared() -> None:
 
 def test_counts_cannot_be_compared() -> None:
     assert output.comparable(ir.parse("num_ret,map,mrr")) == "map"
-    with pytest.raises(UsageError, match="ask for a measure that is no count"):
+    with pytest.raises(UsageError, match="choose a measure that is not a count"):
         output.comparable(ir.parse("num_ret"))

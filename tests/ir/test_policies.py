@@ -142,22 +142,22 @@ def test_no_query_in_common_is_an_error_that_shows_one_of_each() -> None:
 @pytest.mark.parametrize(
     ("qrels", "run", "message"),
     [
-        ({}, {"q": {"a": 1.0}}, "the qrels hold no queries"),
-        ({"q": {"a": 1}}, {}, "the run holds no queries"),
+        ({}, {"q": {"a": 1.0}}, "the qrels have no queries"),
+        ({"q": {"a": 1}}, {}, "the run has no queries"),
         ({"q": {"a": 1}}, {"q": {"a": float("nan")}}, "run: the score of document 'a' for query 'q' is nan"),
         (
             {"q": {"a": 1}},
             {"q": {"a": None}},
-            "run: the score of document 'a' for query 'q' is None; needed is a number",
+            "run: the score of document 'a' for query 'q' is None; expected a number",
         ),
-        ({"q": {"a": 1}}, {"q": ["a"]}, "run: query 'q' has list; needed is a mapping of document id to score"),
+        ({"q": {"a": 1}}, {"q": ["a"]}, "run: query 'q' has list; expected a mapping of document id to score"),
         (
             {"q": {"a": float("inf")}},
             {"q": {"a": 1.0}},
-            "qrels: the grade of document 'a' for query 'q' is inf; needed is a number such as 0, 1 or 2",
+            "qrels: the grade of document 'a' for query 'q' is inf; expected a number such as 0, 1 or 2",
         ),
         ({"q": {"a": "high"}}, {"q": {"a": 1.0}}, "qrels: the grade of document 'a' for query 'q' is 'high'"),
-        ({"q": {"a"}}, {"q": {"a": 1.0}}, "qrels: query 'q' has set; needed is a mapping of document id to grade"),
+        ({"q": {"a"}}, {"q": {"a": 1.0}}, "qrels: query 'q' has set; expected a mapping of document id to grade"),
     ],
 )
 def test_wrong_dicts_are_named(qrels: object, run: object, message: str) -> None:

@@ -69,10 +69,13 @@ def test_unknown_names_are_refused_before_any_sample() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (LexicalSample("x", contexts="one text", id="q7"), r"sample 2 'q7': contexts is one text, 'one text'; a list"),
-        (LexicalSample("x", references="gold"), r"sample 2 '': references is one text, 'gold'; a list"),
-        (LexicalSample(float("nan")), r"sample 2 '': nan is a float, a text is needed"),  # type: ignore[arg-type]  # the point
-        (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, a text is needed"),  # type: ignore[list-item]  # same
+        (
+            LexicalSample("x", contexts="one text", id="q7"),
+            r"sample 2 'q7': contexts is one text, 'one text'; expected a list",
+        ),
+        (LexicalSample("x", references="gold"), r"sample 2 '': references is one text, 'gold'; expected a list"),
+        (LexicalSample(float("nan")), r"sample 2 '': nan is a float, expected a text"),  # type: ignore[arg-type]  # the point
+        (LexicalSample("x", contexts=["y", None]), r"None is a NoneType, expected a text"),  # type: ignore[list-item]  # same
     ],
 )
 def test_what_is_not_a_text_is_refused_by_number_and_id(texts: LexicalSample, message: str) -> None:

@@ -119,7 +119,7 @@ def test_an_accepted_name_of_another_tool_is_the_same_metric(alias: str, name: s
     ],
 )
 def test_a_name_of_another_number_is_refused_with_our_names(name: str, ours: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match=f"metric {name!r} is another number") as refused:
+    with pytest.raises(UsageError, match=f"metric {name!r} is the name of another number") as refused:
         select_metrics([name])
     assert all(f"`{one}`" in str(refused.value) for one in ours)
 

@@ -53,7 +53,7 @@ def test_an_unknown_metric_gets_the_closest_name() -> None:
 
 
 def test_names_are_not_taken_twice() -> None:
-    with pytest.raises(UsageError, match="asked for twice"):
+    with pytest.raises(UsageError, match="requested twice"):
         rows(["coverage", "coverage"])
     with pytest.raises(UsageError, match="taken by a built-in"):
         metric("coverage=answer:policy")
@@ -63,20 +63,20 @@ def test_names_are_not_taken_twice() -> None:
 
 @pytest.mark.parametrize("spec", ["x=answer:policy.2", "x=answer:contexts.1", "x.3=answer:policy", "x=law.1:answer"])
 def test_names_that_could_be_a_document_of_a_set_are_refused_with_the_reason(spec: str) -> None:
-    with pytest.raises(UsageError, match=r"reads like document \d of '\w+'; take one that does not end in '.' and"):
+    with pytest.raises(UsageError, match=r"looks like document \d of '\w+'; use a name that does not end in '.' and"):
         metric(spec)
 
 
 @pytest.mark.parametrize("against", ["history+contexts", "contexts+reference", "contexts+policy"])
 def test_evidence_that_is_not_joined_is_refused_with_what_is(against: str) -> None:
     assert metric("grounded=answer:contexts+history").against == "contexts+history"
-    with pytest.raises(UsageError, match=r"is no evidence; what is joined is 'contexts\+history'"):
+    with pytest.raises(UsageError, match=r"is not an evidence set; the only join is 'contexts\+history'"):
         metric(f"grounded=answer:{against}")
     assert metric("x=answer:c+d").against == "c+d", "a set of evidence may have any other name"
 
 
 def test_a_row_given_as_a_record_is_held_to_the_same_names() -> None:
-    with pytest.raises(UsageError, match="'policy~2' reads like order 2 of 'policy'"):
+    with pytest.raises(UsageError, match="'policy~2' looks like order 2 of 'policy'"):
         metric(Metric(name="x", claims_of="answer", against="policy~2"))
 
 

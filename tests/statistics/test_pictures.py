@@ -283,7 +283,7 @@ def test_a_file_has_paper_of_its_own_and_the_same_bytes_each_time(tmp_path: Path
 
 
 def test_files_are_svg_in_a_place_that_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"a picture is written as \.svg, not as 'x\.png'"):
+    with pytest.raises(UsageError, match=r"a picture is a \.svg file, not 'x\.png'"):
         EVERY["trend"].save(tmp_path / "x.png")
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write the picture"):

@@ -175,7 +175,7 @@ def test_a_row_that_is_wrong_in_one_way_is_refused_as_foreign(folder: Path, chan
         store.put(key(1), b"value")
     sql(folder, f"UPDATE Cache SET {change}")
     with Store(folder) as store:
-        with pytest.raises(StoreError, match="holds a damaged reply"):
+        with pytest.raises(StoreError, match="has a damaged reply"):
             store.get(key(1))
         with pytest.raises(StoreError, match="a row that claimeval did not write"):
             store._cache.get(key(1))  # by which diskcache would unpickle a value or open a file

@@ -112,7 +112,7 @@ def test_a_reply_under_the_key_of_another_is_damaged(store: Store) -> None:
 
     assert verify(store, drop_damaged=False) == Verification(replies=1, damaged=1, unreadable=0, dropped=0)
     assert store.get(key(1)) == value
-    with pytest.raises(StoreError, match=f"holds a damaged reply under {key(2)[:12]}"):
+    with pytest.raises(StoreError, match=f"has a damaged reply under {key(2)[:12]}"):
         store.get(key(2))
 
 

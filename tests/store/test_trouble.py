@@ -55,7 +55,7 @@ def test_a_damaged_database_is_refused_and_left_as_it_is(folder: Path, damage: C
 def test_a_database_that_is_gone_is_not_replaced_by_an_empty_one(folder: Path) -> None:
     Store(folder).close()
     (folder / "cache.db").unlink()
-    with pytest.raises(StoreError, match="has lost its database"):
+    with pytest.raises(StoreError, match="has no database"):
         Store(folder)
 
 
@@ -79,7 +79,7 @@ def test_a_store_of_another_format_is_refused(folder: Path, content: str) -> Non
 
 def test_a_file_in_the_place_of_the_folder_is_a_clear_error(folder: Path) -> None:
     folder.write_text("x")
-    with pytest.raises(UsageError, match="is a file; --cache names a folder"):
+    with pytest.raises(UsageError, match="is a file; --cache needs a folder"):
         Store(folder)
 
 
@@ -171,7 +171,7 @@ def test_a_folder_that_cannot_be_written_is_refused_with_what_to_do(
 ) -> None:
     Store(folder).close()
     monkeypatch.setattr(os, "access", lambda *_: False)  # as on a disk that is mounted read-only, also for root
-    with pytest.raises(StoreError, match="cannot be written, which SQLite needs even to read it; copy the folder"):
+    with pytest.raises(StoreError, match="cannot be written, which SQLite needs even for reading; copy the folder"):
         Store(folder)
 
 
