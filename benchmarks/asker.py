@@ -1,8 +1,9 @@
-"""What a call costs through `claimeval serve`: CPU of the client and of the asker, beside a run that asks by itself.
+"""CPU time of a call through `claimeval serve`, for client and server, compared with a run without a server.
 
-The same samples are judged directly and through an asker, in processes of their own, with a loopback provider behind. A
-figure is the difference between a long and a short run, divided by the calls between them, so that the start of a
-process is not in it. Pairs are measured by turns, and medians are printed. Results are compared byte for byte.
+The same samples are judged directly and through the server, in separate processes, with a loopback provider. A figure
+is the difference between a long and a short run, divided by the number of additional calls, so that it does not include
+the start of a process. Pairs are measured in turn, and the medians are printed. The results must be equal byte for
+byte.
 
     python -m benchmarks.asker [ROUNDS] [SAMPLES]
 """
@@ -29,7 +30,7 @@ SHORT = 100
 
 
 class Cpu(NamedTuple):
-    """Milliseconds of processor time a call."""
+    """Milliseconds of CPU time per call."""
 
     direct: float
     client: float
@@ -37,14 +38,14 @@ class Cpu(NamedTuple):
 
 
 def start(*arguments: object) -> subprocess.Popen[bytes]:
-    """`claimeval ARGUMENTS`."""
+    """Start `claimeval ARGUMENTS`."""
     command = [sys.executable, "-m", "claimeval", *map(str, arguments)]
     environment = os.environ | {"CLAIMEVAL_ENDPOINT_KEY": "sk-loopback"}
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
 
 
 def cpu_of(process: subprocess.Popen[bytes]) -> float:
-    """Wait for the end of a process, and return its seconds of processor time."""
+    """Wait for the end of a process, and return its seconds of CPU time."""
     assert process.stdout
     assert process.stderr
     _, errors = process.stdout.read(), process.stderr.read()
@@ -57,12 +58,12 @@ def cpu_of(process: subprocess.Popen[bytes]) -> float:
 
 
 def direct(samples: Path, judge: str, folder: Path) -> float:
-    """Seconds of a run that asks by itself."""
+    """Return the seconds of a run without a server."""
     return cpu_of(start("score", samples, "-j", judge, "-o", folder / "direct", "--cache", folder / "home", "-q"))
 
 
 def shared(samples: Path, judge: str, folder: Path) -> tuple[float, float]:
-    """Seconds of a client, and of the asker."""
+    """Return the seconds of a client, and of the server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         via = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -76,7 +77,7 @@ def shared(samples: Path, judge: str, folder: Path) -> tuple[float, float]:
 
 
 def measure(count: int, judge: str) -> Cpu:
-    """Milliseconds a call, from a short and a long run each."""
+    """Return the milliseconds per call, from a short and a long run each."""
     seconds = []
     for samples in (SHORT, SHORT + count):
         with tempfile.TemporaryDirectory() as name:
@@ -84,8 +85,8 @@ def measure(count: int, judge: str) -> Cpu:
             write_samples(folder / "samples.jsonl", samples)
             alone = direct(folder / "samples.jsonl", judge, folder)
             seconds.append((alone, *shared(folder / "samples.jsonl", judge, folder)))
-            lines = [(folder / way / "results.jsonl").read_bytes() for way in ("direct", "shared")]
-            assert lines[0] == lines[1], "both ways give the same results"
+            lines = [(folder / run / "results.jsonl").read_bytes() for run in ("direct", "shared")]
+            assert lines[0] == lines[1], "both runs have the same results"
     short, long = seconds
     return Cpu(*(1000 * (b - a) / (count * CALLS_A_SAMPLE) for a, b in zip(short, long, strict=True)))
 

@@ -1,11 +1,11 @@
-"""What batches cost on this side of the wire, and whether killing a run costs anything on the other.
+"""Speed of batches on this machine, and the cost at the provider of killing a run.
 
-    python benchmarks/batch.py speed [REQUESTS]      50,000 requests gathered into files, 50,000 results read and stored
-    python benchmarks/batch.py kills [SAMPLES]       5,000 samples, 2 judges, 2 rounds, killed 5 times, beside online
+    python benchmarks/batch.py speed [REQUESTS]      write 50,000 requests to files, read and store 50,000 results
+    python benchmarks/batch.py kills [SAMPLES]       5,000 samples, 2 judges, 2 rounds, killed 5 times, and online
 
-`speed` keeps to one core and prints seconds, requests a second, megabytes and the peak memory of a process that does
-nothing else; the floor is the same bytes written and read as plain lines. `kills` prints how each process ended, how
-often each request was asked and paid, and whether results and summary are those of the online run to the byte.
+`speed` uses one core, and prints seconds, requests per second, megabytes and the peak memory of a separate process. The
+lower bound is writing and reading the same bytes as plain lines. `kills` prints the exit code of each process, how
+often each request was sent and paid, and whether results and summary equal those of the online run byte for byte.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ SCHEMA = json.dumps({"type": "object", "properties": {"verdicts": {"type": "arra
 
 
 def requests(count: int, endpoint: str) -> Iterator[Request]:
-    """Questions of about 3 kB."""
+    """Yield requests of about 3 kB."""
     judge = Judge(name="judge", model="openai:judge", endpoint=endpoint, temperature=0.0)
     for number in range(count):
         yield Request(
@@ -85,7 +85,7 @@ def requests(count: int, endpoint: str) -> Iterator[Request]:
 
 
 async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
-    """Writes the requests to files, as a pass over samples would; where there is a server, brings the replies too."""
+    """Write the requests to files, like a pass over samples, and get the replies if there is a server."""
     options = RunOptions(batch=True, timeout=60.0)
     judge = next(requests(1, endpoint)).judge
     with Store(folder) as store:
@@ -107,7 +107,7 @@ async def gather(folder: Path, count: int, endpoint: str = NOWHERE) -> None:
 
 
 async def read(folder: Path, results: Path, count: int) -> None:
-    """Reads the results into the store."""
+    """Read the results into the reply cache."""
     with Store(folder) as store, BatchState(folder) as state:
         (batch,) = state.batches("ready")
         reading = BatchResultReader(state, store, lambda run, reserved, paid: None, batch)
@@ -117,7 +117,7 @@ async def read(folder: Path, results: Path, count: int) -> None:
 
 
 def write_results(folder: Path, results: Path) -> None:
-    """A result line for every request, the last one first, as a provider would write it."""
+    """Write a result line for every request, like a provider, in reverse order."""
     body = json.loads(write_chat(json.dumps(VERDICTS), "judge-1"))
     body["usage"] = {"prompt_tokens": 800, "completion_tokens": 400, "total_tokens": 1200}
     with BatchState(folder) as state, results.open("wb") as out:
@@ -131,13 +131,13 @@ def write_results(folder: Path, results: Path) -> None:
 class Step(NamedTuple):
     seconds: float
     cpu: float
-    """Seconds of it in which the core worked for this process."""
+    """Seconds of CPU time."""
     peak: int
-    """Bytes of memory."""
+    """Peak memory in bytes."""
 
 
 def alone(name: str, *arguments: object) -> Step:
-    """One step in a process of its own, on one core."""
+    """Run a step in a separate process, on one core."""
     command = [sys.executable, __file__, "step", name, *map(str, arguments)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "CLAIMEVAL_ENDPOINT_KEY": "benchmark-key"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)

@@ -1,13 +1,13 @@
-"""How long one answer takes with `check`, beside the time that the judge itself needs for it in the same run.
+"""Latency of one answer with `check`, compared with the time of the judge alone in the same run.
 
 From the root of the checkout:
 
     python -m benchmarks.check_latency [ANSWERS]
 
-Answers have three sentences, each of which becomes a claim, and five contexts. The floor of `local:lexical` is taking
-and scoring the claims by the functions alone. The floor of a provider is what its server waits: one call takes the
-claims and one assesses them. `check` is called one after the other; `acheck` eight at a time in one event loop. Nothing
-is in the reply cache but in the last line.
+Answers have three sentences, each of which becomes a claim, and five contexts. The lower bound of `local:lexical` is
+extracting and scoring the claims with the functions alone. The lower bound of a provider is the delay of its server,
+for a call that extracts the claims and one that assesses them. `check` is called sequentially, `acheck` eight at a time
+in one event loop. The reply cache is empty, except for the last line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CALLS = 2
 
 
 def answers(count: int, first: int = 0) -> list[str]:
-    """Different answers, so that each is asked about."""
+    """Return different answers, so that none is in the reply cache."""
     return [
         f"The bridge was built in {1901 + n % 5} by {n} masons. It is {41 + n % 5} metres long. {n} ducks live there."
         for n in range(first, first + count)
@@ -46,52 +46,52 @@ def answers(count: int, first: int = 0) -> list[str]:
 
 
 class Times(NamedTuple):
-    """How long calls take."""
+    """Durations of calls."""
 
     each: Sequence[float]
     """Milliseconds of each call."""
     cpu: float
-    """Milliseconds of CPU of this process a call."""
+    """Milliseconds of CPU time of this process per call."""
 
 
 def times(function: Callable[[str], object], texts: Sequence[str]) -> Times:
-    """How long each call takes, one after the other."""
-    found = []
+    """Return the duration of each call, one after the other."""
+    milliseconds = []
     before = time.process_time()
     for text in texts:
         started = time.perf_counter()
         function(text)
-        found.append(1000 * (time.perf_counter() - started))
-    return Times(found, 1000 * (time.process_time() - before) / len(texts))
+        milliseconds.append(1000 * (time.perf_counter() - started))
+    return Times(milliseconds, 1000 * (time.process_time() - before) / len(texts))
 
 
 async def times_at_once(judge: str, texts: Sequence[str], options: ce.RunOptions) -> Times:
-    """How long each `acheck` takes where several are under way in one event loop."""
-    places = asyncio.Semaphore(AT_ONCE)
-    found = []
+    """Return the duration of each `acheck`, with several at a time in one event loop."""
+    slots = asyncio.Semaphore(AT_ONCE)
+    milliseconds = []
 
-    async def one(text: str) -> None:
-        async with places:
+    async def check(text: str) -> None:
+        async with slots:
             started = time.perf_counter()
             await ce.acheck(text, CONTEXTS, judge=judge, options=options)
-            found.append(1000 * (time.perf_counter() - started))
+            milliseconds.append(1000 * (time.perf_counter() - started))
 
     before = time.process_time()
-    await asyncio.gather(*map(one, texts))
-    return Times(found, 1000 * (time.process_time() - before) / len(texts))
+    await asyncio.gather(*map(check, texts))
+    return Times(milliseconds, 1000 * (time.process_time() - before) / len(texts))
 
 
 def by_words(text: str) -> None:
-    """What `local:lexical` computes."""
+    """Compute the same as `local:lexical`."""
     evidence = support.prepare(CONTEXTS)
     for claim in split_claims(text):
         support.score_claim(claim.text, evidence)
 
 
-def line(name: str, found: Times, floor: float) -> tuple[object, ...]:
-    """Return the median, the 95th percentile, and what they are to the floor."""
-    p50, p95 = statistics.median(found.each), statistics.quantiles(found.each, n=20)[-1]
-    return name, p50, p95, floor, p50 / floor, found.cpu
+def line(name: str, durations: Times, floor: float) -> tuple[object, ...]:
+    """Return the median, the 95th percentile, and the ratio of the median to the lower bound."""
+    p50, p95 = statistics.median(durations.each), statistics.quantiles(durations.each, n=20)[-1]
+    return name, p50, p95, floor, p50 / floor, durations.cpu
 
 
 def measure(name: str, judge: str, count: int, folder: Path, floor: float | None) -> list[tuple[object, ...]]:
@@ -112,7 +112,7 @@ def measure(name: str, judge: str, count: int, folder: Path, floor: float | None
 
 
 def main(count: int) -> None:
-    """Measures all judges and prints the table."""
+    """Measure all judges and print the table."""
     lines: list[tuple[object, ...]] = []
     with tempfile.TemporaryDirectory() as folder:
         lines += measure("local:lexical", "local:lexical", count, Path(folder), None)

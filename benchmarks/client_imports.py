@@ -1,4 +1,4 @@
-"""Imports what clients need, for the process that they are forked from."""
+"""Imports everything that clients need, in the process that they are forked from."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Processes of the command line that end at a named instant, or when they are killed, and begin again.
+"""Processes of the command line that are killed at a given instant and restarted.
 
-They are forked from a process that has imported the command line already, which is what a start costs most.
+They are forked from a process that has imported the command line, because imports are most of the start-up time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPAWNS = multiprocessing.get_context("spawn")
 
 
 class Instant(NamedTuple):
-    """Just before or after the nth time that something is done."""
+    """The instant just before or after the nth call of a function."""
 
     when: str
     what: str
@@ -39,12 +39,12 @@ class Instant(NamedTuple):
         return f"{self.when} {self.what} {self.n}"
 
     def arm(self) -> None:
-        """Makes this process kill itself (SIGKILL) then."""
-        module, _, path = self.what.partition(":")
-        owner, _, name = path.rpartition(".")
-        place = importlib.import_module(module)
-        holder = attrgetter(owner)(place) if owner else place
-        setattr(holder, name, _deadly(getattr(holder, name), self.when, self.n))
+        """Make this process kill itself with SIGKILL at this instant."""
+        module_name, _, path = self.what.partition(":")
+        owner_path, _, name = path.rpartition(".")
+        module = importlib.import_module(module_name)
+        owner = attrgetter(owner_path)(module) if owner_path else module
+        setattr(owner, name, _deadly(getattr(owner, name), self.when, self.n))
 
 
 def _deadly(step: Callable[..., Any], when: str, n: int) -> Callable[..., Any]:
@@ -65,7 +65,7 @@ def _deadly(step: Callable[..., Any], when: str, n: int) -> Callable[..., Any]:
 
 
 def write_samples(file: Path, samples: int, words: int = 60) -> None:
-    """Samples of three calls each, one extraction and two assessments, with evidence of about so many words."""
+    """Write samples of three calls each, one extraction and two assessments, with about `words` words of evidence."""
     with file.open("w", encoding="utf-8") as lines:
         for i in range(samples):
             sample = {
@@ -79,7 +79,7 @@ def write_samples(file: Path, samples: int, words: int = 60) -> None:
 
 
 def score(server: Handle, *options: str) -> list[str]:
-    """The command that has `samples.jsonl` judged by one model, with replies in `store`."""
+    """Return the command that scores `samples.jsonl` with one judge, with the reply cache `store`."""
     judge = f"openai:judge@{server.url}"
     return [
         *("score", "samples.jsonl", "--judge", judge, "--metrics", "faithfulness,correctness", "--cache", "store"),
@@ -88,99 +88,98 @@ def score(server: Handle, *options: str) -> list[str]:
 
 
 class Client:
-    """One process of the command line, restarted as often as it takes.
+    """A process of the command line, which can be restarted.
 
-    It notes in a log, for every reply, the beginning and the end of the step that makes it durable.
+    Its log has the start and the end of the step that makes each reply durable.
     """
 
     def __init__(
         self, folder: Path, name: str, command: Sequence[str], instant: Instant | None = None, *, fresh: bool = False
     ) -> None:
-        """Start it at once; its run directory, log and errors have its name.
+        """Start the process.
 
         Args:
-            folder: Where it runs.
-            name: That of its run directory.
-            command: Command and options, but for `--out`.
-            instant: When it kills itself, the first time.
-            fresh: Whether to start an interpreter for it, with the settings that the environment has for Python.
+            folder: The working directory.
+            name: Name of its run directory, log and error file.
+            command: Command and options without `--out`.
+            instant: When the first process kills itself.
+            fresh: Whether to start a new interpreter, with the environment's settings for Python.
         """
         self.out, self.log, self.errors = folder / name, folder / f"{name}.log", folder / f"{name}.err"
         self._command = [*command, "--out", name]
         self._fresh = fresh
         self.peak = 0
-        """Bytes of memory that one of its processes had at most."""
+        """Peak memory in bytes of its processes."""
         self.codes: list[int] = []
         self.start(instant)
 
     def start(self, instant: Instant | None = None) -> None:
-        """Begins, or goes on."""
+        """Start the process, or restart it after its end."""
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        given = (self._command, str(self.out.parent), environment, str(self.log), str(self.errors), instant)
+        arguments = (self._command, str(self.out.parent), environment, str(self.log), str(self.errors), instant)
         make = _SPAWNS.Process if self._fresh else FORKS.Process
-        self._process = make(target=_live, args=given, daemon=True)
+        self._process = make(target=_run_client, args=arguments, daemon=True)
         self._process.start()
         self._alive = True
 
     @property
     def pid(self) -> int:
-        """Of its present process."""
+        """The id of the current process."""
         assert self._process.pid
         return self._process.pid
 
     def running(self) -> bool:
-        """Whether it still works; takes note of its memory, and of how it ended."""
+        """Return whether the process is alive, and record its memory and exit code."""
         if self._alive:
-            self._look()
+            self._record_memory()
             self._join(0)
         return self._alive
 
     def wait(self) -> None:
-        """Waits for the end."""
+        """Wait for the end."""
         while self._alive:
             self._join(0.02)
-            self._look()
+            self._record_memory()
 
     def send(self, number: int) -> None:
-        """Sends a signal."""
+        """Send a signal."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Sends the signal and waits for the end."""
-        self._look()
+        """Send a signal and wait for the end."""
+        self._record_memory()
         self.send(number)
         self.wait()
 
     def noted(self, word: str) -> set[int]:
-        """The numbers of the requests whose replies it has begun or ended to make durable."""
+        """Return the numbers of the requests whose replies it began, or finished, to make durable."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         return {int(line.split()[1]) for line in lines if line.startswith(word)}
 
     def _join(self, seconds: float) -> None:
-        """Waits so long for the end, and takes note of it."""
+        """Wait at most `seconds` for the end, and record the exit code."""
         self._process.join(seconds)
         if (code := self._process.exitcode) is not None:
             self._alive = False
             self.codes.append(code)
 
-    def _look(self) -> None:
-        """Takes note of the most memory it had so far. (What wait4 says begins with the memory of the parent.)"""
+    def _record_memory(self) -> None:
+        """Record the peak memory so far. (That of wait4 includes the memory of the parent.)"""
         with contextlib.suppress(OSError):
             lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-            most = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), "0")
-            self.peak = max(self.peak, int(most) * 1024)
+            peak = next((line.split()[1] for line in lines if line.startswith("VmHWM:")), "0")
+            self.peak = max(self.peak, int(peak) * 1024)
 
 
-def _live(
+def _run_client(
     command: list[str], folder: str, environment: dict[str, str], log: str, errors: str, instant: Instant | None
 ) -> None:
-    """The client's side."""
+    """Run the command line in the client's process."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(errors, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
 
     import httpx2
@@ -201,7 +200,7 @@ def _live(
         record_response(response)
         os.write(notes, f"end {number}\n".encode())
 
-    setattr(http, "record_response", note_response)  # noqa: B010  # not among the names it exports
+    setattr(http, "record_response", note_response)  # noqa: B010  # the module does not export the name
     sys.argv = ["claimeval", *command]
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where all of this runs under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have changed it
     main()

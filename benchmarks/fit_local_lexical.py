@@ -3,14 +3,15 @@
     python benchmarks/fit_local_lexical.py [--data FOLDER]           prints the coefficients as JSON
     python benchmarks/fit_local_lexical.py [--data FOLDER] --write   and puts them into lexical_support.json
 
-FOLDER is that of benchmarks/local_lexical.py, which also says how well the coefficients do on claims left out.
+FOLDER is the same as in benchmarks/local_lexical.py, which also measures the coefficients on held-out claims.
 
-The regression has three restraints. No coefficient may have the wrong sign: finding more of a claim never lowers its
-score. Each data set has an intercept of its own, and both labels of each set weigh the same, so that nothing is learnt
-from which set a claim is in; the shipped intercept is their mean, made for claims of which half are supported. No
-feature is a length. Without these, a regression on such features learns to tell data sets apart and is worse on others.
+The regression has three constraints. No coefficient has the wrong sign: more words of a claim in the evidence never
+lower its score. Each data set has its own intercept, and both labels of a set have the same weight, so that the
+regression cannot learn from a claim's data set; the shipped intercept is the mean, for claims of which half are
+supported. No feature is a length. Without these constraints, the regression learns to distinguish the data sets and is
+worse on other data.
 
-A claim with several documents is fitted on the one that has most of it in two neighboring sentences.
+A claim with several documents is fitted on the one with most of its words in two neighboring sentences.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ Floats = NDArray[np.float64]
 LOWERING = {"longest_gap", "number_missing", "name_missing", "names_missing_in_two_neighbours"}
 PENALTY = 0.003
 SHORTEST_PASSAGE = 10
-"""Words: ExpertQA gives some evidence as an address alone, from which nothing can be judged."""
+"""Minimum number of words. Some evidence in ExpertQA is only a URL, from which nothing can be judged."""
 
 
 class Labeled(NamedTuple):
-    """A claim that people compared with its evidence."""
+    """A claim with a human label."""
 
     data_set: str
     source: str
-    """Claims with one source stand or fall together: they are left out, and resampled, as one."""
+    """Claims with the same source are held out, and resampled, together."""
     claim: str
     evidence: PreparedDocuments
     contexts: tuple[str, ...]
@@ -53,7 +54,7 @@ class Labeled(NamedTuple):
 
 
 def load(folder: Path) -> list[Labeled]:
-    """The labeled claims of WiCE dev (pages and oracle chunks), ExpertQA and BEGIN."""
+    """Return the labeled claims of WiCE dev (pages and oracle chunks), ExpertQA and BEGIN."""
     return [
         Labeled(data_set, source, claim, prepare(contexts), contexts, supported)
         for read in (_wice, _expertqa, _begin)
@@ -95,13 +96,13 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def measured(rows: Sequence[Labeled]) -> Floats:
-    """The features of every claim, one row each."""
+    """Return the features of every claim, one row each."""
     values = np.zeros((len(rows), len(FEATURES)))
     for number, row in enumerate(rows):
         claim = read_claim(row.claim)
-        found = [(match_words(claim, document), document) for document in row.evidence.documents]
+        matches = [(match_words(claim, document), document) for document in row.evidence.documents]
         best = max(
-            ((place, document) for place, document in found if place),
+            ((match, document) for match, document in matches if match),
             key=lambda pair: pair[0].neighbors.bit_count(),
             default=None,
         )
@@ -111,7 +112,7 @@ def measured(rows: Sequence[Labeled]) -> Floats:
 
 
 def fit(rows: Sequence[Labeled], values: Floats, penalty: float = PENALTY) -> Weights:
-    """The weights with the highest penalised likelihood under the restraints above."""
+    """Return the weights with the highest penalized likelihood under the constraints above."""
     sets = sorted({row.data_set for row in rows})
     of_set = np.array([sets.index(row.data_set) for row in rows])
     supported = np.array([row.supported for row in rows])
@@ -129,19 +130,19 @@ def fit(rows: Sequence[Labeled], values: Floats, penalty: float = PENALTY) -> We
         return float(value), np.r_[values.T @ slope + 2 * penalty * coefficients, np.bincount(of_set, slope, len(sets))]
 
     bounds = [(None, 0.0) if name in LOWERING else (0.0, None) for name in FEATURES] + [(None, None)] * len(sets)
-    found = minimize(loss, np.zeros(count + len(sets)), jac=True, method="L-BFGS-B", bounds=bounds).x
-    return Weights(float(found[count:].mean()), tuple(map(float, found[:count])))
+    fitted = minimize(loss, np.zeros(count + len(sets)), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return Weights(float(fitted[count:].mean()), tuple(map(float, fitted[:count])))
 
 
 def folds(rows: Sequence[Labeled], count: int = 5, seed: int = 0) -> NDArray[np.int64]:
-    """The fold of every claim; claims of one source share it."""
+    """Return the fold of every claim, the same for all claims of a source."""
     sources = sorted({row.source for row in rows})
     fold = dict(zip(sources, np.random.default_rng(seed).permutation(len(sources)) % count, strict=True))
     return np.array([fold[row.source] for row in rows])
 
 
 def data_folder() -> Path:
-    """$CLAIMEVAL_DATA, or shared/data beside the checkout."""
+    """Return $CLAIMEVAL_DATA, or shared/data next to the checkout."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     return Path(os.environ.get("CLAIMEVAL_DATA", beside))
 

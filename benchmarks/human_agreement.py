@@ -1,18 +1,18 @@
-"""Do the lexical metrics follow human labels, beside LLM judges and beside published figures? Prints Markdown tables.
+"""Agreement of lexical metrics with human labels, compared with LLM judges and published figures, as Markdown tables.
 
     python benchmarks/human_agreement.py [--data FOLDER] [--resamples 500]
 
-FOLDER (default: $CLAIMEVAL_DATA, or shared/data beside the checkout) holds the labeled answers of three studies:
+FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has the labeled answers of three studies:
 
 * openqa: answers of 12 systems to Natural Questions, right or wrong (Kamalloo et al. 2023, arXiv:2305.06984), with the
   recorded verdicts of gpt-4, text-davinci-003 and BEM, a trained answer matcher;
 * evouna: answers of FiD and four chat models to Natural Questions, right or wrong (Wang et al. 2023, arXiv:2305.12421);
 * begin: replies fully attributable to a piece of knowledge or not (Dziri et al. 2022, arXiv:2105.00071). The knowledge
-  is the context, and once more the reference, so that recall and F1 there are K-recall and K-F1.
+  is both the context and the reference, so that recall and F1 are K-recall and K-F1.
 
-Correlations are times 100; Kendall's is tau-b. The interval of Spearman's is a 95 % percentile bootstrap over
-questions, since the answers to one question stand and fall together. The published columns are tables 2 and 4 of
-Adlakha et al. 2023 (arXiv:2307.16877): other data and other answers, so compare the order of the rows, not the numbers.
+Correlations are multiplied by 100; Kendall's is tau-b. The interval of Spearman's is a 95% percentile bootstrap over
+questions, because answers to one question are not independent. The published columns are tables 2 and 4 of Adlakha et
+al. 2023 (arXiv:2307.16877) on other data and other answers, so compare the order of the rows, not the numbers.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ FAITHFULNESS = ["k_precision", "k_precision_no_question", "token_recall", "token
 
 
 class Study(NamedTuple):
-    """Answers with human labels and whatever else scored them."""
+    """Answers with human labels and the verdicts of judges."""
 
     title: str
     texts: list[lexical.LexicalSample]
     """The id is the question, so that answers to one question can be resampled together."""
     human: list[bool]
     judges: dict[str, list[float | None]]
-    """By judge: 1 or 0, None where its recorded reply held no verdict."""
+    """Verdicts by judge: 1, 0, or None if its recorded reply has no verdict."""
     metrics: list[str]
     published: Published
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSON Lines file."""
+    """Return the objects of a JSON Lines file."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def openqa(folder: Path) -> Study:
-    """Answers with recorded judges."""
+    """Return answers with recorded judges."""
     rows = read(folder / "openqa" / "nq301_visible.jsonl")
     verdict = {"Yes": 1.0, "No": 0.0}
     return Study(
@@ -94,7 +94,7 @@ def openqa(folder: Path) -> Study:
 
 
 def evouna(folder: Path, systems: Sequence[str], title: str) -> Study:
-    """Answers of the named systems."""
+    """Return the answers of these systems."""
     rows = [
         (row["question"], row["gold_answers"], row["answers"][system])
         for row in read(folder / "evouna" / "nq_visible.jsonl")
@@ -112,7 +112,7 @@ def evouna(folder: Path, systems: Sequence[str], title: str) -> Study:
 
 
 def begin(folder: Path) -> Study:
-    """Replies to a message, resting on a piece of knowledge."""
+    """Return replies to a message that are based on a piece of knowledge."""
     rows = read(folder / "begin" / "wow_visible.jsonl")
     return Study(
         "BEGIN: is the reply fully attributable to the knowledge?",
@@ -130,7 +130,7 @@ def begin(folder: Path) -> Study:
 
 
 def spearman(scores: Sequence[float], human: Sequence[bool]) -> float | None:
-    """Spearman's correlation times 100; None where one side is constant."""
+    """Return Spearman's correlation times 100; None if one side is constant."""
     if len(set(scores)) < 2 or len(set(human)) < 2:
         return None
     return 100 * float(spearmanr(scores, human).statistic)
@@ -139,11 +139,11 @@ def spearman(scores: Sequence[float], human: Sequence[bool]) -> float | None:
 def interval(
     scores: Sequence[float], human: Sequence[bool], questions: Sequence[str], resamples: int
 ) -> tuple[float, float]:
-    """95 % percentile interval of Spearman's correlation when whole questions are drawn again."""
-    places: defaultdict[str, list[int]] = defaultdict(list)
+    """Return the 95% percentile interval of Spearman's correlation, which resamples whole questions."""
+    by_question: defaultdict[str, list[int]] = defaultdict(list)
     for index, question in enumerate(questions):
-        places[question].append(index)
-    groups = list(places.values())
+        by_question[question].append(index)
+    groups = list(by_question.values())
     chance = np.random.default_rng(0)
     values = []
     for _ in range(resamples):
@@ -154,7 +154,7 @@ def interval(
 
 
 def agreement(study: Study, scores: Sequence[float | None], resamples: int) -> tuple[float, str]:
-    """Spearman's correlation of `scores` with the human labels, to sort by, and the cells that show it and more."""
+    """Return Spearman's correlation of `scores` with the human labels, and the cells of the table row."""
     kept = [index for index, score in enumerate(scores) if score is not None]
     values, human = [scores[index] or 0.0 for index in kept], [study.human[index] for index in kept]
     rank = spearman(values, human)
@@ -166,7 +166,7 @@ def agreement(study: Study, scores: Sequence[float | None], resamples: int) -> t
 
 
 def show(study: Study, resamples: int) -> None:
-    """Print the table of one study, the best first."""
+    """Print the table of one study, best first."""
     rows = list(lexical.score(study.texts, study.metrics))
     scores = {name: [row.scores[name] for row in rows] for name in study.metrics} | study.judges
     measured = {name: agreement(study, scores[name], resamples) for name in scores}

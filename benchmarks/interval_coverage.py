@@ -1,30 +1,30 @@
-"""How often 95 % intervals cover the truth, by simulation with clustered claims. Prints one Markdown table a part.
+"""Coverage of 95% intervals in simulations with clustered claims, as Markdown tables.
 
     python benchmarks/interval_coverage.py [--sets 2000] [--resamples 1000] [--only-little]
 
-An answer has 1 + Poisson(7) claims. The claims of one answer are right with a chance of their own, drawn from a beta
-distribution with the prevalence as its mean and an intraclass correlation of .3, so they stand or fall together.
+An answer has 1 + Poisson(7) claims. The probability that its claims are right is drawn from a beta distribution with
+the prevalence as its mean and an intraclass correlation of .3, so that the claims of an answer are not independent.
 
 * macro: mean over answers of the share of right claims. micro: share of right claims, answers as clusters.
 * micro, uneven: geometric numbers of claims with mean 8, in one answer of twenty five times as many.
-* claims as independent: micro with Wilson's interval, as if every claim were a sample of its own. Not what is shipped.
-* difference: two arms over the same answers; in three answers of ten the second arm draws anew, at .05 less.
+* claims as independent: micro with Wilson's interval, as if claims were independent, which claimeval does not do.
+* difference: two arms over the same answers; in three of ten answers, the second arm draws again, at .05 less.
 * PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the right claims and to
   20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels only measure its error rates.
 * active: the same claims, with the majority of three judges who are right about 95 % of the claims, but only about 60 %
   of three claims in ten; claims to label are drawn by how far the three differ. They are often wrong together.
 
-A second set of tables is about little data and about answers that belong together:
+A second set of tables is about small data and clustered answers:
 
-* by question: 30 or 144 questions with 5 answers each, yes or no, whose chances of being right are the question's own
-  (intraclass correlation .5): the mean as `claimeval score` gives it, and as if the answers were independent. The
-  difference of two systems on the same answers, without a true difference: noise of .25 an answer, and an effect of
-  each question with a standard deviation of .15 that is 0 on average; and how often the test finds one at .05.
+* by question: 30 or 144 questions with 5 yes-or-no answers each, whose probability depends on the question (intraclass
+  correlation .5): the mean of `claimeval score`, and the mean as if answers were independent. Also the difference of
+  two systems on the same answers without a true difference (noise of .25 per answer, and an effect per question with
+  mean 0 and a standard deviation of .15), and how often the test is significant at .05.
 * few: two to four samples of several distributions, and differences of pairs of them.
-* edge: yes or no scores, nearly all of them yes.
-* rare labels: kappa and alpha of two raters of 30 items, and of how many sets they have no interval.
+* edge: yes-or-no scores that are nearly all yes.
+* rare labels: kappa and alpha of two raters of 30 items, and the share of sets without an interval.
 
-Coverage below 93 % is marked with -, above 97 % with +. Over 2,000 sets a coverage has a standard error of .5 %.
+Coverage below 93% is marked with -, above 97% with +. With 2,000 sets, the standard error of a coverage is .5%.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Row(NamedTuple):
 
 
 def chances(rng: np.random.Generator, answers: int, prevalence: float) -> Floats:
-    """Each answer's own chance that a claim is right."""
+    """Return the probability that a claim is right for each answer."""
     size = (1 - CORRELATION) / CORRELATION
     return rng.beta(prevalence * size, (1 - prevalence) * size, answers)
 

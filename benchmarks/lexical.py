@@ -1,13 +1,13 @@
-"""Speed of the lexical metrics beside the plain SQuAD implementation, unitxt and rouge-score, values checked equal.
+"""Speed of the lexical metrics, compared with plain SQuAD code, unitxt and rouge-score, whose values must be equal.
 
     python benchmarks/lexical.py                 50,000 pairs, about three minutes on one core
     python benchmarks/lexical.py --pairs 5000    a quick look
 
-A pair is an answer and a text. Both programs take turns in this process, the best of `--rounds` turns counts, and any
-value that differs stops the program. Texts are drawn from invented words with the frequencies of a natural language.
-The plain implementation is also the inner loop of unitxt. unitxt and rouge-score are measured where they are
-installed (`pip install unitxt rouge-score`, best in an environment of their own); unitxt bootstraps confidence
-intervals unless told not to, so both ways are shown.
+A pair is an answer and a text. Both programs run in turn in this process, the best of `--rounds` turns counts, and a
+different value stops the program. Texts are random invented words with the frequencies of a natural language. The plain
+implementation is also the inner loop of unitxt. unitxt and rouge-score are measured if they are installed (`pip install
+unitxt rouge-score`, best in a separate environment). unitxt bootstraps confidence intervals by default, so it is
+measured with and without them.
 """
 
 from __future__ import annotations

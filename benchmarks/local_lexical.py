@@ -1,8 +1,8 @@
-"""How well the lexical support score tells supported claims from others, beside plain K-precision; and how fast it is.
+"""Quality of the lexical support score, compared with plain K-precision, and its speed.
 
     python -m benchmarks.local_lexical [--data FOLDER] [--resamples 1000]
 
-FOLDER (default: $CLAIMEVAL_DATA, or shared/data beside the checkout) holds claims that people compared with evidence:
+FOLDER (default: $CLAIMEVAL_DATA, or shared/data next to the checkout) has claims with human labels:
 
 * wice: claims of Wikipedia against the article they cite (Kamoi et al. 2023, arXiv:2303.01432), whole pages and the
   authors' oracle chunks; supported against partially and not supported;

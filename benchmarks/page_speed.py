@@ -1,10 +1,9 @@
-"""How fast the page of a large run is: drawn, a sample, and a search through everything, in Chromium.
+"""Speed of the page of a large run in Chromium: drawing it, opening a sample, and searching all samples.
 
     python -m benchmarks.page_speed [samples]
 
-Beside the searches, for what no sample has and for what all have, stands a lower bound from the same browser and
-file: the time to unpack and parse every chunk. The load of the machine is printed with the times, which are worth
-little where others compute.
+The lower bound of a search, for text that no sample or every sample has, is the time to unpack and parse every chunk in
+the same browser. The load of the machine is printed too, because times on a busy machine mean little.
 """
 
 from __future__ import annotations

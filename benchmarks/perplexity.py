@@ -1,4 +1,4 @@
-"""Speed of question perplexity beside unitxt, on the architecture of flan-t5-small with random weights.
+"""Speed of question perplexity compared with unitxt, on the architecture of flan-t5-small with random weights.
 
     pip install 'claimeval[local]' unitxt
     python benchmarks/perplexity.py                     1,000 pairs, about twenty minutes on one core
@@ -6,13 +6,13 @@
     python benchmarks/perplexity.py --device cuda --pairs 10000     the same on a GPU, in float32 and bfloat16
     python benchmarks/perplexity.py --train 60          weights trained for so many seconds of processor time
 
-Texts have 20 to 400 tokens, questions 6 to 18, all drawn from invented words. "own": every text has one question,
-"shared": five questions a text. The programs take turns on slices of 500 pairs; with one thread, processor time is
-counted, so that other work on the machine does not. Where unitxt is not installed, its method (batches of 32 in the
-order given, padded to the longest) stands in for it. "deviation" is the largest difference of the mean log-probability
-from the plain forward of transformers in float32, one pair at a time, over every tenth pair. "of the limit" is the
-share of the operations that the unpadded texts need in what the fastest large matrix product reaches there. Where
-CTranslate2 is installed it takes its turn, with the model converted to its format.
+Texts have 20 to 400 tokens, questions 6 to 18, all of invented words. "own": every text has one question; "shared":
+five questions per text. The programs run in turn on slices of 500 pairs. With one thread, CPU time is measured, so that
+other processes do not matter. If unitxt is not installed, its method (batches of 32 in the given order, padded to the
+longest) is measured instead. "deviation" is the largest difference of the mean log probability from the plain forward
+pass of transformers in float32, one pair at a time, over every tenth pair. "of the limit" is the rate of the operations
+that the unpadded texts need, relative to the fastest large matrix product. CTranslate2 is measured too if it is
+installed, with the model in its format.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What a run costs beside what it must cost: wall clock, CPU a call, everything cached.
+"""Cost of a run compared with lower bounds: wall clock, CPU time per call, and time with all replies cached.
 
 From the root of the checkout:
 
-    python -m benchmarks.pipeline_speed wall      # against calls x latency / calls in flight; five minutes
-    python -m benchmarks.pipeline_speed cpu       # CPU a call beside the same requests by AsyncOpenAI alone
-    python -m benchmarks.pipeline_speed cached    # a run whose every reply is stored
+    python -m benchmarks.pipeline_speed wall      # compared with calls x latency / calls in flight; five minutes
+    python -m benchmarks.pipeline_speed cpu       # CPU per call, compared with the same requests by AsyncOpenAI alone
+    python -m benchmarks.pipeline_speed cached    # a run with all replies in the cache
 
-The provider is a loopback server in a process of its own. CPU is that of the process that is measured and of
-nothing else. Where two ways are compared they take turns, and the medians of the turns are compared. With
-`--peers INTERPRETER`, one that has them, ragas and deepeval are measured beside `cpu` and `cached`; see `speed_peers`.
+The provider is a loopback server in a separate process. CPU time is that of the measured process only. Programs are
+measured in turn, and the medians are compared. With `--peers INTERPRETER`, a Python that has ragas and deepeval, these
+are measured too; see `speed_peers`.
 """
 
 from __future__ import annotations

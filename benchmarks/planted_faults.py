@@ -1,11 +1,11 @@
-"""Sixteen faults planted in recorded claims: does every one move its own count, and is none rewarded by guarded F1?
+"""Sixteen faults planted in recorded claims: each should change its count, and none should increase guarded F1.
 
     python -m benchmarks.planted_faults [--answers 100]
 
-The claims are recorded ones, of a model (FActScore) and of people (RefChecker), of the data in $CLAIMEVAL_DATA, or
-shared/data beside the checkout. What is checked of each fault: its own count moves by at least half of what is planted;
-the interval of the difference is without 0; guarded F1 is not better for it, and falls by .05 for faults that it should
-see; faults that only one count should see move no other.
+The claims are those of a model (FActScore) and of people (RefChecker) in $CLAIMEVAL_DATA, or shared/data next to the
+checkout. The checks of each fault: its count changes by at least half of the planted share; the interval of the
+difference excludes 0; guarded F1 does not increase, and decreases by .05 for faults that it should detect; faults of
+only one count change no other count.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Prompts over planted cases: what each measure says of scripted judges with known faults, or of a real judge.
+"""Measures of prompts on planted cases, for scripted judges with known faults or for a real judge.
 
-Sixty cases are English or German, two more are in each language of the prompts.
+Sixty cases are English or German, and two more are in each language that has prompts.
 
     python -m benchmarks.prompt_cases                               # eight scripted judges, no call
     python -m benchmarks.prompt_cases --judge openai:gpt-5-mini     # a model of yours: 60 short questions a prompt
 
-A scripted judge knows the cases and follows no prompt. So its table says what the measures see, and that every prompt
-can be answered and read. Whether a prompt makes a model better is only seen with `--judge`.
+A scripted judge knows the cases and ignores the prompt. Its table shows what the measures detect, and that replies to
+every prompt can be read. Only `--judge` shows whether a prompt makes a model better.
 """
 
 from __future__ import annotations

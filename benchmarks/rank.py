@@ -1,15 +1,15 @@
-"""Speed and memory of the rank metrics beside pytrec_eval, the C program trec_eval and ranx, values checked equal.
+"""Speed and memory of the rank metrics, compared with pytrec_eval, trec_eval and ranx, whose values must be equal.
 
     python benchmarks/rank.py                             1,000 queries with 100 and with 1,000 documents, minutes
     python benchmarks/rank.py --sizes 50000x100           queries x documents, several joined by commas
     python benchmarks/rank.py --trec-eval path/trec_eval  with the C program, where it is not on the PATH
     python benchmarks/rank.py --small                     one query of ten documents, seconds
 
-Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` begins with dicts of dicts, `file` with
-TREC text files and includes reading them. All programs take turns in one run, the best of `--rounds` turns counts,
-and a value that differs stops the program. Peak memory is that of a process of its own that does nothing else. Peers
-are measured where they are installed (`pip install pytrec-eval-terrier ranx`, best in an environment of their own).
-Scores are distinct unless `--ties` is given; ranx orders equal scores arbitrarily, so it is left out then.
+Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` starts with dicts of dicts, `file` with
+TREC files and includes reading them. All programs run in turn, the best of `--rounds` turns counts, and a different
+value stops the program. Peak memory is that of a separate process. Peers are measured if they are installed (`pip
+install pytrec-eval-terrier ranx`, best in a separate environment). Scores are distinct unless `--ties` is given, and
+then ranx is left out, because it orders equal scores arbitrarily.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A run against servers that let 60 requests and 10,000 tokens a minute pass, as a bucket and as a sliding window.
+"""A run with servers that allow 60 requests and 10,000 tokens per minute, as a bucket and as a sliding window.
 
     python -m benchmarks.rate_limits [MINUTES]      # from the root of the checkout; 4 minutes for each server
 
-Nothing is told to the run; it goes by what the replies say. The goal is under 2 % of the requests refused and over 90 %
-of the limit used from the second minute on. tests/execution/test_pace.py does the same in virtual time.
+The run has no limits set and adapts to the replies. The goal is to have less than 2% of the requests refused, and to
+use more than 90% of the limit from the second minute on. tests/execution/test_pace.py does the same in virtual time.
 """
 
 from __future__ import annotations

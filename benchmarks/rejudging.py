@@ -1,14 +1,14 @@
-"""Recorded replies to a run, votes counted anew, claims judged again: time on one core and memory.
+"""Time on one core and memory of importing recorded replies, counting votes again, and rejudging.
 
     python -m benchmarks.rejudging [--replies 100000]
-    python -m benchmarks.rejudging --samples 100000    # a run of so many samples: vote again, compare, report
+    python -m benchmarks.rejudging --samples 100000    # runs of this size: vote again, compare, report
 
-The floor in the same run is reading the file with `json.loads` and writing it with `json.dumps`, once each. Replies are
-texts in the forms of published judges: a first word with a reason, reasons with a marked answer, a plain statement, and
-one in fifty that says both and is refused. Three judges per claim, human labels for all.
+The lower bound is reading the file with `json.loads` and writing it with `json.dumps`, once each. Replies have the
+forms of published judges: a first word with a reason, reasons with a marked answer, a plain statement, and one in fifty
+that says both and is refused. Every claim has three judges and a human label.
 
-The runs of `--samples` have a hundred samples that were judged by three judges, written again and again under other
-ids. The commands run in processes of their own; the floor is parsing the lines of one run once.
+The runs of `--samples` repeat a hundred samples with verdicts of three judges under other ids. The commands run in
+separate processes. The lower bound is parsing the lines of one run once.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""How the cost of a run grows: samples, claims of an answer, documents of a question, judges of a panel.
+"""Growth of a run's cost with the number of samples, claims per answer, documents per question, and judges.
 
     python -m benchmarks.scale                                  # all four, samples to 10,000; a quarter of an hour
-    python -m benchmarks.scale samples --most 1000000           # what is measured; else it follows by the last slope
+    python -m benchmarks.scale samples --most 1000000           # largest measured size; larger ones are extrapolated
     python -m benchmarks.scale claims documents judges
 
-Every point is `score` with judges on this machine in a process of its own: CPU and memory are the kernel's for it, and
-bytes are those of its run directory, the page included, and of its reply cache. "one more" is what one more sample,
-claim, document or judge costs between a size and the one before it. "exponent" is the slope between the logarithms of
-what the last two sizes cost over the first: 1 is linear, 2 quadratic. What hardly grows is "flat". The exit code is 1
-if anything grows faster than linearly, by more than the noise of a machine where others compute.
+Every point is a `score` with local judges in a separate process, with CPU time and memory from the kernel, and the
+sizes of its run directory, with the page, and of its reply cache. "one more" is the cost of one more sample, claim,
+document or judge between a size and the one before it. "exponent" is the slope of the logarithms of the last two sizes'
+costs beyond the first: 1 is linear, 2 quadratic, and "flat" means nearly no growth. The exit code is 1 if a cost grows
+faster than linearly, beyond the noise of a busy machine.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Sentences by language: how many labeled texts are cut right, by our rule and by the library sentencex.
+"""Sentence splitting by language: correctly split texts, for claimeval's rules and for the library sentencex.
 
-    python -m benchmarks.sentences            # a row a language
-    python -m benchmarks.sentences --wrong    # and what is cut wrong
+    python -m benchmarks.sentences            # one row per language
+    python -m benchmarks.sentences --wrong    # also prints texts that are split incorrectly
 
-The texts, in `sentences.yaml`, were made up and cut by hand, with traps. Our abbreviations were chosen while looking at
-them, so that the table shows which scripts and signs are known, and flatters us where abbreviations decide.
+The texts in `sentences.yaml` were written and split by hand, with difficult cases. claimeval's abbreviations were
+chosen with these texts in view, so the table shows which scripts and signs are supported, but is too favorable where
+abbreviations matter.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""What cutting a run into shards costs beside one process, and what merging a million results takes.
+"""Cost of shards compared with a single process, and of merging a million results.
 
 From the root of the checkout:
 
-    python -m benchmarks.shards overhead          # CPU of shards and their merge beside that of one process
+    python -m benchmarks.shards overhead          # CPU time of shards and their merge, compared with one process
     python -m benchmarks.shards merge             # 100,000 and 1,000,000 results in 16 parts; --samples for other sizes
-    python -m benchmarks.shards data >data.jsonl  # 1,000,000 short samples, to be judged in shards by the command line
+    python -m benchmarks.shards data >data.jsonl  # 1,000,000 short samples, to be judged in shards on the command line
 
-Every process is one of its own, and CPU and memory are the kernel's for it. Ways that are compared take turns, and the
-medians of the turns are compared.
+Everything runs in separate processes, with CPU time and memory from the kernel. Alternatives are measured in turn, and
+their medians are compared.
 """
 
 from __future__ import annotations

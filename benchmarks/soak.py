@@ -1,8 +1,8 @@
-"""A run at 50 calls a second with 5 % faults: open files and memory as time goes by, and what Python warns of.
+"""Open files, memory and Python's warnings during a long run with 50 calls per second and 5% faults.
 
     python -m benchmarks.soak [MINUTES]      # from the root of the checkout; 60 minutes
 
-The goal is that the last quarter has neither more memory than the second, give or take 5 %, nor more open files.
+The goal is that the last quarter does not use more memory than the second, within 5%, or more open files.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""ragas and deepeval at faithfulness, for `pipeline_speed`: in an interpreter of their own, since they ask for versions
-of the OpenAI SDK that claimeval does not use.
+"""Faithfulness with ragas and deepeval, for `pipeline_speed`.
+
+They run in a separate interpreter, because they need other versions of the OpenAI SDK than claimeval:
 
     python3 -m venv peers && peers/bin/pip install ragas==0.4.3 deepeval==4.3.1
     python -m benchmarks.pipeline_speed cpu --peers peers/bin/python
 
-Run as a program it is the measured side: one tool, a number of samples, once online and once more out of its cache; it
-prints the CPU milliseconds of both. Imported it is the judge that both ask.
+As a program, this is the measured process: it runs one tool on a number of samples, once online and once from the
+tool's cache, and prints the CPU milliseconds of both. As a module, it is the judge of both tools.
 """
 
 from __future__ import annotations

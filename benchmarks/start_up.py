@@ -1,11 +1,10 @@
-"""How long imports, pages of help and ten samples take in a fresh process, beside ragas and deepeval if installed.
+"""Start-up time of imports, help pages and ten samples in a new process, compared with ragas and deepeval.
 
     python benchmarks/start_up.py [ROUNDS]
 
-Prints, of ROUNDS (15) interleaved runs, the least and the median CPU (user and system) and the least wall clock in
-milliseconds, and the CPU over that of a bare interpreter. The goals are 120 ms for `--help` and 400 ms for ten samples.
-
-The imports of numpy and pydantic stand beside them, without which ten samples cannot be scored.
+Prints the minimum and the median CPU time (user and system) and the minimum wall clock of ROUNDS (15) interleaved runs
+in milliseconds, and the CPU time beyond that of a bare interpreter. The goals are 120 ms for `--help` and 400 ms for
+ten samples. The imports of numpy and pydantic, which scoring needs, are listed for comparison.
 """
 
 from __future__ import annotations

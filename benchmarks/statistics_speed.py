@@ -1,10 +1,10 @@
-"""How long intervals, tests and agreement take, beside scipy where it does the same. Prints one Markdown table.
+"""Speed of intervals, tests and agreement, compared with scipy where possible, as a Markdown table.
 
     python benchmarks/statistics_speed.py [--rounds 5]
 
-Times are the best of so many rounds, ours and scipy's in turn; set OPENBLAS_NUM_THREADS=1 for one core. scipy's BCa of
-100,000 values is left out: its jackknife takes time and memory in the square of their number. The percentile interval
-of as many resamples stands in for it.
+Times are the best of `--rounds` rounds, claimeval and scipy in turn; set OPENBLAS_NUM_THREADS=1 for one core. scipy's
+BCa of 100,000 values is replaced by the percentile interval of as many resamples, because its jackknife takes time and
+memory quadratic in the number of values.
 """
 
 from __future__ import annotations

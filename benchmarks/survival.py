@@ -1,13 +1,13 @@
-"""Runs that meet faults and are killed: what is lost, what is paid twice, how much memory it takes.
+"""Runs with faults that are killed: lost replies, replies paid twice, and memory.
 
     python -m benchmarks.survival                                   # from the root of the checkout; about ten minutes
     python -m benchmarks.survival --calls 360 --kills 3             # what the tests run
     python -m benchmarks.survival --clients 4 --in-flight 32 --share 0.3
 
-Client processes of the command line go through the same samples over one store, against a loopback provider in a
-process of its own that fails on a seeded schedule and logs what it was asked and answered. Clients are killed with
-SIGKILL at random instants and started again with the same command. In the end both logs are compared, and results and
-summary with those of a run without faults and kills.
+Client processes of the command line judge the same samples with one reply cache and a loopback provider in a separate
+process, which fails on a seeded schedule and logs its requests and answers. Clients are killed with SIGKILL at random
+times and restarted with the same command. In the end, both logs are compared, and results and summary are compared with
+those of a run without faults and kills.
 """
 
 from __future__ import annotations

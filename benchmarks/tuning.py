@@ -1,10 +1,10 @@
-"""What `claimeval tune` chooses and reports where the truth is known: no prompt helps, or one sentence does.
+"""Choices and reports of `claimeval tune` with a known truth: no prompt helps, or one sentence does.
 
     python -m benchmarks.tuning [--seeds N]
 
-Judges are right on 80 % of claims. Each candidate changes 12 % of the labels, as often for better as for worse; the
-helpful one also mends a planted share. No model and no call: what is drawn are verdicts. `tests/runs/test_tune.py`
-puts the same judges through the command.
+Judges are right on 80% of claims. Each candidate changes 12% of the labels, as often for better as for worse, and the
+helpful one also corrects a planted share. The verdicts are drawn at random, without a model or calls.
+`tests/runs/test_tune.py` runs the command with the same judges.
 """
 
 from __future__ import annotations

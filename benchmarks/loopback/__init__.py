@@ -1,13 +1,13 @@
-"""A provider on 127.0.0.1: OpenAI's and Mistral's wire formats, with an event log of what was asked and paid.
+"""A provider on 127.0.0.1 with OpenAI's and Mistral's APIs, and a log of all requests and of what they cost.
 
-In a thread of this process, with any callable as judge (as fixtures: ``openai_server``, ``mistral_server``,
+In a thread of this process, with any callable as judge (fixtures: ``openai_server``, ``mistral_server``,
 ``start_server``)::
 
     with serve_in_thread(judge=lambda body: Reply("yes")) as server, openai_client(server) as client:
         ...
-        server.exchanges()      # every request, joined with what became of it
+        server.exchanges()      # every request with its result
 
-In a process of its own, which dies with this one and which benchmarks should use::
+In a separate process, which ends with this one; benchmarks should use this::
 
     options = Options(
         judge="benchmarks.some_judge:Judge",                # module:name, importable from the root of the checkout
@@ -19,10 +19,10 @@ In a process of its own, which dies with this one and which benchmarks should us
     with serve(options, dialect="mistral") as server:
         server.url, server.events(), server.exchanges(), server.batch_lines(), server.stop(), server.kill()
 
-One server speaks both dialects: ``server.url_for("mistral")``. What can go wrong is the table in ``sabotage.py``; for
-batches, those in ``batch/plan.py``. ``Faults.at(n)`` and ``Batching.line(n, custom_id)`` tell a test what the server
-will do. With ``log=``, ``state=`` and ``port=`` given, a server that was killed can be started again where it was.
-``sdk.py`` makes clients of the real SDKs.
+One server has both dialects: ``server.url_for("mistral")``. The table of faults is in ``sabotage.py``, those of batches
+are in ``batch/plan.py``. Tests can predict faults with ``Faults.at(n)`` and ``Batching.line(n, custom_id)``. With
+``log=``, ``state=`` and ``port=``, a server that was killed can be restarted and continues. ``sdk.py`` makes clients of
+the real SDKs.
 """
 
 from __future__ import annotations

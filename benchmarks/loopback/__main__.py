@@ -1,4 +1,4 @@
-"""``python -m benchmarks.loopback '{"port": 8765}'``: serves until standard input ends."""
+"""Serve until standard input ends: ``python -m benchmarks.loopback '{"port": 8765}'``."""
 
 from __future__ import annotations
 

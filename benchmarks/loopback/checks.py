@@ -1,4 +1,4 @@
-"""What the providers refuse because it is wrong in itself."""
+"""Validation of requests: the errors of the providers for invalid requests."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
 def json_of(request: Request) -> object:
-    """The JSON body, or None where it is none."""
+    """Return the JSON body; None if it is not JSON."""
     if not request.headers.get("content-type", "").startswith("application/json"):
         return None
     try:
         text = request.body.decode("utf-8")
         value: object = json.loads(text)
         if "\\ud" in text.lower():
-            encode(value).decode("utf-8")  # a lone surrogate is no Unicode text
+            encode(value).decode("utf-8")  # fails for lone surrogates
     except ValueError:
         return None
     return value
 
 
 def refuse(dialect: Dialect, request: Request, body: object) -> Answer | None:
-    """What the provider would say to a request that is wrong in itself; None for a good one."""
+    """Return the provider's error for an invalid request; None for a valid one."""
     content_type = request.headers.get("content-type", "")
     if not content_type.startswith("application/json"):
         return dialect.complain(415, f"Unsupported content type: {content_type!r}.")
@@ -35,7 +35,7 @@ def refuse(dialect: Dialect, request: Request, body: object) -> Answer | None:
 
 
 def refuse_body(dialect: Dialect, body: object) -> Answer | None:
-    """The same for the body alone, wherever it came from."""
+    """Return the provider's error for an invalid body, also of a batch; None for a valid one."""
     if not isinstance(body, dict):
         return dialect.complain(400, "We could not parse the JSON body of your request.")
     for name, value in body.items():

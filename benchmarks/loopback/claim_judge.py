@@ -1,11 +1,11 @@
-"""A fake language model that understands claimeval's prompts and judges by a rule, so that scores can be foretold.
+"""A fake language model that understands claimeval's prompts and judges by rules, so that scores are predictable.
 
-It takes every sentence for a claim. A claim that contains the word WRONG is contradicted, one with MISSING is not
-found, one with FROM_alpha is supported if the evidence has the word alpha, any other is supported. PARTLY is partial
-support. A claim with ASIDE is off topic, not vital, or unverifiable; one with "and" states several facts. A whole
-answer is unfaithful with WRONG or MISSING and incorrect with WRONG; it is relevant unless it says PARTLY or OFFTOPIC,
-and one that does not know is noncommittal. A document has the grade that it names, as in GRADE3, else the highest where
-it shares half of the question's longer words, else 0. As a judge of the loopback server:
+Every sentence is a claim. A claim with the word WRONG is contradicted, one with MISSING is not found, one with
+FROM_alpha is supported if the evidence has the word alpha, and any other claim is supported. PARTLY is partial support.
+A claim with ASIDE is off topic, not vital, or unverifiable; one with "and" states several facts. A whole answer is
+unfaithful with WRONG or MISSING and incorrect with WRONG. It is relevant unless it has PARTLY or OFFTOPIC, and
+noncommittal with "do not know". A document has the grade that it names, as in GRADE3, else the highest grade if it has
+half of the question's longer words, else 0. Use it as a judge of the loopback server with
 `serve(Options(judge="benchmarks.loopback.claim_judge:make"))`.
 """
 
@@ -21,13 +21,13 @@ _LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
 def answer(body: Body) -> Reply:
-    """Claims, verdicts, ratings or grades, as the prompt asks for, in the format that it asks for."""
+    """Return the claims, verdicts, rating or grades that the prompt asks for, in its format."""
     text = text_of(body)
-    asked = text.rpartition("Reply with this JSON and nothing else:")[2]
-    if '{"grades"' in asked:
+    requested = text.rpartition("Reply with this JSON and nothing else:")[2]
+    if '{"grades"' in requested:
         return Reply(_grades(text))
-    if '"rating"' in asked or '"kind"' in asked:
-        return Reply(_rating(text, asked))
+    if '"rating"' in requested or '"kind"' in requested:
+        return Reply(_rating(text, requested))
     return Reply(_claims(text) if "<sentences>" in text.rpartition("<claims>")[2] else _verdicts(text))
 
 
@@ -39,12 +39,12 @@ def _claims(text: str) -> str:
     if '{"claims"' not in text:
         sentences = [json.loads(line) for line in _within(text, "sentences").splitlines() if line]
         return "\n".join(f"- {sentence}" for sentence in sentences) or "NONE"
-    found = [(int(number), json.loads(said)) for number, said in _LINE.findall(_within(text, "sentences"))]
-    return json.dumps({"claims": [{"claim": s, "sentences": [n], "quote": s} for n, s in found]})
+    numbered = [(int(number), json.loads(sentence)) for number, sentence in _LINE.findall(_within(text, "sentences"))]
+    return json.dumps({"claims": [{"claim": s, "sentences": [n], "quote": s} for n, s in numbered]})
 
 
 def label(claim: str, evidence: str = "") -> str:
-    """The rule."""
+    """Return the label of a claim by the rule above."""
     if "WRONG" in claim:
         return "contradicted"
     lacks = any(word not in evidence for word in _FROM.findall(claim))
@@ -52,8 +52,8 @@ def label(claim: str, evidence: str = "") -> str:
 
 
 def word(claim: str, evidence: str, prompt: str) -> str:
-    """What the judge writes for a claim, in the words of the prompt's scale."""
-    said = label(claim, evidence)
+    """Return the judge's word for a claim on the prompt's scale."""
+    assigned = label(claim, evidence)
     if "- on_topic: " in prompt:
         return "off_topic" if "ASIDE" in claim else "on_topic"
     if "- vital: " in prompt:
@@ -63,10 +63,10 @@ def word(claim: str, evidence: str, prompt: str) -> str:
     if "- verifiable: " in prompt:
         return "unverifiable" if "ASIDE" in claim else "verifiable"
     if "- partial_support: " in prompt:
-        return "support" if said == "supported" else "partial_support" if "PARTLY" in claim else "not_support"
+        return "support" if assigned == "supported" else "partial_support" if "PARTLY" in claim else "not_support"
     if "- yes: " in prompt:
-        return "yes" if said == "supported" else "no"
-    return said
+        return "yes" if assigned == "supported" else "no"
+    return assigned
 
 
 def _verdicts(text: str) -> str:
@@ -87,37 +87,37 @@ def _verdicts(text: str) -> str:
     return json.dumps({"verdicts": verdicts})
 
 
-def _rating(text: str, asked: str) -> str:
-    said = json.loads(_within(text, "answer"))
-    unknown = "do not know" in said.lower()
+def _rating(text: str, requested: str) -> str:
+    rated = json.loads(_within(text, "answer"))
+    unknown = "do not know" in rated.lower()
     reason = "rated by rule"
-    if '"kind"' in asked:
+    if '"kind"' in requested:
         return json.dumps({"reason": reason, "kind": "declines" if unknown else "answers"})
-    if '"noncommittal"' in asked:
-        rating = "no" if unknown or "OFFTOPIC" in said else "partly" if "PARTLY" in said else "fully"
+    if '"noncommittal"' in requested:
+        rating = "no" if unknown or "OFFTOPIC" in rated else "partly" if "PARTLY" in rated else "fully"
         return json.dumps({"reason": reason, "rating": rating, "noncommittal": unknown})
-    bad = ("WRONG",) if "<references>" in text else ("WRONG", "MISSING")
-    return json.dumps({"reason": reason, "rating": "no" if any(word in said for word in bad) else "yes"})
+    faults = ("WRONG",) if "<references>" in text else ("WRONG", "MISSING")
+    return json.dumps({"reason": reason, "rating": "no" if any(word in rated for word in faults) else "yes"})
 
 
 def _grades(text: str) -> str:
-    wanted = _within(text, "passage" if "<passage>" in text else "question")
-    words = {word.lower() for word in re.findall(r"\w{5,}", json.loads(wanted))}
-    most = max(int(step) for step in re.findall(r"^- (\d): ", text, re.MULTILINE))
-    found = [
-        {"id": name, "reason": "graded by rule", "grade": _grade(json.loads(said), words, most)}
-        for name, said in _LINE.findall(_within(text, "documents"))
+    question = _within(text, "passage" if "<passage>" in text else "question")
+    words = {word.lower() for word in re.findall(r"\w{5,}", json.loads(question))}
+    highest = max(int(step) for step in re.findall(r"^- (\d): ", text, re.MULTILINE))
+    grades = [
+        {"id": name, "reason": "graded by rule", "grade": _grade(json.loads(document), words, highest)}
+        for name, document in _LINE.findall(_within(text, "documents"))
     ]
-    return json.dumps({"grades": found})
+    return json.dumps({"grades": grades})
 
 
-def _grade(document: str, words: set[str], most: int) -> int:
+def _grade(document: str, words: set[str], highest: int) -> int:
     if named := re.search(r"GRADE(\d)", document):
         return int(named[1])
     shared = {word for word in words if word in document.lower()}
-    return most if words and 2 * len(shared) >= len(words) else 0
+    return highest if words and 2 * len(shared) >= len(words) else 0
 
 
 def make() -> Judge:
-    """The judge, for a server in another process."""
+    """Return the judge, for a server in another process."""
     return answer

@@ -1,4 +1,4 @@
-"""One client connection: reads requests, sends answers in their manner, tells when an exchange ended."""
+"""A client connection: reads requests, sends answers in their manner, and reports the end of each exchange."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from benchmarks.loopback.wire import HEAD_END, Answer, Request, take
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 GARBAGE = b"\x15\x03\x03 this is not HTTP\r\n\r\n"
 READ_BEFORE_RESET = 0.05
-"""Seconds between half a body and the reset, so that the client has read the half."""
+"""Seconds between half a body and the reset, so that the client reads the half."""
 
 Respond = Callable[[Request], tuple[int, Answer]]
-"""A request -> its number and its answer."""
+"""Returns the number of a request and its answer."""
 Ended = Callable[[int, Answer, bool], None]
-"""(number, answer, fully sent) when nothing more will be sent for this request."""
+"""Called with (number, answer, fully sent) when nothing more will be sent for a request."""
 
 
 class Connection(asyncio.Protocol):
-    """Answers one request at a time; never awaits, so that a request costs a few callbacks."""
+    """Answers one request at a time, with a few callbacks and no task per request."""
 
     def __init__(self, respond: Respond, ended: Ended, drip: float, open_connections: set[Connection]) -> None:
         self._respond = respond
@@ -56,7 +56,7 @@ class Connection(asyncio.Protocol):
         self._finish(fully_sent=False)
 
     def abort(self) -> None:
-        """Drops the connection now."""
+        """Abort the connection immediately."""
         self._transport.abort()
 
     def _advance(self) -> None:
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _drop(self, data: bytes, at: int) -> None:
-        """Sends the head at once and then the body byte by byte."""
+        """Send the head at once, then the body byte by byte."""
         stop = at + 1 if at else data.index(HEAD_END) + len(HEAD_END)
         self._transport.write(data[at:stop])
         if stop < len(data):

@@ -1,4 +1,4 @@
-"""How OpenAI and Mistral differ on the wire: accepted fields, reply records, error records."""
+"""The differences between OpenAI's and Mistral's APIs: accepted fields, replies and errors."""
 
 from __future__ import annotations
 
@@ -74,26 +74,26 @@ class Dialect:
     name: Name
     fields: frozenset[str]
     complete: Callable[[Reply, Body, int, int], dict[str, Any]]
-    """(reply, request body, request number, unix time) -> the completion record."""
+    """Returns the completion record for (reply, request body, request number, Unix time)."""
     error: Callable[..., dict[str, object]]
-    """(message, type=, code=, param=) -> the error record."""
+    """Returns the error record for (message, type=, code=, param=)."""
     reject_field: Callable[[str, object], Answer]
-    """(name, value) of a field this provider does not know -> its refusal."""
+    """Returns the refusal of an unknown field for (name, value)."""
 
     def complain(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> Answer:
-        """An honest refusal of a request that the provider would refuse too."""
+        """Return the refusal of an invalid request."""
         kind = "invalid_request_error"
         return Answer(status, encode(self.error(message, type=kind, code=code, param=param)))
 
 
 def count_tokens(text: str) -> int:
-    """About four characters a token, at least one."""
+    """Return the approximate number of tokens: one per four characters, at least one."""
     return max(1, len(text) // 4)
 
 
 def _usage(reply: Reply, body: Body) -> dict[str, object]:
-    said = reply.content if isinstance(reply.content, str) else str(reply.content or reply.refusal or "")
-    prompt, completion = count_tokens(text_of(body)), count_tokens(said)
+    text = reply.content if isinstance(reply.content, str) else str(reply.content or reply.refusal or "")
+    prompt, completion = count_tokens(text_of(body)), count_tokens(text)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 

@@ -1,4 +1,4 @@
-"""The event log: JSON lines that say what was asked, answered and paid, readable while it grows."""
+"""The event log: JSON lines about requests, answers and costs, which can be read while the server runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Event = dict[str, Any]
 
 
 class EventLog:
-    """Appends one event per ``os.write``, so that lines are whole even when the server is killed."""
+    """Appends one event per ``os.write``, so that lines are complete even if the server is killed."""
 
     def __init__(self, path: Path) -> None:
         self.requests = sum(e["event"] == "received" for e in read(path)[0]) if path.exists() else 0
-        """How many requests the log held when it was opened: a restarted server counts on."""
+        """Number of requests in the log when it was opened, from which a restarted server continues to count."""
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def write(self, event: Event) -> None:
@@ -33,55 +33,55 @@ class EventLog:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request with what became of it."""
+    """One request with its result."""
 
     n: int
     received: float
     """Unix time."""
     path: str
     sha256: str
-    """Of the body's bytes: equal requests are equal here."""
+    """SHA-256 of the body, the same for equal requests."""
     model: str | None
     headers: tuple[str, ...]
-    """Names only, lower case, never values."""
+    """Names of the headers in lower case, without values."""
     sent: float | None = None
-    """Unix time when the exchange ended; None while it is in flight or when the server was killed before."""
+    """Unix time when the exchange ended; None if it is in flight or the server was killed."""
     status: int | None = None
-    """None also where the fault left no room for a status line."""
+    """None also if the fault prevented a status line."""
     fault: str | None = None
     paid: bool = False
     tokens: int = 0
     fully_sent: bool = False
-    """All bytes of a whole answer were handed to the operating system."""
+    """Whether all bytes of a complete answer were passed to the operating system."""
 
     @property
     def answered(self) -> bool:
-        """A good, whole reply left the server."""
+        """Whether the server sent a complete reply without faults."""
         return self.status == 200 and self.fault is None and self.fully_sent
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """One line of a batch with what became of it."""
+    """One line of a batch with its result."""
 
     batch: str
     custom_id: str | None
     sha256: str
-    """Of the body as compact JSON."""
+    """SHA-256 of the body as compact JSON."""
     fault: str | None
     paid: bool
     tokens: int
 
 
 def batch_lines(events: Iterable[Event]) -> list[BatchLine]:
-    """All lines that batches have worked off, each once, though a server that was killed meanwhile logs them again."""
-    worked_off = {(e["batch"], e["custom_id"]): e for e in events if e["event"] == "batch_line"}
+    """Return all processed lines of batches, each once, even if a server that was killed logged them again."""
+    processed = {(e["batch"], e["custom_id"]): e for e in events if e["event"] == "batch_line"}
     fields = BatchLine.__dataclass_fields__
-    return [BatchLine(**{name: event[name] for name in fields}) for event in worked_off.values()]
+    return [BatchLine(**{name: event[name] for name in fields}) for event in processed.values()]
 
 
 def read(path: Path, position: int = 0) -> tuple[list[Event], int]:
-    """The events of a log from a position on, and where they end; a torn last line (server killed) is left out."""
+    """Return the events of a log from a position on, and the position of their end, without an incomplete last line."""
     with path.open("rb") as log:
         log.seek(position)
         lines = [line for line in log if line.endswith(b"\n")]
@@ -89,17 +89,17 @@ def read(path: Path, position: int = 0) -> tuple[list[Event], int]:
 
 
 def exchanges(events: Iterable[Event]) -> list[Exchange]:
-    """The events of each request joined, in order of arrival."""
-    asked: dict[int, Event] = {}
+    """Return the joined events of each request, in order of arrival."""
+    received: dict[int, Event] = {}
     ended: dict[int, Event] = {}
     for event in events:
         if event["event"] != "batch_line":
-            (asked if event["event"] == "received" else ended)[event["n"]] = event
-    return list(_join(asked, ended))
+            (received if event["event"] == "received" else ended)[event["n"]] = event
+    return list(_join(received, ended))
 
 
-def _join(asked: dict[int, Event], ended: dict[int, Event]) -> Iterator[Exchange]:
-    for n, event in sorted(asked.items()):
+def _join(received: dict[int, Event], ended: dict[int, Event]) -> Iterator[Exchange]:
+    for n, event in sorted(received.items()):
         end = ended.get(n, {})
         yield Exchange(
             n=n,

@@ -1,4 +1,4 @@
-"""Who answers: any callable from the request's JSON body to a Reply. Knows no prompt of claimeval."""
+"""Judges: callables from the JSON body of a request to a Reply."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the fake model says; everything left out is filled in as the provider would."""
+    """The reply of the fake model. Fields that are left out have the values that the provider would set."""
 
     content: str | list[Any] | None
     finish_reason: str = "stop"
     usage: Mapping[str, object] | None = None
-    """Replaces single fields of the counted usage."""
+    """Replaces fields of the computed usage."""
     refusal: str | None = None
     logprobs: Mapping[str, object] | None = None
     model: str | None = None
-    """The model name as served, None for the name that was asked for."""
+    """The name of the served model; None for the requested name."""
 
 
 Judge = Callable[[Body], Reply]
 
 
 def text_of(body: Body) -> str:
-    """All message texts of a request, joined by blank lines; text parts of list contents included."""
+    """Return all message texts of a request, joined by blank lines."""
     parts: list[str] = []
     for message in body["messages"]:
         content = message.get("content") or ""
@@ -42,18 +42,18 @@ def text_of(body: Body) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EchoJudge:
-    """Says the last message back; with ``size`` repeated and cut to exactly that many characters."""
+    """Replies with the last message, with ``size`` repeated or cut to this number of characters."""
 
     size: int | None = None
 
     def __call__(self, body: Body) -> Reply:
-        said = text_of({"messages": body["messages"][-1:]})
+        text = text_of({"messages": body["messages"][-1:]})
         if self.size is not None:
-            said = ((said or "x") * (self.size // max(len(said), 1) + 1))[: self.size]
-        return Reply(said)
+            text = ((text or "x") * (self.size // max(len(text), 1) + 1))[: self.size]
+        return Reply(text)
 
 
 def load(spec: str, args: Mapping[str, object]) -> Judge:
-    """What ``"package.module:name"`` makes of ``args``: a judge that another process can be told to make."""
+    """Return the judge that the function ``"package.module:name"`` makes from ``args``, in any process."""
     module, _, name = spec.partition(":")
     return cast(Judge, getattr(importlib.import_module(module), name)(**args))

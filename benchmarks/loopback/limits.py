@@ -1,4 +1,4 @@
-"""A rate limit as providers enforce it: requests and tokens per minute, told in headers, refused with 429."""
+"""Rate limits like those of providers: requests and tokens per minute, reported in headers, refused with 429."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from benchmarks.loopback.wire import Answer, encode
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one model may be asked. None is no limit."""
+    """The limits of one model; None for no limit."""
 
     requests: int | None = None
     tokens: int | None = None
     per_seconds: float = 60.0
     by: Literal["bucket", "window"] = "bucket"
-    """bucket: full at first, refilled evenly, so the first minute lets up to twice the limit pass.
-    window: never more than the limit within any ``per_seconds``."""
+    """``bucket``: full at first and refilled evenly, so that the first minute allows up to twice the limit.
+    ``window``: never more than the limit within any ``per_seconds``."""
 
     def __post_init__(self) -> None:
         if not self.requests and not self.tokens:
@@ -28,26 +28,26 @@ class Limits:
 
 
 class Meter(Protocol):
-    """Counts one quantity against one limit."""
+    """Counts one quantity with a limit."""
 
     limit: int
 
     def wait(self, amount: float, now: float) -> float:
-        """Seconds until ``amount`` fits: 0 when it fits now, infinite when it never will."""
+        """Return the seconds until ``amount`` is allowed: 0 if it is now, infinite if it never will be."""
 
     def take(self, amount: float, now: float) -> None:
-        """Uses it up, whether it fits or not."""
+        """Use ``amount``, even if it is not allowed."""
 
     def left(self, now: float) -> float:
-        """What is left now, at least 0."""
+        """Return the remaining amount, at least 0."""
 
     def full_in(self, now: float) -> float:
-        """Seconds until nothing is used any more."""
+        """Return the seconds until the full amount is available again."""
 
 
 @dataclass(slots=True)
 class Bucket:
-    """Refilled evenly up to its limit; may be overdrawn by what was not known beforehand."""
+    """Refilled evenly up to its limit. It can be overdrawn by amounts that are only known later."""
 
     limit: int
     seconds: float
@@ -79,7 +79,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Window:
-    """Counts what the last ``seconds`` saw."""
+    """Counts the use in the last ``seconds``."""
 
     limit: int
     seconds: float
@@ -124,40 +124,37 @@ class Limiter:
         self._tokens = make(limits.tokens, limits.per_seconds) if limits.tokens else None
 
     def refuse(self, dialect: Dialect, tokens: int, now: float) -> Answer | None:
-        """Takes one request of so many prompt tokens, or says no and when to come again."""
-        wanted: list[tuple[Meter | None, float, str]] = [
-            (self._requests, 1, "requests"),
-            (self._tokens, tokens, "tokens"),
-        ]
-        waits = {name: meter.wait(amount, now) for meter, amount, name in wanted if meter is not None}
+        """Count one request with this number of prompt tokens, or return the refusal with the time to wait."""
+        meters = [(self._requests, 1, "requests"), (self._tokens, tokens, "tokens")]
+        waits = {name: meter.wait(amount, now) for meter, amount, name in meters if meter is not None}
         name = max(waits, key=lambda name: waits[name])
         if waits[name] > 0:
             return self._refusal(dialect, name, waits[name], tokens, now)
-        for meter, amount, _ in wanted:
+        for meter, amount, _ in meters:
             if meter is not None:
                 meter.take(amount, now)
         return None
 
     def charge(self, tokens: int, now: float) -> None:
-        """Takes the tokens of the completion, known only afterwards."""
+        """Count the tokens of the completion, which are only known afterwards."""
         if self._tokens is not None:
             self._tokens.take(tokens, now)
 
     def headers(self, dialect: Dialect, tokens: int, now: float) -> dict[str, str]:
-        """The state of the limits as this provider tells it; ``tokens`` is what the request cost."""
-        told: dict[str, str] = {}
+        """Return the provider's headers for the limits; ``tokens`` is the cost of the request."""
+        headers: dict[str, str] = {}
         if dialect.name == "mistral":
             for name, meter in (("req", self._requests), ("tokens", self._tokens)):
                 if meter is not None:
-                    told[f"x-ratelimit-limit-{name}-minute"] = str(meter.limit)
-                    told[f"x-ratelimit-remaining-{name}-minute"] = str(int(meter.left(now)))
-            return {**told, "x-ratelimit-tokens-query-cost": str(tokens)}
+                    headers[f"x-ratelimit-limit-{name}-minute"] = str(meter.limit)
+                    headers[f"x-ratelimit-remaining-{name}-minute"] = str(int(meter.left(now)))
+            return {**headers, "x-ratelimit-tokens-query-cost": str(tokens)}
         for name, meter in (("requests", self._requests), ("tokens", self._tokens)):
             if meter is not None:
-                told[f"x-ratelimit-limit-{name}"] = str(meter.limit)
-                told[f"x-ratelimit-remaining-{name}"] = str(int(meter.left(now)))
-                told[f"x-ratelimit-reset-{name}"] = duration(meter.full_in(now))
-        return told
+                headers[f"x-ratelimit-limit-{name}"] = str(meter.limit)
+                headers[f"x-ratelimit-remaining-{name}"] = str(int(meter.left(now)))
+                headers[f"x-ratelimit-reset-{name}"] = duration(meter.full_in(now))
+        return headers
 
     def _refusal(self, dialect: Dialect, name: str, wait: float, tokens: int, now: float) -> Answer:
         headers = self.headers(dialect, 0, now)
@@ -174,7 +171,7 @@ class Limiter:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in OpenAI's way: ``500ms``, ``1.2s``, ``6m0s``, ``1h0m0s``."""
+    """Format seconds like OpenAI: ``500ms``, ``1.2s``, ``6m0s``, ``1h0m0s``."""
     milliseconds = round(seconds * 1000)
     if milliseconds < 1000:
         return f"{milliseconds}ms"

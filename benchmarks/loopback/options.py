@@ -1,4 +1,4 @@
-"""What a loopback server can be told, as data, so that another process can be started with it."""
+"""Options of a loopback server, as data that can be passed to another process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.loopback.limits import Limits
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """Seconds before the first byte of a good answer: constant, with a share of slow ones."""
+    """Seconds before the first byte of an answer without faults: constant, with a share of slow answers."""
 
     seconds: float = 0.0
     tail_seconds: float = 0.0
@@ -26,33 +26,33 @@ class Latency:
     seed: int = 0
 
     def of(self, n: int) -> float:
-        """The latency of request ``n``: a pure function of the seed and n."""
+        """Return the latency of request ``n``, which depends only on the seed and n."""
         slow = self.tail_rate and random.Random(f"latency {self.seed} {n}").random() < self.tail_rate
         return self.tail_seconds if slow else self.seconds
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """One server's settings; every value survives a trip through JSON."""
+    """The settings of a server, all of which can be written as JSON."""
 
     judge: str = "benchmarks.loopback.judge:EchoJudge"
-    """``module:name`` of what makes the judge, importable from the root of the checkout."""
+    """``module:name`` of the function that makes the judge, importable from the root of the checkout."""
     judge_args: Mapping[str, object] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
     latency: Latency = Latency()
     limits: Limits | None = None
-    """Enforced for every model apart; None enforces none."""
+    """Rate limits of each model; None for no limits."""
     redirect_to: str = ""
-    """The base URL that redirects point to; "" is this server."""
+    """The base URL of redirects; "" for this server."""
     key: str | None = None
-    """The one API key that is accepted; None accepts any."""
+    """The only API key that is accepted; None accepts any."""
     port: int = 0
-    """0 takes a free one."""
+    """0 for a free port."""
     log: str | None = None
-    """Path of the event log; None puts it into the handle's temporary folder."""
+    """Path of the event log; None for the handle's temporary folder."""
     batching: Batching = field(default_factory=Batching)
     state: str | None = None
-    """The folder of files and batches; None puts it beside the event log."""
+    """Folder of files and batches; None for a folder next to the event log."""
     drip: float = 0.05
     """Seconds between two bytes of a dripping answer."""
 
@@ -76,11 +76,11 @@ class Options:
 
     @property
     def log_path(self) -> Path:
-        """Where the events go. The log must be set: handles do that."""
+        """Path of the event log, which handles set."""
         assert self.log is not None
         return Path(self.log)
 
     @property
     def state_path(self) -> Path:
-        """Where files and batches are kept."""
+        """Folder of files and batches."""
         return Path(self.state) if self.state else self.log_path.with_suffix(".state")

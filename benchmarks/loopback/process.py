@@ -1,4 +1,4 @@
-"""Starts and stops loopback servers: in a process of their own, or in a thread of this one."""
+"""Starts and stops loopback servers in a separate process or in a thread of this one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BASES: dict[Name, str] = {"openai": "/openai/v1", "mistral": "/mistral"}
 
 
 class Handle:
-    """A running server as its users see it."""
+    """A running server."""
 
     def __init__(self, port: int, log: Path, dialect: Name) -> None:
         self.port = port
@@ -42,30 +42,30 @@ class Handle:
 
     @property
     def url(self) -> str:
-        """What the SDK of this dialect takes as its base URL: openai's ends in /v1, mistralai's does not."""
+        """The base URL for the SDK of this dialect: OpenAI's ends in /v1, Mistral's does not."""
         return self.url_for(self._dialect)
 
     def url_for(self, dialect: Name) -> str:
-        """The same server's base URL for either SDK."""
+        """Return the server's base URL for the SDK of a dialect."""
         return f"http://127.0.0.1:{self.port}{BASES[dialect]}"
 
     def events(self) -> list[Event]:
-        """All events so far, those of every exchange that a client has seen the end of included."""
+        """Return all events so far, including those of every exchange that has ended for the client."""
         self._flush()
-        found, self._position = read(self.log, self._position)
-        self._events += found
+        events, self._position = read(self.log, self._position)
+        self._events += events
         return self._events.copy()
 
     def exchanges(self) -> list[Exchange]:
-        """All requests so far, each joined with what became of it."""
+        """Return all requests so far, each with its result."""
         return exchanges(self.events())
 
     def batch_lines(self) -> list[BatchLine]:
-        """All lines that batches have worked off so far."""
+        """Return all processed lines of batches."""
         return batch_lines(self.events())
 
     def _flush(self) -> None:
-        """Waits until the server has logged what it has sent; returns at once when it is gone."""
+        """Wait until the server has logged everything that it has sent, or return if it has ended."""
         request = f"GET {FLUSH} HTTP/1.1\r\nhost: loopback\r\n\r\n".encode()
         with (
             contextlib.suppress(ConnectionError),
@@ -76,14 +76,14 @@ class Handle:
 
 
 class ProcessHandle(Handle):
-    """A server in its own process; it dies with its parent, however the parent dies."""
+    """A server in a separate process, which ends with its parent even if the parent is killed."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, log: Path, dialect: Name) -> None:
         super().__init__(port, log, dialect)
         self.process = process
 
     def stop(self) -> None:
-        """Ends the server and all its connections; again is harmless."""
+        """Stop the server and all its connections. Calling it again has no effect."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -94,13 +94,13 @@ class ProcessHandle(Handle):
         self.process.stdout.close()
 
     def kill(self) -> None:
-        """Ends it with SIGKILL, as a crash would."""
+        """Kill the process with SIGKILL, like a crash."""
         self.process.kill()
         self.process.wait()
 
 
 class ThreadHandle(Handle):
-    """A server in a thread of this process; ``server.judge`` may be exchanged between requests."""
+    """A server in a thread of this process. ``server.judge`` can be replaced between requests."""
 
     def __init__(self, options: Options, judge: Judge | None, dialect: Name) -> None:
         self.server = Loopback(options, judge)
@@ -134,7 +134,7 @@ class ThreadHandle(Handle):
         self._ready.set()
 
     def stop(self) -> None:
-        """Ends the server and all its connections; again is harmless."""
+        """Stop the server and all its connections. Calling it again has no effect."""
         if self._thread.is_alive() and self._loop is not None and self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(STOPS_WITHIN)
@@ -142,17 +142,17 @@ class ThreadHandle(Handle):
 
 @contextlib.contextmanager
 def serve(options: Options | None = None, *, dialect: Name = "openai") -> Iterator[ProcessHandle]:
-    """A server in its own process, listening on 127.0.0.1 when the block begins and gone when it ends."""
-    with _with_log(options or Options()) as settled:
+    """Run a server on 127.0.0.1 in a separate process inside the `with` block."""
+    with _with_log(options or Options()) as logged:
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.loopback", settled.to_json()],
+            [sys.executable, "-m", "benchmarks.loopback", logged.to_json()],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for the client under test, not for its server
         )
         try:
-            handle = ProcessHandle(process, _await_port(process), settled.log_path, dialect)
+            handle = ProcessHandle(process, _await_port(process), logged.log_path, dialect)
         except BaseException:
             process.kill()
             process.communicate()
@@ -167,9 +167,9 @@ def serve(options: Options | None = None, *, dialect: Name = "openai") -> Iterat
 def serve_in_thread(
     options: Options | None = None, *, judge: Judge | None = None, dialect: Name = "openai"
 ) -> Iterator[ThreadHandle]:
-    """A server in a thread of this process: starts in a few milliseconds, takes any callable as judge."""
-    with _with_log(options or Options()) as settled:
-        handle = ThreadHandle(settled, judge, dialect)
+    """Run a server in a thread of this process inside the `with` block: fast to start, with any callable as judge."""
+    with _with_log(options or Options()) as logged:
+        handle = ThreadHandle(logged, judge, dialect)
         try:
             yield handle
         finally:
@@ -183,7 +183,7 @@ def _with_log(options: Options) -> Iterator[Options]:
 
 
 def _await_port(process: subprocess.Popen[bytes]) -> int:
-    """The port that the child prints once it listens."""
+    """Return the port that the child process prints when it listens."""
     assert process.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
@@ -196,7 +196,7 @@ def _await_port(process: subprocess.Popen[bytes]) -> int:
 
 
 def main(options: Options) -> None:
-    """The child's side: serves until its standard input is closed or it is told to end."""
+    """Serve in the child process until its standard input is closed or it gets SIGTERM."""
 
     async def run() -> None:
         stop = asyncio.Event()

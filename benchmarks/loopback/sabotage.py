@@ -1,4 +1,4 @@
-"""What can go wrong, one row per kind of fault: what the client sees of it, and whether a provider charges for it."""
+"""The table of faults: what the client gets, and whether the provider charges for it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from benchmarks.loopback.dialects import Dialect
 from benchmarks.loopback.wire import Answer, Manner, encode
 
 Group = Literal["rate", "fatal", "transient", "connection", "slow", "malformed", "unusable", "odd", "redirect"]
-"""rate: 429, come again later. fatal: asking again is pointless. transient: a status that passes. connection: broken
-on the way. slow: no end in sight. malformed: status 200 without a usable record. unusable: a good record that holds
-no answer. odd: an unusual record that does hold the whole answer. redirect: go elsewhere."""
+"""``rate``: status 429. ``fatal``: a retry cannot succeed. ``transient``: a temporary status. ``connection``: a broken
+connection. ``slow``: no end of the reply. ``malformed``: status 200 without a usable record. ``unusable``: a valid
+record without an answer. ``odd``: an unusual record with the full answer. ``redirect``: a redirect."""
 
 HUGE = 5_000_000
 """Characters of content in a huge reply."""
@@ -25,7 +25,7 @@ PROXY_PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><center>ng
 
 @dataclass(slots=True)
 class Scene:
-    """What a fault has to work with."""
+    """The data that a fault can use."""
 
     dialect: Dialect
     key: str
@@ -33,11 +33,11 @@ class Scene:
     model: str
     path: str
     redirect_to: str
-    """Where redirects point: a base URL, "" for this server."""
+    """The base URL of redirects; "" for this server."""
     now: float
     """Unix time."""
     generate: Callable[[], dict[str, Any]]
-    """Makes the honest completion record: asks the judge."""
+    """Asks the judge, and returns the completion record without a fault."""
 
 
 Make = Callable[[Scene], Answer]
@@ -45,12 +45,12 @@ Make = Callable[[Scene], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way to go wrong."""
+    """A kind of fault."""
 
     group: Group
     make: Make
     paid: bool = False
-    """Whether the provider had generated a completion by then, and charges for it."""
+    """Whether the provider generated a completion and charges for it."""
 
 
 Words = tuple[str, str, str | None]
@@ -58,7 +58,7 @@ Words = tuple[str, str, str | None]
 
 
 def _refused(status: int, openai: Words, mistral: Words | None = None, **headers: str) -> Make:
-    """An error record with this status, in the words of each provider."""
+    """Return an error with this status and each provider's message."""
 
     def make(scene: Scene) -> Answer:
         words = mistral if mistral and scene.dialect.name == "mistral" else openai
@@ -117,12 +117,12 @@ def _moved(status: int, query: str = "") -> Make:
 
 
 def _broken(manner: Manner) -> Make:
-    """A generated completion that leaves in this manner."""
+    """Return a generated completion that is sent in this manner."""
     return lambda scene: Answer(200, encode(scene.generate()), manner=manner)
 
 
 def _instead(body: bytes, content_type: str = "application/json") -> Make:
-    """Status 200 with something else in place of the completion."""
+    """Return status 200 with another body instead of the completion."""
 
     def make(scene: Scene) -> Answer:
         scene.generate()
@@ -153,7 +153,7 @@ def _huge(scene: Scene) -> Answer:
 
 
 def _with(**fields: Any) -> Make:
-    """The completion with top-level fields replaced."""
+    """Return the completion with other top-level fields."""
     return lambda scene: Answer(200, encode({**scene.generate(), **fields}))
 
 
@@ -170,7 +170,7 @@ def _usage(**fields: Any) -> Make:
 
 
 def _reply_with(record: Mapping[str, Any], *, finish: str = "stop", **message: Any) -> dict[str, Any]:
-    """The completion with its message and finish reason changed."""
+    """Return the completion with another message and finish reason."""
     changed = copy.deepcopy(dict(record))
     choice = changed["choices"][0]
     choice["finish_reason"] = finish

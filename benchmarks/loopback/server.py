@@ -1,7 +1,7 @@
-"""The provider server: speaks OpenAI's chat completions under /openai/v1 and Mistral's under /mistral/v1.
+"""The server: OpenAI's chat completions API at /openai/v1, and Mistral's at /mistral/v1.
 
-It checks what it gets as strictly as the provider would, answers from a judge, and logs every request before
-it answers. Standard library only and no task per request: several thousand requests per second and core.
+It validates requests as strictly as the providers, answers with a judge, and logs every request before it answers. It
+uses only the standard library and no task per request, for several thousand requests per second and core.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from benchmarks.loopback.sabotage import KINDS, Scene
 from benchmarks.loopback.wire import COMPLETE, NO_STATUS, Answer, Request, encode
 
 FLUSH = "/loopback/flush"
-"""Answered without being logged; once answered, all events of finished exchanges are in the log."""
+"""A path that is not logged. When it is answered, all events of finished exchanges are in the log."""
 UNLOGGED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request with its place in the log."""
+    """A request with its number in the log."""
 
     number: int
     request: Request
     body: Any
-    """The JSON value of its body, None where it is none."""
+    """The JSON value of its body; None if it is not JSON."""
     sha256: str
 
     @property
     def model(self) -> str | None:
-        """The model asked for, where one is named."""
+        """The requested model, if any."""
         model = self.body.get("model") if isinstance(self.body, dict) else None
         return model if isinstance(model, str) else None
 
 
 class Loopback:
-    """The state of one server. ``judge`` and ``faults`` may be exchanged while it runs."""
+    """A server. ``judge`` and ``faults`` can be replaced while it runs."""
 
     def __init__(self, options: Options, judge: Judge | None = None) -> None:
         self.options = options
@@ -64,7 +64,7 @@ class Loopback:
 
     @property
     def faults(self) -> Faults:
-        """The schedule; a new one begins with the next request."""
+        """The schedule of faults. A new one starts with the next request."""
         return self._faults
 
     @faults.setter
@@ -73,7 +73,7 @@ class Loopback:
         self._progress = Progress()
 
     async def run(self, stop: asyncio.Event, listening: Callable[[int], None]) -> None:
-        """Serves on 127.0.0.1 until ``stop`` is set; ``listening`` is told the port."""
+        """Serve on 127.0.0.1 until ``stop`` is set. ``listening`` is called with the port."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(self._connection, "127.0.0.1", self.options.port, backlog=1024)
         try:
@@ -84,7 +84,7 @@ class Loopback:
             for connection in list(self._open):
                 connection.abort()
             await server.wait_closed()
-            await asyncio.sleep(0)  # connection_lost of the aborted ones runs in the next turn of the loop
+            await asyncio.sleep(0)  # connection_lost of aborted connections runs in the next iteration of the loop
             self._log.close()
 
     def _connection(self) -> Connection:
@@ -152,7 +152,7 @@ class Loopback:
         return dialect.complain(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
 
     def _complete(self, dialect: Dialect, asked: Asked) -> Answer:
-        """The answer to a request that is good in itself."""
+        """Return the answer to a valid request."""
         limiter = self._limiter(dialect, asked)
         prompt_tokens = count_tokens(text_of(asked.body))
         refused = limiter.refuse(dialect, prompt_tokens, time.monotonic()) if limiter else None

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as far as two SDKs need it: requests are read, answers are written well or badly on purpose."""
+"""HTTP/1.1 as far as the two SDKs need it: reads requests, and writes correct or faulty answers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal
 HEAD_END = b"\r\n\r\n"
 
 Manner = Literal["whole", "then_close", "reset", "eof", "cut", "reset_in_body", "hang", "drip", "garbage"]
-"""How an answer leaves: complete; complete and the connection then closed unannounced; connection reset or closed
-before a byte; closed or reset half way through the body; never; byte by byte; as bytes that are not HTTP."""
+"""How an answer is sent: complete; complete before an unannounced close; connection reset or closed before any byte;
+closed or reset in the middle of the body; never; byte by byte; as bytes that are not HTTP."""
 
 COMPLETE: frozenset[Manner] = frozenset({"whole", "then_close", "drip"})
 NO_STATUS: frozenset[Manner] = frozenset({"reset", "eof", "hang", "garbage"})
-"""Manners in which all bytes leave, and in which not even the status line does."""
+"""Manners that send all bytes, and manners that do not even send the status line."""
 
 REASONS = {
     200: "OK",
@@ -41,7 +41,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as it was read; header names are lower case."""
+    """A request. Header names are in lower case."""
 
     method: str
     path: str
@@ -51,23 +51,23 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back, and in what manner."""
+    """A response, and how it is sent."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
     manner: Manner = "whole"
     fault: str | None = None
-    """The name of the fault that made it, None for an honest answer."""
+    """Name of its fault; None for no fault."""
     paid: bool = False
-    """Whether a provider would charge for it: a completion was generated, read or not."""
+    """Whether a provider would charge for it because a completion was generated, even if nobody reads it."""
     tokens: int = 0
-    """Tokens a provider would charge."""
+    """Number of tokens that a provider would charge."""
     delay: float = 0.0
     """Seconds before the first byte."""
 
     def encode(self) -> bytes:
-        """Head and body as they go over the wire."""
+        """Return the bytes of head and body."""
         headers = {"content-type": "application/json", **self.headers}
         lines = [f"HTTP/1.1 {self.status} {REASONS.get(self.status, 'Unknown')}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -76,12 +76,12 @@ class Answer:
 
 
 def encode(value: object) -> bytes:
-    """JSON as providers write it: compact, non-English letters unescaped."""
+    """Return JSON as providers write it: compact, without escapes for non-ASCII letters."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def take(buffer: bytearray) -> Request | None:
-    """Removes the first complete request from ``buffer``, None if none is. ValueError on bad HTTP."""
+    """Remove the first complete request from ``buffer``; None if there is none. Raises ValueError for invalid HTTP."""
     end = buffer.find(HEAD_END)
     if end < 0:
         return None
@@ -105,8 +105,8 @@ def take(buffer: bytearray) -> Request | None:
 
 
 def _take_chunks(buffer: bytearray, at: int) -> tuple[bytes, int] | None:
-    """The body of a chunked request that begins at ``at`` and where it stops; None while it is incomplete."""
-    if not buffer.endswith(b"0\r\n\r\n"):  # looked at first, so that a long body is not walked for every packet
+    """Return the body of a chunked request that starts at ``at``, and its end; None while it is incomplete."""
+    if not buffer.endswith(b"0\r\n\r\n"):  # checked first, so that a long body is not parsed for every packet
         return None
     parts: list[bytes] = []
     while (line_end := buffer.find(b"\r\n", at)) >= 0:

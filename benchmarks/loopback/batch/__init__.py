@@ -1,1 +1,1 @@
-"""Files and batches of both providers, kept in a folder so that a restarted server goes on where it was."""
+"""Files and batches of both providers, stored in a folder so that a restarted server continues with them."""

@@ -1,4 +1,4 @@
-"""The HTTP side of files and batches: /files and /batches at OpenAI, /files and /batch/jobs at Mistral."""
+"""The HTTP API of files and batches: /files and /batches for OpenAI, /files and /batch/jobs for Mistral."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from benchmarks.loopback.wire import Answer, Manner, Request, encode
 CHAT = "/v1/chat/completions"
 ENDED: frozenset[Phase] = OVER - {"failed"}
 NOT_METADATA = {"page", "page_size", "model", "agent_id", "created_after", "created_by_me", "status", "order_by"}
-"""Query names of Mistral's list of jobs; every other one is a key of the metadata."""
+"""Query parameters of Mistral's list of jobs; all others are keys of the metadata."""
 MADE: dict[str | None, Manner] = {"unheard": "reset", "unanswered": "hang"}
 
 
@@ -37,9 +37,9 @@ class Call:
     dialect: Dialect
     request: Request
     body: Any
-    """Its JSON value, None where it has none."""
+    """The JSON value of the body; None if there is none."""
     id: str = ""
-    """The id in its path."""
+    """The id in the path."""
 
     @property
     def query(self) -> list[tuple[str, str]]:
@@ -53,7 +53,7 @@ Action = Callable[[Call], Answer]
 
 
 class Batches:
-    """Files and batches of one server, in one folder."""
+    """The files and batches of one server, in one folder."""
 
     def __init__(self, folder: Path, plan: Batching, judge: Judge, log: EventLog) -> None:
         self.plan = plan
@@ -78,7 +78,7 @@ class Batches:
         }
 
     def answer(self, dialect: Dialect, request: Request, path: str, body: Any) -> Answer | None:
-        """The answer to a request for this path below /v1/; None where it is not about files or batches."""
+        """Return the answer to a request for a path below /v1/; None if it is not about files or batches."""
         routes = self._routes[dialect.name]
         call = Call(dialect, request, body)
         if (action := routes.get((request.method, path))) is not None:
@@ -177,10 +177,10 @@ class Batches:
         jobs = [self._job_record(job) for job in self._jobs.all(call.dialect.name)]
         if call.dialect.name == "openai":
             return _page(call, jobs)
-        wanted = dict(call.query)
+        query = dict(call.query)
         statuses = {value for name, value in call.query if name == "status"}
         metadata = {name: value for name, value in call.query if name not in NOT_METADATA}
-        since = wanted.get("created_after")
+        since = query.get("created_after")
         after = datetime.datetime.fromisoformat(since).timestamp() if since else 0.0
         return _page(
             call,
@@ -189,7 +189,7 @@ class Batches:
                 for job in jobs
                 if (not statuses or job["status"] in statuses)
                 and metadata.items() <= (job["metadata"] or {}).items()
-                and wanted.get("model") in (None, job["model"])
+                and query.get("model") in (None, job["model"])
                 and job["created_at"] >= int(after)
             ],
         )
@@ -210,7 +210,7 @@ class Batches:
         return Answer(200, encode(told(job, self.plan, "cancelling", time.time())))
 
     def _job_record(self, job: Job) -> dict[str, Any]:
-        """The record of a batch now; runs it if its time has come."""
+        """Return the current record of a batch, and run the batch if it is due."""
         now = time.time()
         phase = job.phase(self.plan, now)
         if phase in ENDED and job.settled is None:
@@ -220,7 +220,7 @@ class Batches:
 
 
 def _page(call: Call, records: list[dict[str, Any]]) -> Answer:
-    """One page of a list, newest first: after and limit at OpenAI, page and page_size at Mistral."""
+    """Return a page of a list, newest first: after and limit for OpenAI, page and page_size for Mistral."""
     query = dict(call.query)
     if call.dialect.name == "mistral":
         size = int(query.get("page_size", 100))

@@ -1,4 +1,4 @@
-"""The files of both providers: uploaded, listed, read, deleted; kept in a folder, one record beside each content."""
+"""The files of both providers, stored in a folder with a record next to each content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT_FOR = 30 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One file without its content."""
+    """The record of a file."""
 
     id: str
     dialect: Name
@@ -29,7 +29,7 @@ class Stored:
     """Unix time."""
 
     def told(self) -> dict[str, Any]:
-        """The record in its provider's words."""
+        """Return the record in its provider's format."""
         shared: dict[str, Any] = {
             "id": self.id,
             "object": "file",
@@ -57,14 +57,14 @@ class Files:
         return str(uuid.uuid4()) if dialect == "mistral" else f"file-{uuid.uuid4().hex}"
 
     def add(self, dialect: Name, name: str, content: bytes | memoryview, now: float) -> Stored:
-        """Stores an upload."""
+        """Store an uploaded file."""
         id = self.new_id(dialect)
         self._folder.mkdir(parents=True, exist_ok=True)
         self.path(id).write_bytes(content)
         return self.adopt(id, dialect, name, "request", now)
 
     def adopt(self, id: str, dialect: Name, name: str, kind: Kind, now: float) -> Stored:
-        """Makes a file of content that lies at ``path(id)`` already."""
+        """Make a file from the content that is already at ``path(id)``."""
         path = self.path(id)
         with path.open("rb") as lines:
             count = sum(1 for line in lines if line.strip())
@@ -79,13 +79,13 @@ class Files:
             return None
 
     def path(self, id: str) -> Path:
-        """Where the content lies; ids of the two providers have no path separators."""
+        """Return the path of the content. Ids of both providers have no path separators."""
         return self._folder / f"{Path(id).name}.jsonl"
 
     def all(self, dialect: Name) -> list[Stored]:
-        """All files of one provider, newest first."""
-        found = (Stored(**json.loads(path.read_bytes())) for path in self._folder.glob("*.json"))
-        return sorted((f for f in found if f.dialect == dialect), key=lambda f: (f.created, f.id), reverse=True)
+        """Return all files of one provider, newest first."""
+        files = (Stored(**json.loads(path.read_bytes())) for path in self._folder.glob("*.json"))
+        return sorted((f for f in files if f.dialect == dialect), key=lambda f: (f.created, f.id), reverse=True)
 
     def delete(self, id: str) -> None:
         self._record(id).unlink(missing_ok=True)
@@ -96,7 +96,7 @@ class Files:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Writes a file so that a killed server leaves the old or the new content, never a part."""
+    """Write a file atomically, so that a killed server leaves the old or the new content."""
     partial = path.with_suffix(".partial")
     partial.write_bytes(content)
     partial.replace(path)

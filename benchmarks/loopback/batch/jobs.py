@@ -1,4 +1,4 @@
-"""One batch: what was asked, what is kept of it, and where it stands at a given time."""
+"""Batches: their records, and their status at a given time."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from benchmarks.loopback.dialects import Name
 
 Phase = Literal["queued", "running", "finishing", "done", "failed", "expired", "cancelling", "cancelled", "unknown"]
 QUEUED, FINISHING, CANCELLING, HALF = 0.1, 0.9, 0.1, 0.5
-"""Shares of a batch's time: validation ends, results are gathered, a cancelled batch stops; a strange status begins."""
+"""Shares of a batch's duration: end of validation, start of collecting results, stop after cancelling, and start of an
+unknown status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a batch was refused as a whole."""
+    """Why a whole batch was refused."""
 
     code: str
     message: str
     line: int | None = None
-    """Counted from 1; None where it is not about one line."""
+    """Line number, from 1; None if it is not about one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What came of a batch that has ended."""
+    """The result of a batch that has ended."""
 
     at: float
     """Unix time."""
     output: str | None
-    """The id of the output file, None where there is none; the error file alike."""
+    """Id of the output file; None if there is none."""
     errors: str | None
+    """Id of the error file; None if there is none."""
     completed: int
     failed: int
     tokens: int
@@ -44,11 +46,11 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One batch as it is kept."""
+    """The stored record of a batch."""
 
     id: str
     n: int
-    """Batches of a server are counted from 0, those of both providers together."""
+    """Number of the batch on the server, from 0, over both providers."""
     dialect: Name
     inputs: tuple[str, ...]
     """File ids."""
@@ -58,14 +60,14 @@ class Job:
     created: float
     """Unix time."""
     total: int
-    """Lines."""
+    """Number of lines."""
     problems: tuple[Problem, ...] = ()
     cancelled: float | None = None
     """Unix time of the request to cancel."""
     settled: Settled | None = None
 
     def phase(self, plan: Batching, now: float) -> Phase:
-        """Where it stands: a pure function of the plan and the time."""
+        """Return the status, which depends only on the plan and the time."""
         took = plan.duration(self.n)
         elapsed = now - self.created
         outcome = plan.outcome(self.n)
@@ -86,7 +88,7 @@ class Job:
         return "expired" if outcome == "expired" else "done"
 
     def share_done(self, plan: Batching) -> float:
-        """How much of it ran, 0 to 1, when it ended."""
+        """Return the share of the lines that had run when it ended, from 0 to 1."""
         if plan.outcome(self.n) == "expired":
             return HALF
         took = plan.duration(self.n)
@@ -107,11 +109,11 @@ class Jobs:
         return job
 
     def count(self) -> int:
-        """How many there ever were."""
+        """Return the number of batches that were ever created."""
         return sum(1 for _ in self._folder.glob("*.json"))
 
     def all(self, dialect: Name) -> Iterator[Job]:
-        """Those of one provider, newest first."""
+        """Yield the batches of one provider, newest first."""
         for path in sorted(self._folder.glob("*.json"), reverse=True):
             job = _job(json.loads(path.read_bytes()))
             if job.dialect == dialect:

@@ -1,4 +1,4 @@
-"""The lines of an input file: checked when the batch is made, read in any order when it runs."""
+"""The lines of an input file, which are validated when the batch is created, and read in any order when it runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from benchmarks.loopback.batch.plan import Batching
 from benchmarks.loopback.dialects import Name
 
 REPORTED = 50
-"""The most problems that are told of one batch."""
+"""Maximum number of problems that are reported for a batch."""
 
 Line = dict[str, Any]
 
 
 def count(paths: Iterable[Path]) -> int:
-    """How many requests the files hold."""
+    """Return the number of requests in the files."""
     return sum(1 for path in paths for _ in _raw(path))
 
 
 def problems(dialect: Name, paths: Iterable[Path], endpoint: str, plan: Batching) -> tuple[Problem, ...]:
-    """What is wrong with the files as a whole; line numbers run on from file to file."""
+    """Return the problems of the files. Line numbers continue from file to file."""
     found: list[Problem] = []
     seen: set[str] = set()
     models: set[str] = set()
@@ -54,7 +54,7 @@ def problems(dialect: Name, paths: Iterable[Path], endpoint: str, plan: Batching
 
 
 def shuffled(paths: Iterable[Path], seed: str) -> Iterator[Line]:
-    """All lines in an order that only the seed decides, one in memory at a time."""
+    """Yield all lines in an order that depends only on the seed, with one line in memory at a time."""
     places: list[tuple[Path, int]] = []
     for path in paths:
         at = 0
@@ -77,7 +77,7 @@ def shuffled(paths: Iterable[Path], seed: str) -> Iterator[Line]:
 
 
 def parse(raw: bytes) -> Line | None:
-    """The JSON object of a line; None where there is none."""
+    """Return the JSON object of a line; None if there is none."""
     try:
         line = json.loads(raw)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The one multipart form that both SDKs send: a file with a few fields beside it."""
+"""Reads the multipart form that both SDKs send: a file and a few fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.loopback.wire import HEAD_END, Request
 
 
 class Upload(NamedTuple):
-    """A file as it was sent, and the other fields of the form."""
+    """An uploaded file, and the other fields of the form."""
 
     filename: str
     content: memoryview
@@ -17,7 +17,7 @@ class Upload(NamedTuple):
 
 
 def read(request: Request) -> Upload | None:
-    """The file in a multipart request, not copied; None where there is none."""
+    """Return the file in a multipart request, without a copy; None if there is none."""
     boundary = re.search(r'boundary="?([^";]+)', request.headers.get("content-type", ""))
     if boundary is None:
         return None

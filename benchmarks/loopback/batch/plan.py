@@ -1,4 +1,4 @@
-"""How batches go: how long they take, how they end, which of their lines fail. All of it from a seed."""
+"""The plan of batches: how long they take, how they end and which lines fail, all from a seed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CREATES: Mapping[str, str] = {
     "rejected": "status 400, no batch is made",
     "refused_yet_made": "status 500, and yet the batch is made",
 }
-"""What may become of a request to create a batch."""
+"""Faults of a request to create a batch."""
 
 ONLY_LINES: Mapping[str, str] = {
     "missing": "in neither file; did not run",
@@ -44,7 +44,7 @@ LINES = (
     *ONLY_LINES,
     *(k for k in named("rate", "fatal", "transient", "malformed", "unusable", "odd") if k not in NOT_IN_LINES),
 )
-"""What may become of a line: the kinds above, and those of single calls that a line can hold."""
+"""Faults of a line: those of `ONLY_LINES`, and those of single calls that can occur in a line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +53,17 @@ class Batching:
 
     seed: int = 0
     seconds: float = 0.0
-    """From creation to the end; 0 ends a batch before it is first asked for."""
+    """Seconds from creation to the end. With 0, a batch has ended before its first status request."""
     spread: float = 0.0
-    """The most seconds that a batch takes longer, drawn for each."""
+    """Maximum number of additional seconds, drawn for each batch."""
     outcomes: tuple[str, ...] = ()
-    """How the first batches end (see OUTCOMES); all others are completed."""
+    """Outcomes of the first batches (see OUTCOMES); all others are completed."""
     creates: tuple[str | None, ...] = ()
-    """What becomes of the first requests to create a batch (see CREATES); None is nothing odd."""
+    """Faults of the first requests to create a batch (see CREATES); None for no fault."""
     lines: Mapping[str, float] = field(default_factory=dict)
-    """Kind of line fault (see LINES) -> share of lines; together at most 1."""
+    """Share of lines by kind of fault (see LINES); the sum is at most 1."""
     faulty_batches: int | None = None
-    """Only so many batches, from the first, have line faults; None is all."""
+    """Number of batches, from the first, with line faults; None for all."""
     max_requests: int = 50_000
     max_bytes: int = 200_000_000
     """The limits of one input file, as OpenAI documents them."""
@@ -76,19 +76,19 @@ class Batching:
         check_rates(self.lines, LINES)
 
     def duration(self, n: int) -> float:
-        """Seconds that batch ``n`` takes."""
+        """Return the seconds that batch ``n`` takes."""
         return self.seconds + self.spread * draw(f"batch {self.seed} {n}")
 
     def outcome(self, n: int) -> str:
-        """How batch ``n`` ends."""
+        """Return the outcome of batch ``n``."""
         return self.outcomes[n] if n < len(self.outcomes) else "completed"
 
     def create(self, n: int) -> str | None:
-        """What becomes of the ``n``-th request to create a batch."""
+        """Return the fault of the ``n``-th request to create a batch."""
         return self.creates[n] if n < len(self.creates) else None
 
     def line(self, n: int, custom_id: str) -> str | None:
-        """What goes wrong with one line of batch ``n``."""
+        """Return the fault of a line of batch ``n``."""
         if self.faulty_batches is not None and n >= self.faulty_batches:
             return None
         return choose(self.lines, f"line {self.seed} {n} {custom_id}")

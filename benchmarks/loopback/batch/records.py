@@ -1,4 +1,4 @@
-"""A batch in each provider's words."""
+"""Records of batches in each provider's format."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ TOLD = {
     "failed": Problem("internal_error", "The batch could not be processed."),
     "token_limit": Problem("token_limit_exceeded", "Enqueued token limit reached. Please try again later."),
 }
-"""What a batch is told that its plan lets fail as a whole."""
+"""The error of a batch that fails as a whole, by its planned outcome."""
 DAY = 24 * 3600
 OVER: frozenset[Phase] = frozenset({"done", "failed", "expired", "cancelled"})
 
 
 def told(job: Job, plan: Batching, phase: Phase, now: float) -> dict[str, Any]:
-    """The record of a batch in this phase, in its provider's words."""
+    """Return the record of a batch in this phase, in its provider's format."""
     problems = job.problems or tuple(filter(None, [TOLD.get(plan.outcome(job.n))]))
     shown = problems if phase == "failed" else ()
     return (_mistral if job.dialect == "mistral" else _openai)(job, phase, shown, now)

@@ -1,4 +1,4 @@
-"""Runs a batch whose time has come: one result per line, in files, with the faults of the plan."""
+"""Runs a batch that is due, and writes its result files with the faults of the plan."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ NOT_RUN = {
 }
 
 WITHIN_A_LINE = 20
-"""Bytes before the middle of a file, so that the cut does not fall between two equally long lines."""
+"""Number of bytes before the middle of a file, so that the cut is not between two lines of equal length."""
 
 
 class Result(NamedTuple):
-    """What became of one line."""
+    """The result of one line."""
 
     text: bytes
-    """What is written of it: one line, several, or none."""
+    """The lines in the result file: one, several or none."""
     good: bool
-    """Whether it belongs into the output file; the error file gets the others."""
+    """Whether it is in the output file, and not in the error file."""
 
 
 @dataclass(slots=True)
 class Run:
-    """Everything that running one batch needs, and what it has cost so far."""
+    """The execution of one batch, with its cost so far."""
 
     job: Job
     plan: Batching
@@ -57,7 +57,7 @@ class Run:
     ran: int = 0
 
     def results(self, files: Files) -> Iterator[Result]:
-        """The results of all lines in a seeded order; those beyond the share that was done did not run."""
+        """Yield the results of all lines in a seeded order. Lines beyond the share that is done do not run."""
         outcome = self.plan.outcome(self.job.n)
         rest = "expired" if outcome == "expired" else "cancelled"
         done = round(self.job.share_done(self.plan) * self.job.total)
@@ -97,7 +97,7 @@ class Run:
         return Result(text, good=answer.status == 200 or fault == "rate_limited_in_output")
 
     def _answer(self, line: lines.Line, kind: str | None) -> Answer:
-        """What the same request would have been answered online, with this fault."""
+        """Return the answer that the request would get online, with this fault."""
         dialect = DIALECTS[self.job.dialect]
         body = {"model": self.job.model, **line["body"]} if self.job.model else line["body"]
         refused = refuse_body(dialect, body)
@@ -136,7 +136,7 @@ class Run:
 
 
 def settle(run: Run, files: Files, now: float) -> Settled:
-    """Writes the result files of a batch that has ended."""
+    """Write the result files of a batch that has ended."""
     dialect, outcome = run.job.dialect, run.plan.outcome(run.job.n)
     output, errors = files.new_id(dialect), files.new_id(dialect)
     completed = failed = 0
@@ -168,7 +168,7 @@ def _id(line: lines.Line) -> str:
 
 
 def _line(line: lines.Line, answer: Answer) -> bytes:
-    """One line of a result file; the body goes in as it is, so that bad bytes stay bad."""
+    """Return a line of a result file. The body is not changed, so that invalid bytes stay invalid."""
     body = answer.body
     if answer.headers.get("content-type") == "text/html":
         body = encode(body.decode())

@@ -1,4 +1,4 @@
-"""What the tests of batches share: input files, and a batch from upload to results through the real SDKs."""
+"""Shared by tests of batches: input files, and a batch from upload to results with the real SDKs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def results(client: AsyncOpenAI, file_id: str | None) -> list[Json]:
 
 
 def run_openai(server: Handle, content: bytes = TEN) -> tuple[Any, list[Json], list[Json]]:
-    """(the batch when it is over, the lines of its output file, those of its error file)"""
+    """Return the batch when it has ended, the lines of its output file, and those of its error file."""
 
     async def run(client: AsyncOpenAI) -> Any:
         batch = await client.batches.retrieve((await submit(client, content)).id)
