@@ -447,10 +447,10 @@ def join(parts: Sequence[Ranked]) -> Ranked:
 
 def _sorted(keys: Ints) -> Ints:
     """Sort non-negative keys, by counting if they are dense."""
-    most = int(keys.max(initial=0))
-    if most > 4 * keys.size:
+    largest = int(keys.max(initial=0))
+    if largest > 4 * keys.size:
         return np.sort(keys)
-    return np.repeat(np.arange(most + 1), np.bincount(keys, minlength=most + 1))
+    return np.repeat(np.arange(largest + 1), np.bincount(keys, minlength=largest + 1))
 
 
 def within(group: Ints) -> Ints:

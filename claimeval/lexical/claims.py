@@ -109,20 +109,20 @@ __all__ = ["SentenceClaim", "SentenceKind", "Span", "sentence_kinds", "sentences
 def sentence_kinds(text: str) -> list[tuple[Span, SentenceKind]]:
     """Return the sentences of `text`, as `sentences` does, each with its kind."""
     text_blocks = blocks(text)
-    bare = masked(text)
+    masked_text = masked(text)
     return [
-        (sentence, _sentence_kind(bare, block, following, sentence))
+        (sentence, _sentence_kind(masked_text, block, following, sentence))
         for block, following in zip_longest(text_blocks, text_blocks[1:])
         for sentence in block_sentences(text, block)
     ]
 
 
-def _sentence_kind(bare: str, block: TextBlock, following: TextBlock | None, sentence: Span) -> SentenceKind:
-    if _is_heading(bare, block, following):
+def _sentence_kind(masked_text: str, block: TextBlock, following: TextBlock | None, sentence: Span) -> SentenceKind:
+    if _is_heading(masked_text, block, following):
         return "heading"
     if block.kind in ("code", "row"):
         return "code" if block.kind == "code" else "statement"
-    kinds = [clause_kind(bare[start:end]) for _, (start, end), _ in clauses(bare, sentence)]
+    kinds = [clause_kind(masked_text[start:end]) for _, (start, end), _ in clauses(masked_text, sentence)]
     return "statement" if "statement" in kinds else kinds[0]
 
 
@@ -150,23 +150,23 @@ def split_claims(text: str) -> list[SentenceClaim]:
     claims: list[SentenceClaim] = []
     sentence_id = 0
     text_blocks = blocks(text)
-    bare = masked(text)
+    masked_text = masked(text)
     lead_in: _LeadIn | None = None
     last = ""
     for block, following in zip_longest(text_blocks, text_blocks[1:]):
         goes_on = block.kind == "item" or (block.kind == "prose" and last == "prose")
         lead_in, last = lead_in if goes_on else None, block.kind
         for first, sentence in enumerate(block_sentences(text, block)):
-            if not _is_heading(bare, block, following):
-                inherited = lead_in if first == 0 and lead_in and _needs_lead_in(bare, sentence) else None
+            if not _is_heading(masked_text, block, following):
+                inherited = lead_in if first == 0 and lead_in and _needs_lead_in(masked_text, sentence) else None
                 ids = (inherited.sentence_id, sentence_id) if inherited else (sentence_id,)
                 claims += [
                     SentenceClaim(plain, ids, *quote)
-                    for words, quote in _asserted(text, bare, block, sentence)
+                    for words, quote in _asserted(text, masked_text, block, sentence)
                     if _LETTER_OR_DIGIT.search(plain := _plain(f"{inherited.words}: {words}" if inherited else words))
                 ]
                 if block.kind == "prose":
-                    lead_in = _lead_in(text, bare, sentence, sentence_id) or inherited
+                    lead_in = _lead_in(text, masked_text, sentence, sentence_id) or inherited
             sentence_id += 1
     return claims
 
@@ -182,10 +182,10 @@ class _LeadIn(NamedTuple):
     sentence_id: int
 
 
-def _lead_in(text: str, bare: str, sentence: Span, sentence_id: int) -> _LeadIn | None:
+def _lead_in(text: str, masked_text: str, sentence: Span, sentence_id: int) -> _LeadIn | None:
     """Return a sentence as the lead-in of a list, if it is one and says something about the items."""
     words = text[sentence.start : sentence.end].rstrip("\"'”’)*_ ")
-    statement = bare[sentence.start : sentence.end].rstrip(" :：*_")
+    statement = masked_text[sentence.start : sentence.end].rstrip(" :：*_")
     if not words.endswith((":", "：")) or clause_kind(statement) not in ("statement", "courtesy"):
         return None
     if len(WORD.findall(statement)) < _SHORTEST_LEAD_IN:
@@ -193,21 +193,21 @@ def _lead_in(text: str, bare: str, sentence: Span, sentence_id: int) -> _LeadIn 
     return _LeadIn(" ".join(statement.split()), sentence_id)
 
 
-def _needs_lead_in(bare: str, item: Span) -> bool:
+def _needs_lead_in(masked_text: str, item: Span) -> bool:
     """Return whether a list item is not a statement by itself."""
-    first, *words = [word.lower() for word in WORD.findall(bare[item.start : item.end])] or [""]
-    ended = bare[item.start : item.end].rstrip("\"'”’)*_ ").endswith((".", "!")) and not first.endswith("ing")
+    first, *words = [word.lower() for word in WORD.findall(masked_text[item.start : item.end])] or [""]
+    ended = masked_text[item.start : item.end].rstrip("\"'”’)*_ ").endswith((".", "!")) and not first.endswith("ing")
     return not any(is_finite(word) or (ended and is_verb(word)) for word in words)
 
 
-def _asserted(text: str, bare: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
-    """Yield the parts of a sentence that assert something, as words and quote. Citations are masked in `bare`."""
+def _asserted(text: str, masked_text: str, block: TextBlock, sentence: Span) -> Iterator[tuple[str, Span]]:
+    """Yield the parts of a sentence that assert something, as words and quote."""
     if block.kind == "row":
         yield _row(text, block), sentence
     elif block.kind in ("prose", "item"):
-        for clause in clauses(bare, sentence):
+        for clause in clauses(masked_text, sentence):
             if clause_kind(without(text[clause.span.start : clause.span.end])) == "statement":
-                for before, quote, after in facts(bare, clause):
+                for before, quote, after in facts(masked_text, clause):
                     yield f"{before} {text[quote.start : quote.end]}{after}".lstrip(), quote
 
 

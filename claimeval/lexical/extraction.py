@@ -134,7 +134,7 @@ _YEAR = re.compile(r"#1[5-9]\d\d|#20\d\d")
 class _Words(NamedTuple):
     """The words and features of a sentence."""
 
-    every: frozenset[str]
+    all_words: frozenset[str]
     content: frozenset[str]
     numbers: frozenset[str]
     dates: frozenset[str]
@@ -174,8 +174,8 @@ def _sentences_of(claims: Sequence[Statement], sentences: Sequence[_Words]) -> l
 
 def _nearest(text: str, sentences: Sequence[_Words]) -> tuple[int, ...]:
     content = claim_words(text).content
-    every = frozenset(claim_words(text).words)
-    shared = [(len(content & sentence.content), len(every & sentence.every)) for sentence in sentences]
+    all_words = frozenset(claim_words(text).words)
+    shared = [(len(content & sentence.content), len(all_words & sentence.all_words)) for sentence in sentences]
     best = max(shared, default=(0, 0))
     return (shared.index(best),) if best[0] else ()
 

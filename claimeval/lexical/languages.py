@@ -79,14 +79,14 @@ def language_of(text: str) -> str | None:
     letters = {language: len(pattern.findall(read)) for language, pattern in _patterns().items()}
     if letters["ja"] >= _KANA * (letters["ja"] + letters["zh"]) > 0:
         letters["ja"] += letters.pop("zh")
-    most = max(letters, key=lambda language: letters[language])
-    if most == "":
+    main = max(letters, key=lambda language: letters[language])
+    if main == "":
         return _by_words(read, _LATIN)
-    if most == "ar" and letters[most]:
+    if main == "ar" and letters[main]:
         if _URDU.search(read):
             return "ur"
         return "fa" if len(_PERSIAN.findall(read)) > len(_ARABIC.findall(read)) else "ar"
-    return _by_words(read, _NEIGHBORS[most]) if most in _NEIGHBORS else most if letters[most] else None
+    return _by_words(read, _NEIGHBORS[main]) if main in _NEIGHBORS else main if letters[main] else None
 
 
 def _by_words(text: str, of: dict[str, str]) -> str | None:

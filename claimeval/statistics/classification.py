@@ -395,8 +395,8 @@ def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
     order = np.argsort(values, kind="stable")
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    together = np.add.reduceat(weights[:, order], starts, axis=1)
-    ranks: Floats = (np.cumsum(together, axis=1) - (together - 1) / 2)[:, inverse]
+    tied = np.add.reduceat(weights[:, order], starts, axis=1)
+    ranks: Floats = (np.cumsum(tied, axis=1) - (tied - 1) / 2)[:, inverse]
     return ranks
 
 

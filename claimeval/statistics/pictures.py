@@ -210,9 +210,9 @@ def trend(
     drawn = [(x, mark, mark.value) for x, mark in zip(at, marks, strict=True) if mark.value is not None]
     spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
     parts += [_band(y, spread, BLUE), _curve([(x, y(value)) for x, _, value in drawn], BLUE)]
-    every = math.ceil(14 / step) if step < 14 else 1
+    name_step = math.ceil(14 / step) if step < 14 else 1
     for place, (x, name) in enumerate(zip(at, names, strict=True)):
-        if (len(marks) - 1 - place) % every == 0:
+        if (len(marks) - 1 - place) % name_step == 0:
             # The last name may be wider than the space to the right of its mark.
             middle = min(x, width - 8 - LETTER * _cells(name) / 2)
             parts.append(_turned(x, bottom + 16, name) if turned else _text(middle, bottom + 16, name, "middle"))
@@ -343,10 +343,10 @@ def calibration(
     x, y = _Axis(0, 1, left, right), _Axis(0, 1, bottom, top)
     parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
     parts.append(_line(x(0), y(0), x(1), y(1), stroke_dasharray="5 4", stroke_opacity=0.6))
-    most = max((mark.n or 0 for _, mark in marks), default=0) or 1
+    largest = max((mark.n or 0 for _, mark in marks), default=0) or 1
     descriptions = [f"{x_label} {decimal(over, 2)}, {_value_in_words(mark, decimal, interval)}" for over, mark in marks]
     for (over, mark), hint in zip(marks, descriptions, strict=True):
-        parts.append(_upright(x(over), y, mark, hint, BLUE, 3 + 6 * math.sqrt((mark.n or 0) / most)))
+        parts.append(_upright(x(over), y, mark, hint, BLUE, 3 + 6 * math.sqrt((mark.n or 0) / largest)))
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
@@ -387,8 +387,8 @@ def heat_map(
                 continue
             shade, written = cell.value / whole if counts else cell.value, _number(cell.value, counts)
             descriptions.append(f"{cell.name}: {written}")
-            place = left + size * column, top + size * row, size - 2, size - 2
-            parts.append(_box(place, shade, [(written, 12)], descriptions[-1], cell.link))
+            box = left + size * column, top + size * row, size - 2, size - 2
+            parts.append(_box(box, shade, [(written, 12)], descriptions[-1], cell.link))
     if not counts:
         shades = [_tag("rect", x=left + 8 * k, y=bottom + 12, width=8, height=8, fill=_shade(k / 9)) for k in range(10)]
         ends = _text(left - 6, bottom + 20, "0", "end") + _text(left + 86, bottom + 20, "1")
@@ -421,9 +421,9 @@ def square(
             share = (cell.value or 0) / whole
             descriptions.append(f"{rows[row]}, {columns[column]}: {cell.name}, {cell.value or 0:g} ({percent(share)})")
             words = [(line, 12) for line in _wrapped(cell.name, int(size / LETTER) - 2)]
-            place = left + size * column, top + height * row, size - 3, height - 3
+            box = left + size * column, top + height * row, size - 3, height - 3
             texts = [(f"{cell.value or 0:,g}", 22), (percent(share), 12), *words]
-            parts.append(_box(place, share, texts, descriptions[-1], cell.link))
+            parts.append(_box(box, share, texts, descriptions[-1], cell.link))
     return Picture(title, tuple(descriptions), width, top + 2 * height + 6, "".join(parts))
 
 
@@ -454,9 +454,9 @@ def _ends(marks: Iterable[Mark]) -> tuple[float, float]:
     return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
 
 
-def ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
-    """Return at most about `most` round numbers from low to high, with their texts: steps of 1, 2 or 5 times 10^k."""
-    rough = (high - low) / max(most - 1, 1)
+def ticks(low: float, high: float, count: int = 6) -> list[tuple[float, str]]:
+    """Return about `count` round numbers from low to high, with their texts: steps of 1, 2 or 5 times 10^k."""
+    rough = (high - low) / max(count - 1, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
     digits = max(0, -math.floor(math.log10(step) + FLAT))
@@ -470,8 +470,8 @@ def _rows(
 ) -> Picture:  # fmt: skip
     """Draw one mark per row over one axis, with its name to the left and its numbers to the right, or both above."""
     above = width < NARROW
-    most = int(width * (0.5 if above else 0.34) / LETTER)
-    names = [_fitting(mark.name, most) for mark in marks]
+    letters = int(width * (0.5 if above else 0.34) / LETTER)
+    names = [_fitting(mark.name, letters) for mark in marks]
     left = 16.0 if above else 20 + LETTER * max(map(_cells, names), default=0)
     right = width - 16 if above else width - 20 - LETTER * max(map(_cells, written), default=0)
     row, top = (38, 36) if above else (24, 36)
@@ -575,8 +575,8 @@ def _box(
 ) -> str:
     x, y, width, height = at
     ink = PAPER if shade > 0.5 else INK
-    place = {"x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}"}
-    body = _tag("rect", _hint(hint), rx=3, fill=_shade(shade), class_="cell", **place)
+    box = {"x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}"}
+    body = _tag("rect", _hint(hint), rx=3, fill=_shade(shade), class_="cell", **box)
     line = y + height / 2 - sum(size + 4 for _, size in texts) / 2
     for text, size in texts:
         line += size + 4
@@ -629,18 +629,18 @@ def _cells(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def _fitting(text: str, most: int) -> str:
+def _fitting(text: str, limit: int) -> str:
     shown = visible(text)
-    if _cells(shown) <= most:
+    if _cells(shown) <= limit:
         return shown
-    half = max(1, (most - 1) * len(shown) // (2 * _cells(shown)))
+    half = max(1, (limit - 1) * len(shown) // (2 * _cells(shown)))
     return f"{shown[:half]}…{shown[-half:]}"
 
 
-def _wrapped(text: str, most: int) -> list[str]:
+def _wrapped(text: str, limit: int) -> list[str]:
     words = visible(text).split(" ")
-    first = next((n for n in range(len(words), 0, -1) if _cells(" ".join(words[:n])) <= most), 1)
-    return [_fitting(" ".join(part), most) for part in (words[:first], words[first:]) if part]
+    first = next((n for n in range(len(words), 0, -1) if _cells(" ".join(words[:n])) <= limit), 1)
+    return [_fitting(" ".join(part), limit) for part in (words[:first], words[first:]) if part]
 
 
 def _turned(x: float, y: float, text: str) -> str:

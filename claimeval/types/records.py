@@ -726,7 +726,7 @@ class SampleResult(Record):
             scores = self.__dict__.get("scores", {})
             return scores[name].value if name in scores else super().__getattr__(name)
 
-    def assert_at_least(self, **least: float) -> None:
+    def assert_at_least(self, **minimums: float) -> None:
         """Assert minimum scores: `result.assert_at_least(faithfulness=0.9)`.
 
         Raises:
@@ -735,10 +735,10 @@ class SampleResult(Record):
             UsageError: If there is no such score, or a limit is not from 0 to 1.
         """
         __tracebackhide__ = True
-        if not least:
+        if not minimums:
             raise UsageError("no metric to assert; name one, as in faithfulness=0.9")
         failed = []
-        for name, limit in least.items():
+        for name, limit in minimums.items():
             if name not in self.scores:
                 raise unknown_name("metric", name, self.scores)
             if not 0 <= limit <= 1:

@@ -90,7 +90,7 @@ def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | N
     score, conflict, flags, sentence, _ = readings[best]
     nowhere = features.digits
     for reading in readings:
-        nowhere &= ~reading.alike
+        nowhere &= ~reading.anywhere
     if nowhere:
         score = min(score, words.model()["caps"]["number_nowhere"])
         conflict = tuple(dict.fromkeys((*features.spelled(nowhere), *conflict)))
@@ -126,7 +126,7 @@ class _DocumentSupport(NamedTuple):
     conflict: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     sentence: Span | None = None
-    alike: int = 0
+    anywhere: int = 0
 
 
 def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> _DocumentSupport:
@@ -139,7 +139,7 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
     cap, conflict, flags = _compare(claim, match, document.text[span.start : span.end])
     if cap:
         score, flags = min(score, words.model()["caps"][cap]), (cap, *flags)
-    return _DocumentSupport(score, conflict, flags, span, match.alike)
+    return _DocumentSupport(score, conflict, flags, span, match.anywhere)
 
 
 def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -163,7 +163,7 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
 class WordMatch(NamedTuple):
     """Masks of the claim's content words that a document has."""
 
-    alike: int
+    anywhere: int
     """Words anywhere in the document, also as another form of the word or as a number that rounds to it."""
     sentence: int
     """Words in the best sentence."""
@@ -178,14 +178,14 @@ class WordMatch(NamedTuple):
 def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | None:
     """Locate the content words of the claim; None if the document has none of them."""
     by_sentence: defaultdict[int, int] = defaultdict(int)
-    alike = 0
+    anywhere = 0
     for position, key in enumerate(claim.keys):
         bit = 1 << position
         locations = document.sentences_with.get(key) or (document.sentences_rounding_to(key) if key[0] == "#" else [])
         for number in locations:
             by_sentence[number] |= bit
         if locations or (len(key) > 3 and words.beginning(key) in document.beginnings):
-            alike |= bit
+            anywhere |= bit
     if not by_sentence:
         return None
     masks = list(dict.fromkeys(by_sentence.values()))
@@ -195,7 +195,7 @@ def match_words(claim: ClaimFeatures, document: SentenceIndex) -> WordMatch | No
     for _ in range(2):
         three = max((three | mask for mask in masks), key=int.bit_count)
     best = min(number for number, mask in by_sentence.items() if mask == sentence)
-    return WordMatch(alike, sentence, neighbors, three, best)
+    return WordMatch(anywhere, sentence, neighbors, three, best)
 
 
 def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMatch) -> tuple[float, ...]:
@@ -213,8 +213,8 @@ def feature_values(claim: ClaimFeatures, document: SentenceIndex, match: WordMat
         adjacent / len(claim.pairs) if claim.pairs else in_neighbours,
         len(function_words) / len(claim.function_words) if claim.function_words else 1.0,
         _longest_run(missing) / count,
-        float(claim.numbers & ~match.alike != 0),
-        float(claim.names & ~match.alike != 0),
+        float(claim.numbers & ~match.anywhere != 0),
+        float(claim.names & ~match.anywhere != 0),
         (claim.names & missing).bit_count() / max(1, claim.names.bit_count()),
     )
 
