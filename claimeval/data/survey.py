@@ -158,7 +158,7 @@ class Survey(Record):
         return html.shown(
             html.element("p", html.element("b", f"{self.samples} readable samples")),
             html.listed(f"{self.malformed_rows} malformed", malformed),
-            html.table(("metric", "claims of", "against", "can be availability"), self.availability),
+            html.table(("metric", "claims of", "against", "available"), self.availability),
             html.listed("Remarks", self.remarks),
             html.listed("The first sample as read", (f"{name}: {text}" for name, text in self.example_in_words)),
         )
