@@ -26,7 +26,6 @@ class Subject(Protocol):
     @property
     def id(self) -> str:
         """The id in replies and verdicts."""
-        ...
 
 
 class CallAddress(NamedTuple):

@@ -55,7 +55,7 @@ from claimeval.types.requests import Failure, Judge
 
 CLAIMS, GOLD, SENTENCE, ELEMENT = "claims", "gold", "sentence", "element"
 """Names of the evidence made of claims and of gold claims, and of sentences and elements as subjects."""
-ENTAILED, COVERED, ATOMIC, ALONE, IN_TEXT = "entailed", "covered", "atomic", "alone", "alone_in_text"
+COVERED, ATOMIC, ALONE, IN_TEXT = "covered", "atomic", "alone", "alone_in_text"
 FOCUS, RECALL = "judge_precision", "judge_recall"
 F1 = ("judge_f1", "judge_f1_macro")
 VERIFIABLE, ELEMENT_COVERED = "verifiable", "element_covered"

@@ -7,13 +7,12 @@ to many.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, cast
 
 from claimeval.evaluation import estimates
@@ -62,20 +61,11 @@ class StepForecast(Record):
     """How the numbers of tokens are estimated; empty if there are no calls."""
 
 
-class _KnownRequests(NamedTuple):
-    """Totals of requests whose text is known."""
-
-    calls: int = 0
-    bytes: int = 0
-    output: Range = NOTHING
-    """Assumed tokens of the replies."""
-    cost_bound: float = 0.0
-
-
-class _UnextractedTexts(NamedTuple):
+@dataclass
+class _UnextractedTexts:
     """Totals of texts to be assessed whose claims are unknown."""
 
-    texts: int = 0
+    count: int = 0
     bytes: int = 0
     frames: int = 0
     """Bytes of their requests without claims."""
@@ -92,11 +82,15 @@ class _ForecastTotals(NamedTuple):
 
 @dataclass
 class _RequestCounts:
-    """Requests that will be sent, or that may be sent."""
+    """Totals of requests that will be sent, or that may be sent."""
 
-    known: _KnownRequests = field(default_factory=_KnownRequests)
-    unknown: dict[int, _UnextractedTexts] = field(default_factory=dict)
-    """Texts whose claims are unknown, by number of sentences."""
+    calls: int = 0
+    bytes: int = 0
+    output: Range = NOTHING
+    """Assumed tokens of the replies."""
+    cost_bound: float = 0.0
+    unknown: defaultdict[int, _UnextractedTexts] = field(default_factory=lambda: defaultdict(_UnextractedTexts))
+    """Texts whose claims, and so whose requests, are unknown, by number of sentences."""
 
 
 @dataclass
@@ -122,12 +116,12 @@ class StepWorkload:
     @property
     def is_open(self) -> bool:
         """Whether requests may be sent."""
-        return bool(self.certain.known.calls) or not self.is_exact
+        return bool(self.certain.calls) or not self.is_exact
 
     @property
     def is_exact(self) -> bool:
         """Whether the number of requests is known."""
-        return not (self.certain.unknown or self.possible.unknown or self.possible.known.calls)
+        return not (self.certain.unknown or self.possible.unknown or self.possible.calls)
 
     def answered(self, request: Request, reply: Completion) -> None:
         """Count a request with a stored reply."""
@@ -138,13 +132,10 @@ class StepWorkload:
     def ask(self, request: Request, tokens: Range, *, certain: bool = True) -> None:
         """Count a request that will be sent, or that may be, with the assumed tokens of its reply."""
         counts = self.certain if certain else self.possible
-        before = counts.known
-        counts.known = _KnownRequests(
-            before.calls + 1,
-            before.bytes + request.size,
-            Range(before.output.low + tokens.low, before.output.high + tokens.high),
-            before.cost_bound + (cost_bound(request, self.price) if self.price else 0.0),
-        )
+        counts.calls += 1
+        counts.bytes += request.size
+        counts.output = Range(counts.output.low + tokens.low, counts.output.high + tokens.high)
+        counts.cost_bound += cost_bound(request, self.price) if self.price else 0.0
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
         """Count the assessment of a text whose claims are unknown.
@@ -155,9 +146,10 @@ class StepWorkload:
             size: Size of the text in bytes.
             certain: Whether the text is assessed in any case.
         """
-        counts = self.certain if certain else self.possible
-        before = counts.unknown.get(sentences, _UnextractedTexts())
-        counts.unknown[sentences] = _UnextractedTexts(before.texts + 1, before.bytes + size, before.frames + frame.size)
+        texts = (self.certain if certain else self.possible).unknown[sentences]
+        texts.count += 1
+        texts.bytes += size
+        texts.frames += frame.size
 
     def line(self, per_sentence: Range, counted: TokenCounts, seen: Range | None) -> StepForecast:
         """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
@@ -189,39 +181,34 @@ class StepWorkload:
         self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float, end: Literal[0, 1]
     ) -> _ForecastTotals:
         """Return the totals for this number of claims per sentence and size of claims relative to their text."""
-        calls = sum(part.known.calls for part in parts)
-        size: float = sum(part.known.bytes for part in parts)
-        output = sum(part.known.output[end] for part in parts)
-        bound = sum(part.known.cost_bound for part in parts)
+        calls = sum(part.calls for part in parts)
+        size: float = sum(part.bytes for part in parts)
+        output = sum(part.output[end] for part in parts)
+        bound = sum(part.cost_bound for part in parts)
         for sentences, texts in (item for part in parts for item in part.unknown.items()):
             claims = max(1, ceil(per_sentence * sentences))
-            requests = ceil(claims / claims_per_call(self.judge)) * texts.texts
-            frames = texts.frames * ceil(claims / claims_per_call(self.judge))
-            added = frames + texts.bytes * claim_bytes + texts.texts * claims * estimates.LINE_FRAME
+            chunks = ceil(claims / claims_per_call(self.judge))
+            requests = chunks * texts.count
+            added = chunks * texts.frames + texts.bytes * claim_bytes + texts.count * claims * estimates.LINE_FRAME
             calls += requests
             size += added
-            output += estimates.verdicts(self.judge, requests, texts.texts * claims)[end]
+            output += estimates.verdicts(self.judge, requests, texts.count * claims)[end]
             tokens = added + requests * overhead(self.judge, 2)
             bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
         return _ForecastTotals(calls, size, output, bound)
 
     def _basis(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
-        prompt, output = "prompt tokens", "output tokens"
         if (measured := estimates.measured(counted)) is None:
-            prompt += f": assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
+            prompt = f"assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
         else:
-            prompt += (
-                f": {measured.low:.2f} to {measured.high:.2f} bytes each, as in {counted.replies:,} stored replies"
-            )
+            prompt = f"{measured.low:.2f} to {measured.high:.2f} bytes each, as in {counted.replies:,} stored replies"
         if seen is not None:
-            output += f": {seen.low:.0f} to {seen.high:.0f} a call, as in stored replies to {self.prompt.name}"
-        elif estimates.thinking(self.judge).high:
-            output += (
-                f": assumed, {estimates.THINKING_TOKENS.low:g} to {estimates.THINKING_TOKENS.high:g} of them thinking"
-            )
+            output = f"{seen.low:.0f} to {seen.high:.0f} a call, as in stored replies to {self.prompt.name}"
+        elif (thinking := estimates.thinking(self.judge)).high:
+            output = f"assumed, {thinking.low:g} to {thinking.high:g} of them thinking"
         else:
-            output += ": assumed"
-        return prompt, output
+            output = "assumed"
+        return f"prompt tokens: {prompt}", f"output tokens: {output}"
 
 
 OPEN = "not_in_cache"
@@ -275,7 +262,6 @@ class PlannedJob(Job[T_contra], Protocol[T_contra]):
     @property
     def first_stage(self) -> Job[T_contra]:
         """The job without requests that depend on verdicts: escalation, and all documents together."""
-        ...
 
 
 async def forecast(
@@ -371,9 +357,7 @@ class _Walk(Generic[T]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     async def _holds(self, request: Request) -> bool:
@@ -467,7 +451,7 @@ class _Walk(Generic[T]):
         )
 
     def _basis(self, ratio: Range | None) -> Iterator[str]:
-        if any(workload.possible.known.calls or workload.possible.unknown for workload in self._workloads.values()):
+        if any(workload.possible.calls or workload.possible.unknown for workload in self._workloads.values()):
             if self._job.manifest.panel.escalate:
                 yield "judges who are asked only where the first ones disagree: from never to always"
             if self._job.manifest.panel.per_document:

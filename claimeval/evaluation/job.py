@@ -30,17 +30,14 @@ class Job(ItemJob[T_contra, SampleResult], Protocol[T_contra]):
     @property
     def name(self) -> str:
         """The job's name in the manifest: `score`, `rate`, `grade`, ..."""
-        ...
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """The judges whose verdicts count."""
-        ...
 
     @property
     def manifest(self) -> Manifest:
         """All settings that affect numbers: metrics, prompts, judges, panel, settings."""
-        ...
 
 
 class Reiterable(Generic[T]):

@@ -79,16 +79,13 @@ class Source(Protocol):
     @property
     def units(self) -> dict[str, str]:
         """The unit of each metric."""
-        ...
 
     @property
     def settings(self) -> dict[str, JsonValue]:
         """The settings that affect the numbers."""
-        ...
 
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -363,11 +360,9 @@ class Measuring(Protocol):
     @property
     def local(self) -> bool:
         """Whether results of a local model are stored in the reply cache."""
-        ...
 
     def results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
         """Return the result of each sample, in order."""
-        ...
 
 
 def measure_samples(

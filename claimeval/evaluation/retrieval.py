@@ -54,7 +54,6 @@ def score(
         fold: Regular expression whose matches are removed from ids, of references too. If contexts then have the same
             id, the best rank is kept.
     """
-    check_match(match, fold)
     source = iter(samples)
     while chunk := list(islice(source, _AT_ONCE)):
         qrels = {str(i): dict.fromkeys(_references(sample, match, fold), 1) for i, sample in enumerate(chunk)}

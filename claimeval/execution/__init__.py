@@ -29,7 +29,6 @@ class Executor(Protocol):
 
     async def ask(self, request: Request) -> Outcome:
         """Return the completion, or a failure with its reason. Errors of the provider are never raised."""
-        ...
 
 
 R_co = TypeVar("R_co", covariant=True)
@@ -42,15 +41,12 @@ class ItemJob(Protocol[T_contra, R_co]):
     @property
     def asked(self) -> tuple[Judge, ...]:
         """All judges that may get requests."""
-        ...
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
         """Return whether the job cannot continue without the judges that have stopped."""
-        ...
 
     async def evaluate(self, item: T_contra, executor: Executor) -> R_co:
         """Return the result of one item. Failures are reasons in the result."""
-        ...
 
 
 class RunStatus(NamedTuple):

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Self
 
 from claimeval.execution import Executor
@@ -76,9 +75,7 @@ class Asker:
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     def learning(self, executor: Executor | None = None) -> Executor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Hashable, Mapping
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Self
 
 from claimeval.execution import Executor
@@ -30,9 +29,7 @@ class CachedExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._locks.close()
 
     async def ask(self, request: Request) -> Outcome:

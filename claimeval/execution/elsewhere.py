@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from contextvars import ContextVar
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -54,14 +54,12 @@ class Transport(Protocol):
     @property
     def address(self) -> str:
         """The asker's address in messages."""
-        ...
 
     def send(self, post: bytes) -> AsyncGenerator[bytes]:
         """Send a post and yield the lines of the answer; raises AskerError if it is refused or the answer breaks off.
 
         An empty line is a heartbeat.
         """
-        ...
 
 
 TRANSPORT: ContextVar[Transport | None] = ContextVar("transport", default=None)
@@ -107,9 +105,7 @@ class HttpTransport:
             )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
     async def send(self, post: bytes) -> AsyncGenerator[bytes]:
@@ -193,9 +189,7 @@ class ElsewhereExecutor:
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._posting:
             self._posting.cancel()
         for post in self._posts:

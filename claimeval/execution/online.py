@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from claimeval.execution.budget import Budget
@@ -91,9 +90,7 @@ class OnlineExecutor:
             MAX_REPLY_BYTES.reset(longest)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     def admit(self, judge: Judge, like: str) -> None:

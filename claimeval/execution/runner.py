@@ -12,7 +12,6 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from claimeval.execution import Executor, ItemJob, RunStatus
@@ -44,7 +43,6 @@ class Drained(Protocol):
 
     async def drain(self, seconds: float | None = None) -> None:
         """Stop sending requests and wait for the replies in flight, at most `seconds`."""
-        ...
 
 
 class Interrupt:
@@ -150,10 +148,8 @@ class RunExecutors:
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stack.__aexit__(kind, error, trace)
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
 
     def _executors(self) -> tuple[Executor, Executor]:
         """Return the executor of all judges, and one that answers only from the reply cache."""

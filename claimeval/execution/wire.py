@@ -190,10 +190,18 @@ class Ending(NamedTuple):
     """Why the asker answers no further requests, if so; some requests of the post then have no answer."""
 
 
-def write_answer(answer: Answer) -> bytes:
-    """Return an answer as a line of JSON."""
-    number, outcome = answer
-    line: dict[str, Any] = {"n": number}
+def write_message(message: Answer | Ending) -> bytes:
+    """Return an answer or an ending as a line of JSON."""
+    return json.dumps(_content(message), separators=(",", ":")).encode() + b"\n"
+
+
+def _content(message: Answer | Ending) -> dict[str, Any]:
+    if isinstance(message, Ending):
+        lessons = message.learned.items()
+        learned = {name: lesson.model_dump(mode="json", exclude_defaults=True) for name, lesson in lessons}
+        return {"learned": learned, "ended": message.ended}
+    line: dict[str, Any] = {"n": message.number}
+    outcome = message.outcome
     if isinstance(outcome, Failure):
         line["failure"] = outcome.model_dump(mode="json", exclude_defaults=True)
     else:
@@ -207,13 +215,7 @@ def write_answer(answer: Answer) -> bytes:
             line["key"] = outcome.key
         if outcome.latency is not None:
             line["latency"] = outcome.latency
-    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
-
-
-def write_ending(ending: Ending) -> bytes:
-    """Return the last line of the answer to a post."""
-    learned = {name: lesson.model_dump(mode="json", exclude_defaults=True) for name, lesson in ending.learned.items()}
-    return json.dumps({"learned": learned, "ended": ending.ended}).encode() + b"\n"
+    return line
 
 
 def read_line(line: bytes) -> Answer | Ending | None:
@@ -240,8 +242,3 @@ def _line(line: bytes) -> Answer | Ending:
     completion = read_chat(body, cached=content.get("cached", False))
     more = {name: content[name] for name in ("key", "latency") if name in content}
     return Answer(content["n"], replace(completion, **more) if more else completion)
-
-
-def write_message(message: Answer | Ending) -> bytes:
-    """Return an answer or an ending as a line of JSON."""
-    return write_answer(message) if isinstance(message, Answer) else write_ending(message)

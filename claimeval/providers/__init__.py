@@ -43,7 +43,6 @@ class Backend(Protocol):
 
         `keep` is called with the reply in the step that read its last byte, before anything is awaited.
         """
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

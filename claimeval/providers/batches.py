@@ -70,30 +70,24 @@ class BatchBackend(Protocol):
 
     async def upload(self, file: Path, name: str) -> str:
         """Upload a file of request lines and return its id at the provider."""
-        ...
 
     async def create(self, file_id: str, name: str) -> BatchStatus:
         """Start a batch. After an error that is `possibly_paid`, it may have started nevertheless."""
-        ...
 
     async def find(self, name: str, since: float, file_id: str) -> list[BatchStatus]:
         """List the batches with this name that started after `since` (seconds since 1970).
 
         A provider that keeps no names uses `file_id`, which `upload` returned.
         """
-        ...
 
     async def status(self, batch_id: str) -> BatchStatus:
         """Return the status of a batch."""
-        ...
 
     async def fetch(self, file_id: str, into: Path) -> None:
         """Download a file of results; `into` holds the whole file or nothing."""
-        ...
 
     async def cancel(self, batch_id: str) -> None:
         """Ask the provider to stop a batch; completed requests are delivered and charged."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claimeval.evaluation import retrieval
+from claimeval.evaluation.measure import Measurement, make_job
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample, Score
 
@@ -57,7 +58,7 @@ def test_pages_are_folded_into_the_documents_that_are_the_references() -> None:
     (row,) = retrieval.score([one], retrieval.asked("mrr,P@5"), fold="#.*")
     assert means(row) == {"mrr": 0.5, "P@5": 0.2}
     with pytest.raises(UsageError, match="collapsed only if"):
-        list(retrieval.score([one], retrieval.asked("mrr"), "text", fold="#.*"))
+        make_job(Measurement(metrics="mrr", match="text", collapse_ids="#.*"))
 
 
 def test_citations_do_not_keep_a_document_from_its_reference() -> None:

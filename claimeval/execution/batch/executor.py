@@ -14,7 +14,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from claimeval.execution import Executor
@@ -204,9 +203,7 @@ class BatchExecutor:
         lifecycle.clean_up()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for request_file in self._request_files.values():
             self._release(request_file.drop())
         await self._stack.aclose()

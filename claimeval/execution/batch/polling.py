@@ -19,7 +19,6 @@ from claimeval.execution.batch import OPEN, Batch, BatchTarget
 from claimeval.execution.batch.files import Received, split
 from claimeval.execution.batch.lifecycle import BatchLifecycle, BatchProgress
 from claimeval.execution.batch.state import BatchState
-from claimeval.execution.pace import Clock, Sleep
 from claimeval.providers.batches import WINDOW_HOURS
 from claimeval.store.store import LOCK_FILE, KeyLocks, Store
 from claimeval.types.errors import UsageError
@@ -66,8 +65,6 @@ class BatchPoller:
         locks: KeyLocks,
         progress: Progress,
         on_received: Callable[[Received], None],
-        clock: Clock = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.stopped: dict[BatchTarget, str] = {}
         """The targets that no further batch can reach, with the reason."""
@@ -76,8 +73,6 @@ class BatchPoller:
         self._locks = locks
         self._progress = progress
         self._on_received = on_received
-        self._clock = clock
-        self._sleep = sleep
         self._full: set[BatchTarget] = set()
         """Targets whose queue is full until one of their batches ends."""
         self._queue_words: dict[BatchTarget, str] = {}
@@ -100,13 +95,13 @@ class BatchPoller:
         """
         pending = set(names)
         shown = set(pending)
-        start = self._clock()
+        start = time.monotonic()
         last_end: float | None = None
         while True:
             self._lifecycle.clean_up()
             sweep = await self._sweep(pending)
             shown |= pending
-            now = self._clock()
+            now = time.monotonic()
             last_end = now if sweep.ended else last_end
             if not pending or (last_end is not None and now - last_end >= STRAGGLER_WAIT):
                 break
@@ -114,7 +109,7 @@ class BatchPoller:
                 break
             self._report(shown, label, now - start)
             interval = min(max((now - start) / 10, MIN_INTERVAL), MAX_INTERVAL)
-            await self._sleep(max(DETACHED_INTERVAL if detach and not self._failing_since else interval, sweep.wait))
+            await asyncio.sleep(max(DETACHED_INTERVAL if detach and not self._failing_since else interval, sweep.wait))
         self._progress.set_waiting("batches", None)
         return not pending or last_end is not None
 
@@ -194,7 +189,7 @@ class BatchPoller:
             advice = f" (if the server does not support batches, add --online {batch.judge.name})"
         elif error.status == 404:
             advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
-        since = self._failing_since.setdefault(batch.target, self._clock())
+        since = self._failing_since.setdefault(batch.target, time.monotonic())
         refused = batch.state == "ready" and not error.retryable and not error.fatal
         if refused and batch.requests > 1 and (error.status == 413 or _TOO_LARGE.search(error.message)):
             self._split(batch, pending)
@@ -203,7 +198,7 @@ class BatchPoller:
         elif error.fatal or not error.retryable:
             times = f"refused {MAX_REFUSALS} times in a row: " if refused else ""
             self._stop(batch.target, times + error.message + advice)
-        elif self._clock() - since > UNREACHABLE:
+        elif time.monotonic() - since > UNREACHABLE:
             self._stop(batch.target, f"unreachable for {UNREACHABLE / 60:.0f} minutes: {error.message}")
 
     def _stop(self, target: BatchTarget, reason: str) -> None:

@@ -61,21 +61,12 @@ def vote(
         ]
     labeled = [ballot for ballot in ballots if ballot.choice is not None]
     if reason := _too_few(ballots, labeled, panel):
-        return _assessment(about, verdicts, _Outcome(None, None, reason), ballots, panel)
+        return _assessment(about, verdicts, ballots, panel, because=reason)
     choices = {ballot.choice for ballot in labeled if ballot.choice is not None}
     winners = panel.rule.decide(labeled, VoteContext(panel=panel, rates=rates)) if len(choices) > 1 else tuple(choices)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labeled, panel)
     label = winner or _label(winners, panel)
-    return _assessment(about, verdicts, _Outcome(label, winner, None if label else "tie"), ballots, panel)
-
-
-class _Outcome(NamedTuple):
-    """The result of a vote."""
-
-    label: str | None
-    choice: str | None
-    """None without a label, and if a tie settles only the side."""
-    because: Reason | None
+    return _assessment(about, verdicts, ballots, panel, label, winner, None if label else "tie")
 
 
 def _preliminary(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> Assessment:
@@ -133,10 +124,13 @@ def _break_tie(winners: Winners, labeled: Sequence[Ballot], panel: Panel) -> str
 def _assessment(
     about: Mapping[str, Any],
     verdicts: Sequence[Verdict],
-    outcome: _Outcome,
     ballots: Sequence[Ballot],
     panel: Panel,
+    label: str | None = None,
+    winner: str | None = None,
+    because: Reason | None = None,
 ) -> Assessment:
+    """Return the assessment with the result of a vote. `winner` is None if a tie settles only the side."""
     counted = {ballot.judge for ballot in ballots if ballot.because != "same_family"}
     votes = [
         chosen for verdict in verdicts if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
@@ -144,15 +138,15 @@ def _assessment(
     return Assessment.trusted(
         **about,
         verdicts=tuple(verdicts),
-        **panel.scale.labeled(outcome.label),
-        tied=outcome.label is not None and outcome.choice is None,
-        unassessed=outcome.because,
-        **consensus(outcome.choice, ballots, votes, None if panel.scale.ordered else panel.scale)._asdict(),
+        **panel.scale.labeled(label),
+        tied=label is not None and winner is None,
+        unassessed=because,
+        **consensus(winner, ballots, votes, None if panel.scale.ordered else panel.scale)._asdict(),
     )
 
 
 class Consensus(NamedTuple):
-    """How far judges agree: fields of an assessment."""
+    """Measures of agreement: fields of an assessment."""
 
     agreement: float | None
     probability: float | None
@@ -160,13 +154,13 @@ class Consensus(NamedTuple):
 
 
 def consensus(choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str], scale: Scale | None) -> Consensus:
-    """Return how far judges agree.
+    """Return the agreement of judges on one claim.
 
     Args:
-        choice: What they chose; None without a label, and where a tie settles the side alone.
+        choice: The panel's choice; None without a label, and if a tie settles only the side.
         ballots: The ballot of each judge.
-        votes: All labels, those of repeats too.
-        scale: The scale of the labels; None for one without probabilities.
+        votes: All labels, including those of replicates.
+        scale: The scale of the labels; None for a scale without probabilities.
     """
     several = len(votes) > 1
     labeled = [ballot for ballot in ballots if ballot.choice is not None]

@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
-from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, Self
 
 from pydantic import JsonValue
@@ -66,11 +65,9 @@ class EntailmentModel(Protocol):
 
     def overhead(self, claim: str) -> int:
         """Count the tokens of an input that are not of the text."""
-        ...
 
     def probabilities(self, premises: Sequence[Premise]) -> list[Entailment]:
         """Return one entailment for each premise."""
-        ...
 
 
 class NliClassifier:
@@ -261,10 +258,8 @@ class EntailmentJudge:
         self._batches.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._batches.__exit__(kind, error, trace)
+    def __exit__(self, *exception: object) -> None:
+        self._batches.__exit__(*exception)
 
     @property
     def device(self) -> str:

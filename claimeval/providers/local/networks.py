@@ -7,7 +7,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from claimeval.providers.local.loading import Loaded
@@ -291,9 +290,7 @@ class MicroBatcher(Generic[Item, Answer]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._worker:
             self._worker.cancel()
         self._thread.shutdown(wait=True, cancel_futures=True)
