@@ -93,17 +93,19 @@ async def ask_about(
             if review and isinstance(outcome, Completion):
                 review(request, outcome, None if reading.values else _unreadable(reading))
             values |= reading.values
-            missing = [one for one in batch if one.id not in reading.values]
-            values |= {one.id: reading.lack(one.id) for one in missing}
-            calls.append(_call(address, request, outcome, reading, tuple([one.id for one in batch if one.id])))
+            missing = [subject for subject in batch if subject.id not in reading.values]
+            values |= {subject.id: reading.lack(subject.id) for subject in missing}
+            calls.append(
+                _call(address, request, outcome, reading, tuple([subject.id for subject in batch if subject.id]))
+            )
             if failed or not missing:
                 continue
             re_asked = _batches_to_re_ask(missing, reading)
             if re_asked and attempt + 1 < MAX_ATTEMPTS:
-                following += [(one, None) for one in re_asked]
+                following += [(part, None) for part in re_asked]
             elif isinstance(outcome, Completion) and outcome.cached:
-                why = reading.failure.reason if reading.failure else "incomplete"
-                following += [(one, why) for one in re_asked or [tuple(missing)]]
+                reason = reading.failure.reason if reading.failure else "incomplete"
+                following += [(part, reason) for part in re_asked or [tuple(missing)]]
         if not following:
             return Replies(values, tuple(calls))
         batches = following

@@ -274,7 +274,7 @@ async def check_claims(
         }
     requested = {name: claims_by_check[name] for name in checks.names if claims_by_check.get(name, ("", ()))[1]}
     checked = await checks.ask_all(sample, part, requested, executor)
-    by_name = {name: one.assessments for name, one in zip(requested, checked, strict=True)}
+    by_name = {name: judged.assessments for name, judged in zip(requested, checked, strict=True)}
     totals = {"covered": len(sentences), "judge_recall": len(people)}
     scores: dict[str, Score] = {
         name: _share(by_name.get(name, ()), totals.get(name, len(claims_by_check[name][1])))
@@ -306,8 +306,8 @@ async def check_claims(
                 *(() if isinstance(elements, Failure) else elements),
             ),
             "details": details,
-            "assessments": tuple(a for one in checked for a in one.assessments),
-            "calls": (*result.calls, *listed, *(call for one in checked for call in one.calls)),
+            "assessments": tuple(a for judged in checked for a in judged.assessments),
+            "calls": (*result.calls, *listed, *(call for judged in checked for call in judged.calls)),
             "scores": {**result.scores, **scores, **more},
         }
     )
@@ -385,12 +385,12 @@ def _equal(alone: Sequence[Assessment], in_text: Sequence[Assessment]) -> Score:
     """Return the share of claims with equal verdicts, among those with both."""
     second = {a.subject: _yes(a) for a in in_text}
     pairs = [(_yes(a), second.get(a.subject)) for a in alone]
-    both = [(one, other) for one, other in pairs if one is not None and other is not None]
+    both = [(label, second_label) for label, second_label in pairs if label is not None and second_label is not None]
     if not pairs:
         return Score.undefined("missing_input")
     if not both:
         return Score.undefined(_reason((*alone, *in_text)), total=len(pairs))
-    equal = sum(one == other for one, other in both)
+    equal = sum(label == second_label for label, second_label in both)
     return Score.share(equal / len(both), hits=equal, judged=len(both), total=len(pairs))
 
 

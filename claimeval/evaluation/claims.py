@@ -304,7 +304,8 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
     parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
     extracted: list[Extracted] = await gather_all([_claims(sample, part, job, executor, earlier) for part in parts])
     claims = {
-        part: () if isinstance(one.value, Failure) else one.value for part, one in zip(parts, extracted, strict=True)
+        part: () if isinstance(extraction.value, Failure) else extraction.value
+        for part, extraction in zip(parts, extracted, strict=True)
     }
 
     def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
@@ -333,20 +334,20 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
         sample=sample,
         claims=all_claims,
         unextracted={
-            part: one.value.reason if isinstance(one.value, Failure) else "no_claims"
-            for part, one in zip(parts, extracted, strict=True)
+            part: extraction.value.reason if isinstance(extraction.value, Failure) else "no_claims"
+            for part, extraction in zip(parts, extracted, strict=True)
             if not claims[part]
         },
         assessments=tuple(
             chain(
-                *[one.assessments for one in judged_pairs],
+                *[pair.assessments for pair in judged_pairs],
                 *scoring.unasked(unjudged, sample, all_claims).values(),
             )
         ),
-        per_document=tuple(chain.from_iterable([one.per_document for one in judged_pairs])),
-        orders=tuple(chain.from_iterable([one.orders for one in judged_pairs])),
+        per_document=tuple(chain.from_iterable([pair.per_document for pair in judged_pairs])),
+        orders=tuple(chain.from_iterable([pair.orders for pair in judged_pairs])),
         scores={},
-        calls=earlier.calls + tuple([call for one in steps for call in one.calls]),
+        calls=earlier.calls + tuple([call for step in steps for call in step.calls]),
         details={},
     )
     details = {UNCLEAR: phrases} if (phrases := _unclear(job, unscored)) else {}
@@ -376,8 +377,10 @@ async def _claims(
     extractions: list[Extracted] = await gather_all(
         [_extract(sample, part, judge, job, executor) for judge in job.judges]
     )
-    by_judge = {judge.name: one.value for judge, one in zip(job.judges, extractions, strict=True)}
-    return Extracted(extract.join_extractors(part, by_judge), tuple(call for one in extractions for call in one.calls))
+    by_judge = {judge.name: extraction.value for judge, extraction in zip(job.judges, extractions, strict=True)}
+    return Extracted(
+        extract.join_extractors(part, by_judge), tuple(call for extraction in extractions for call in extraction.calls)
+    )
 
 
 async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob, executor: Executor) -> Extracted:
@@ -386,12 +389,14 @@ async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob,
     extractions: list[Extracted] = await gather_all(
         [extract_text(sample, part, text, extractor, job.extract_prompt, executor) for text in texts]
     )
-    for one in extractions:
-        job.check_grounding(extractor, one.value)
+    for extraction in extractions:
+        job.check_grounding(extractor, extraction.value)
     if not sample.alternatives(part):
         return extractions[0]
-    pairs = [(text, one.value) for text, one in zip(texts, extractions, strict=True)]
-    return Extracted(extract.join_alternatives(part, pairs), tuple(call for one in extractions for call in one.calls))
+    pairs = [(text, extraction.value) for text, extraction in zip(texts, extractions, strict=True)]
+    return Extracted(
+        extract.join_alternatives(part, pairs), tuple(call for extraction in extractions for call in extraction.calls)
+    )
 
 
 async def extract_text(
@@ -438,12 +443,14 @@ async def extract_text(
         extractions = [await ask(request_for(windows[0]), windows[0])]  # alone, to test whether this size is accepted
         if not is_too_long(extractions[0].value):
             extractions += await gather_all([ask(request_for(window), window) for window in windows[1:]])
-        calls += tuple(chain.from_iterable(_numbered(one.calls, number) for number, one in enumerate(extractions, 1)))
-        if any(is_too_long(one.value) for one in extractions):
+        calls += tuple(
+            chain.from_iterable(_numbered(extraction.calls, number) for number, extraction in enumerate(extractions, 1))
+        )
+        if any(is_too_long(extraction.value) for extraction in extractions):
             room //= 2
             continue
-        failed = next((one.value for one in extractions if isinstance(one.value, Failure)), None)
-        claims = [one.value for one in extractions if not isinstance(one.value, Failure)]
+        failed = next((extraction.value for extraction in extractions if isinstance(extraction.value, Failure)), None)
+        claims = [extraction.value for extraction in extractions if not isinstance(extraction.value, Failure)]
         return Extracted(failed or extract.join_windows(part, windows, claims), calls)
     return Extracted(Failure(reason="too_long", message="the window has no room for the text"), calls)
 

@@ -292,7 +292,9 @@ def _split(kind: str, text: str) -> list[tuple[str, tuple[int, ...], tuple[int, 
     if kind == SENTENCES:
         spans = sentences(text)
         return [(text[start:end], (i,), (start, end)) for i, (start, end) in enumerate(spans, 1)]
-    return [(one.text, tuple(i + 1 for i in one.sentence_ids), (one.start, one.end)) for one in split_claims(text)]
+    return [
+        (claim.text, tuple(i + 1 for i in claim.sentence_ids), (claim.start, claim.end)) for claim in split_claims(text)
+    ]
 
 
 def _measure_counts(text: str, claims: tuple[Claim, ...], sample: Sample) -> dict[str, JsonValue]:
@@ -310,8 +312,8 @@ def texts_in(value: Any, path: str) -> tuple[str, ...] | None:
         return None if value[path] is None else tuple(_claim_texts(value[path], path))
     values: list[Any] = [value]
     for name in path.split("."):
-        values = [one[name] for one in _items(values) if isinstance(one, dict) and one.get(name) is not None]
-    return tuple(text for one in values for text in _claim_texts(one, path.rpartition(".")[2])) if values else None
+        values = [value[name] for value in _items(values) if isinstance(value, dict) and value.get(name) is not None]
+    return tuple(text for value in values for text in _claim_texts(value, path.rpartition(".")[2])) if values else None
 
 
 def _items(values: Iterable[Any]) -> Iterator[Any]:
@@ -331,11 +333,11 @@ def _claim_texts(value: Any, name: str) -> Iterator[str]:
         if key:
             yield from _claim_texts(value[key], key)
     elif isinstance(value, (list, tuple)):
-        if name in _TRIPLET_KEYS and not any(isinstance(one, (list, tuple, dict)) for one in value):
+        if name in _TRIPLET_KEYS and not any(isinstance(item, (list, tuple, dict)) for item in value):
             yield from _claim_texts(f"{' '.join(map(str, value))}.", "")
         else:
-            for one in value:
-                yield from _claim_texts(one, _TRIPLET_KEYS[0] if isinstance(one, (list, tuple)) else name)
+            for item in value:
+                yield from _claim_texts(item, _TRIPLET_KEYS[0] if isinstance(item, (list, tuple)) else name)
 
 
 def read_gold(path: Path) -> dict[str, tuple[str, ...]]:

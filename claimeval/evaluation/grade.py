@@ -501,7 +501,7 @@ def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grade
     by_judge = {judge.name: members.judges.get(judge.name, nothing) for judge in record.judges}
     return Grades(
         _counts(grades, unassessed),
-        {name: _counts(one.words, Counter(one.unassessed) + unasked) for name, one in by_judge.items()},
+        {name: _counts(member.words, Counter(member.unassessed) + unasked) for name, member in by_judge.items()},
         members.alpha,
     )
 

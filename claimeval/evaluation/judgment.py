@@ -209,7 +209,7 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
 
     def replies(subject: S, n: int) -> list[Verdict]:
         """Return the verdicts of all judges on a subject for the n-th record of the question."""
-        return [one.verdicts[subject.id][n] for one in answers if subject.id in one.verdicts]
+        return [answer.verdicts[subject.id][n] for answer in answers if subject.id in answer.verdicts]
 
     if first:
         disputed = [subject for subject in subjects if voting.disputed(replies(subject, 0), panel)]
@@ -222,14 +222,14 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
         for n, (name, panel) in enumerate(panels.items())
     ]
     rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
-    for name, evidence, subject, verdict in chain.from_iterable([one.not_whole for one in answers]):
+    for name, evidence, subject, verdict in chain.from_iterable([answer.not_whole for answer in answers]):
         rows.setdefault((name, evidence, subject), []).append(verdict)
     others = [vote(key[2], key[1], verdicts, panels[key[0]], question=key[0]) for key, verdicts in rows.items()]
     return JudgedSubjects(
         tuple(whole),
-        tuple([one for one in others if one.evidence.document is not None]),
-        tuple([one for one in others if one.evidence.order is not None]),
-        tuple(chain.from_iterable([one.calls for one in answers])),
+        tuple([assessment for assessment in others if assessment.evidence.document is not None]),
+        tuple([assessment for assessment in others if assessment.evidence.order is not None]),
+        tuple(chain.from_iterable([answer.calls for answer in answers])),
     )
 
 
@@ -244,7 +244,7 @@ async def _ask_judges(
 
     def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, _Answers]:
         """Ask one judge about the subjects that concern it."""
-        about = [one for one in subjects if concerns(judge, one)] if concerns else subjects
+        about = [subject for subject in subjects if concerns(judge, subject)] if concerns else subjects
         if in_parts or judge.name in context.recorded_judges:
             return _ask_in_parts(question, about, judge, replicate, context)
         return _ask_at(question.evidence, question, about, judge, replicate, context)
@@ -270,11 +270,11 @@ async def _ask_in_parts(
         answers = await gather_all([ask(evidence) for evidence in parts])
         verdicts = [
             _OneVerdict(record.name, evidence, subject.id, verdict)
-            for evidence, one in zip(parts, answers, strict=True)
+            for evidence, answer in zip(parts, answers, strict=True)
             for subject in subjects
-            for record, verdict in zip(question.records, one.verdicts[subject.id], strict=True)
+            for record, verdict in zip(question.records, answer.verdicts[subject.id], strict=True)
         ]
-        return _Answers({}, tuple(verdicts), tuple(chain.from_iterable([one.calls for one in answers])))
+        return _Answers({}, tuple(verdicts), tuple(chain.from_iterable([answer.calls for answer in answers])))
 
     whole, settings = question.evidence, question.panel
     if judge.name in context.recorded_judges:
@@ -323,7 +323,7 @@ async def _ask_at(
 ) -> _Answers:
     """Return one judge's verdicts against one evidence; known verdicts are reused."""
     verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
-    unknown: Sequence[S] = [one for one in subjects if one.id not in verdicts] if verdicts else subjects
+    unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
     if judge.name in context.recorded_judges:
         return _Answers(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
     size, unknown = question.per_call(judge), question.order(judge, unknown)
@@ -368,11 +368,11 @@ class _Asking(Generic[S]):
     def merged(self, values: Sequence[tuple[Verdict, ...] | Failure]) -> tuple[Verdict, ...] | Failure:
         """Merge the verdicts on all windows, for each record of the question."""
         merged = [
-            windows.merge([one if isinstance(one, Failure) else one[n] for one in values], record.scale)
+            windows.merge([value if isinstance(value, Failure) else value[n] for value in values], record.scale)
             for n, record in enumerate(self.question.records)
         ]
-        failed = next((one for one in merged if isinstance(one, Failure)), None)
-        return failed or tuple(one for one in merged if isinstance(one, Verdict))
+        failed = next((value for value in merged if isinstance(value, Failure)), None)
+        return failed or tuple(value for value in merged if isinstance(value, Verdict))
 
     async def read(self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None) -> _ReadReply:
         """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
@@ -392,7 +392,7 @@ class _Asking(Generic[S]):
             self.replicate,
         )
         read = _ReadReply({name: [value] for name, value in replies.values.items()}, replies.calls, limit=limit)
-        too_long = tuple([one for one in chunk if is_too_long(replies.values[one.id])])
+        too_long = tuple([subject for subject in chunk if is_too_long(replies.values[subject.id])])
         if not too_long:
             return read
         limit = min(request.size // 2, limit or request.size)
@@ -435,14 +435,14 @@ class _Asking(Generic[S]):
         first = await self.read(parts[0].chunk, parts[0].documents, limit)
         if all(is_too_long(value) for values in first.values.values() for value in values):
             unread = first.values[parts[0].chunk[0].id]
-            return first._replace(values={one.id: unread for part in parts for one in part.chunk})
+            return first._replace(values={subject.id: unread for part in parts for subject in part.chunk})
         others = await gather_all([self.read(part.chunk, part.documents, first.limit) for part in parts[1:]])
         values: dict[str, list[tuple[Verdict, ...] | Failure]] = {}
         calls: list[Call] = []
         before = 0
         for part, read in zip(parts, [first, *others], strict=True):
-            for name, one in read.values.items():
-                values.setdefault(name, []).extend(one)
+            for name, new_values in read.values.items():
+                values.setdefault(name, []).extend(new_values)
             for call in read.calls:
                 number = before + (call.window or 1)
                 calls.append(call.model_copy(update={"window": number}) if part.window else call)
@@ -465,7 +465,7 @@ def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
 def _unassessed(
     question: Question[S], subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
 ) -> dict[str, Sequence[Verdict]]:
-    return {one.id: [unassessed(judge, reason, replicate)] * len(question.records) for one in subjects}
+    return {subject.id: [unassessed(judge, reason, replicate)] * len(question.records) for subject in subjects}
 
 
 def one_each(reading: ParsedReply[Verdict]) -> ParsedReply[tuple[Verdict, ...]]:

@@ -250,7 +250,7 @@ class AnswerSimilarity(LocalModel):
     def measure(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[Measured]:
         """Return the scores of each sample, in order."""
         texts = map(_texts, samples)
-        for measured in similarity.measure(((one.answer, one.references) for one in texts), self.scorer):
+        for measured in similarity.measure(((text.answer, text.references) for text in texts), self.scorer):
             yield Measured(
                 defined({similarity.METRIC: measured.value}, self.units, "missing_input"),
                 {"tokens_cut": measured.cut} if measured.cut else {},

@@ -227,8 +227,8 @@ def _scores(put: PutQuestion, sample: Sample, votes: Mapping[str, Assessment]) -
     rated = Score.share(None if vote.label is None else question.scale.value(vote.label), because=vote.unassessed)
     raised = {flag: votes[flag] for flag in question.flags}
     return {question.metric: rated} | {
-        flag: Score.share(None if one.label is None else float(one.label == "yes"), because=one.unassessed)
-        for flag, one in raised.items()
+        flag: Score.share(None if vote.label is None else float(vote.label == "yes"), because=vote.unassessed)
+        for flag, vote in raised.items()
     }
 
 

@@ -104,7 +104,7 @@ class _RatingPairs:
 
 
 def _passing(passed: Sequence[bool | None], clusters: Sequence[int]) -> Estimate:
-    results = [(float(one), cluster) for one, cluster in zip(passed, clusters, strict=True) if one is not None]
+    results = [(float(result), cluster) for result, cluster in zip(passed, clusters, strict=True) if result is not None]
     return Estimate.of(mean_interval([value for value, _ in results], clusters=[cluster for _, cluster in results]))
 
 

@@ -115,8 +115,8 @@ class WriteQueriesJob:
         checked: list[_Checked] = await gather_all(
             [self._check(query, item, executor) for query in reply.value[: self.per_document]]
         )
-        calls = (*reply.calls, *(call for one in checked for call in one.calls))
-        return _with_queries(SampleResult(sample=sample, calls=calls), [one.query for one in checked])
+        calls = (*reply.calls, *(call for check in checked for call in check.calls))
+        return _with_queries(SampleResult(sample=sample, calls=calls), [check.query for check in checked])
 
     async def _check(self, written: WrittenQuery, document: Document, executor: Executor) -> _Checked:
         name = sha256(f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -51,8 +51,8 @@ class TextWindow(NamedTuple):
         """Return the window that a call records; None if it records none."""
         if whole := re.fullmatch(r"sentences (\d+)-(\d+)", words):
             return cls(int(whole[1]) - 1, int(whole[2]))
-        if one := re.fullmatch(r"sentence (\d+), characters (\d+)-(\d+)", words):
-            return cls(int(one[1]) - 1, int(one[1]), (int(one[2]), int(one[3])))
+        if part := re.fullmatch(r"sentence (\d+), characters (\d+)-(\d+)", words):
+            return cls(int(part[1]) - 1, int(part[1]), (int(part[2]), int(part[3])))
         return None
 
     def shown(self, sentences: Sequence[tuple[int, int]]) -> list[tuple[int, tuple[int, int]]]:

@@ -161,7 +161,7 @@ class CostTally(Tally):
         by = tuple(
             StepCost(judge=judge, step=step, cost=costs.cost()) for (judge, step), costs in sorted(self._costs.items())
         )
-        return RunCost(total=total(one.cost for one in by), by=by, skipped=self._skipped)
+        return RunCost(total=total(step.cost for step in by), by=by, skipped=self._skipped)
 
 
 def windows_of(calls: Iterable[Call]) -> dict[str, int]:

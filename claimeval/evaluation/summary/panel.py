@@ -388,7 +388,9 @@ class MemberTally(Tally):
         judge_scores: dict[str, Score | None] = {}
         for judge, tally in self._tallies.items():
             by_number = by_judge[judge]
-            scores = {number: one for number, counts in by_number.items() if (one := _score(score, counts))}
+            scores = {
+                number: judge_score for number, counts in by_number.items() if (judge_score := _score(score, counts))
+            }
             judge_score = best(scores) if scores else _score(score, _Counts())
             if judge_score:
                 counts = by_number.get(judge_score.alternative or 0, _Counts())
@@ -396,7 +398,7 @@ class MemberTally(Tally):
             judge_scores[judge] = judge_score
         if self._panel.replicates > 1:
             self._add_repeats(assessments, claims, judge_scores)
-        return {judge: one.value if one else None for judge, one in judge_scores.items()}
+        return {judge: judge_score.value if judge_score else None for judge, judge_score in judge_scores.items()}
 
     def _add_repeats(
         self, assessments: Sequence[Assessment], claims: Mapping[str, Claim], scores: Mapping[str, Score | None]
