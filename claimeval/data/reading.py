@@ -628,7 +628,8 @@ def turns_in(value: object) -> tuple[Turn, ...] | None:
         return None
     turns: list[Turn] = []
     for item in value:
-        if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2 and all(map(_is_text, item)):
+        is_pair = isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2
+        if is_pair and all(isinstance(text, str) for text in item):
             turns += [Turn(role="user", content=item[0]), Turn(role="assistant", content=item[1])]
             continue
         role, content = _message(item)
@@ -653,10 +654,6 @@ def read_conversation(turns: Sequence[Turn]) -> Conversation:
         answers[-1] if answers else None,
         tuple([turn.content for turn in after if turn.role == "tool"]),
     )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _message(item: object) -> tuple[str | None, str]:

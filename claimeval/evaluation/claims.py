@@ -155,10 +155,11 @@ class ClaimsJob(PanelJob):
     def manifest(self) -> Manifest:
         """All settings that affect numbers."""
         prompts_used = (self.extract_prompt, self.assess_prompt, *self.metric_prompts.values())
+        records = (self.record(metric.claims_of, metric.against) for metric in self.metrics)
         return Manifest(
             job=self.name,
             metrics=(*self.metrics, *self.derived),
-            questions=tuple({record.name: record for record in map(self.record_of, self.metrics)}.values()),
+            questions=tuple({record.name: record for record in records}.values()),
             judges=self.judges,
             extractor=self.extractor,
             prompts=tuple(prompt.record for prompt in prompts_used),
@@ -180,10 +181,6 @@ class ClaimsJob(PanelJob):
             if metric.prompt and (metric.claims_of, metric.against) == (of, against):
                 return self.metric_prompts[metric.name]
         return self.assess_prompt
-
-    def record_of(self, metric: Metric) -> QuestionRecord:
-        """Return the question of a metric."""
-        return self.record(metric.claims_of, metric.against)
 
     def record(self, of: Part, against: Part) -> QuestionRecord:
         """Return the question about claims of a part against another part."""

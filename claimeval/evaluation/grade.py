@@ -255,7 +255,7 @@ class GradeJob(PanelJob):
                         pairs,
                         context,
                     )
-                    for number, (name, pairs) in enumerate(_open_pairs(sample).items(), 1)
+                    for number, (name, pairs) in enumerate(unmatched(sample).items(), 1)
                 ]
             )
             assessments = [vote for subjects in judged for vote in subjects.assessments]
@@ -298,10 +298,6 @@ class GradeJob(PanelJob):
         values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
         scores = defined(values, self.units)
         return result.model_copy(update={"scores": scores, "details": {"matched": list(ranked)}})
-
-
-def _open_pairs(sample: Sample) -> dict[str, list[Document]]:
-    return unmatched(sample) if sample.contexts is not None and sample.reference_contexts else {}
 
 
 def job_of(record: Manifest) -> GradeJob:

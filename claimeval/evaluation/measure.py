@@ -429,11 +429,9 @@ def make_job(options: Measurement) -> MeasureJob:
         return MeasureJob((OwnMetrics(dict(options.metrics)),), options.cluster)
     names = _names(options.metrics)
     words = tuple(name for name in names if name in lexical.ALL_METRICS)
-    likelihood = [name for name in names if name in perplexity.METRICS]
-    rewards = [name for name in names if name == reward.METRIC]
-    similar = [name for name in names if name == similarity.METRIC]
-    ranks = tuple(name for name in names if name not in (*words, *likelihood, *rewards, *similar))
-    if sum(map(bool, (likelihood, rewards, similar))) > 1:
+    ranks = tuple(name for name in names if name not in (*words, *_LOCAL_MODELS))
+    models = dict.fromkeys(_LOCAL_MODELS[name] for name in names if name in _LOCAL_MODELS)
+    if len(models) > 1:
         raise UsageError(
             "query_likelihood, answer_reward and answer_similarity take different models; measure one of them at a time"
         )
@@ -443,13 +441,16 @@ def make_job(options: Measurement) -> MeasureJob:
     if ranks:
         retrieval.check_match(options.match, options.collapse_ids)
         sources.append(RankMetrics(ranks, options.match, options.collapse_ids))
-    if likelihood:
-        sources.append(QueryLikelihood(options.local))
-    if rewards:
-        sources.append(AnswerReward(options.local))
-    if similar:
-        sources.append(AnswerSimilarity(options.local))
+    sources += [model(options.local) for model in models]
     return MeasureJob(tuple(sources), options.cluster)
+
+
+_LOCAL_MODELS: dict[str, type[QueryLikelihood | AnswerReward | AnswerSimilarity]] = {
+    **dict.fromkeys(perplexity.METRICS, QueryLikelihood),
+    reward.METRIC: AnswerReward,
+    similarity.METRIC: AnswerSimilarity,
+}
+"""The local model that computes each metric."""
 
 
 def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
@@ -459,7 +460,7 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
     names = [ALIASES.get(name, name) for spec in specs for name in GROUPS.get(spec, (spec,))]
     if not names:
         raise UsageError("name a metric to measure, as in rouge_l,recall@5")
-    available = {*lexical.ALL_METRICS, *perplexity.METRICS, reward.METRIC, similarity.METRIC}
+    available = {*lexical.ALL_METRICS, *_LOCAL_MODELS}
     for name in names:
         if name not in available:
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -103,20 +104,18 @@ class _Trial:
         return _step("assess", outcome, check)
 
 
-def _step(step: str, outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:
+def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:
     if isinstance(outcome, Failure):
-        return ProbeStep.model_validate({"step": step, "right": False, "problem": outcome.message})
+        return ProbeStep(step=step, right=False, problem=outcome.message)
     problem = check(outcome)
-    return ProbeStep.model_validate(
-        {
-            "step": step,
-            "right": problem is None,
-            "problem": problem,
-            "reply": visible(outcome.text or "", 160),
-            "prompt_tokens": outcome.usage.prompt_tokens,
-            "completion_tokens": outcome.usage.completion_tokens,
-            "seconds": outcome.latency,
-        }
+    return ProbeStep(
+        step=step,
+        right=problem is None,
+        problem=problem,
+        reply=visible(outcome.text or "", 160),
+        prompt_tokens=outcome.usage.prompt_tokens,
+        completion_tokens=outcome.usage.completion_tokens,
+        seconds=outcome.latency,
     )
 
 

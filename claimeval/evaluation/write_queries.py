@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import JsonValue
 from rapidfuzz import fuzz
@@ -55,11 +54,6 @@ class Query(Record):
     def kept(self) -> bool:
         """Whether the question is in the test set."""
         return not self.rejected and self.unassessed is None
-
-
-class _Checked(NamedTuple):
-    query: Query
-    calls: tuple[Call, ...]
 
 
 @dataclass(frozen=True)
@@ -112,17 +106,17 @@ class WriteQueriesJob:
         if isinstance(reply.value, Failure):
             scores = undefined(UNITS, reply.value.reason)
             return SampleResult(sample=sample, scores=scores, calls=reply.calls)
-        checked: list[_Checked] = await gather_all(
-            [self._check(query, item, executor) for query in reply.value[: self.per_document]]
-        )
-        calls = (*reply.calls, *(call for check in checked for call in check.calls))
-        return _with_queries(SampleResult(sample=sample, calls=calls), [check.query for check in checked])
+        checked = await gather_all([self._check(query, item, executor) for query in reply.value[: self.per_document]])
+        calls = (*reply.calls, *(call for _, check_calls in checked for call in check_calls))
+        return _with_queries(SampleResult(sample=sample, calls=calls), [query for query, _ in checked])
 
-    async def _check(self, written: WrittenQuery, document: Document, executor: Executor) -> _Checked:
+    async def _check(
+        self, written: WrittenQuery, document: Document, executor: Executor
+    ) -> tuple[Query, tuple[Call, ...]]:
         name = sha256(f"{document.id}\n{written.question}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
         query = Query(id=f"q-{name}", question=written.question, answer=written.answer, passage=written.passage)
         if reason := rejected(written, document):
-            return _Checked(query.model_copy(update={"rejected": (reason,)}), ())
+            return query.model_copy(update={"rejected": (reason,)}), ()
         reply = await ask_until_read(
             queries.ask_to_check(self.check_prompt, self.checker, written.question, written.answer, document),
             queries.read_checked,
@@ -131,12 +125,12 @@ class WriteQueriesJob:
             document.id,
         )
         if isinstance(reply.value, Failure):
-            return _Checked(query.model_copy(update={"unassessed": reply.value.reason}), reply.calls)
+            return query.model_copy(update={"unassessed": reply.value.reason}), reply.calls
         checks = {
             "rejected": tuple(f"not {name}" for name in reply.value.failed),
             "explanation": reply.value.explanation,
         }
-        return _Checked(query.model_copy(update=checks), reply.calls)
+        return query.model_copy(update=checks), reply.calls
 
     @property
     def first_stage(self) -> WriteQueriesJob:

@@ -34,8 +34,10 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
     `settings` take precedence over those in a judge file. Raises UsageError for an unknown provider, an unreadable file
     or a wrong setting. Keys are checked later, when a run starts.
     """
-    if isinstance(spec, str):
-        spec = _from_file(Path(spec)) if spec.endswith(_YAML) else _from_text(spec)
+    if isinstance(spec, str) and spec.endswith(_YAML):
+        spec = from_fields(read_file(Path(spec)), f"the judge file {spec!r}", Path(spec).stem)
+    elif isinstance(spec, str):
+        spec = _from_text(spec)
     if settings:
         spec = _valid(
             {**spec.model_dump(exclude_unset=True, exclude={"learned"}), **settings},
@@ -55,10 +57,6 @@ def _from_text(text: str) -> Judge:
     if at and not endpoint:
         raise UsageError(f"judge {text!r} has an @ without an address after it")
     return Judge(name=text.strip(), model=model, endpoint=endpoint or None)
-
-
-def _from_file(path: Path) -> Judge:
-    return from_fields(read_file(path), f"the judge file {str(path)!r}", path.stem)
 
 
 def read_file(path: Path) -> dict[str, Any]:

@@ -87,8 +87,10 @@ def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: Similar
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
         pairs = [
-            (answer, references) if answer and answer.strip() and (references := _with_words(given)) else None
-            for answer, given in block
+            (answer, with_words)
+            if answer and answer.strip() and (with_words := [text for text in references if text.strip()])
+            else None
+            for answer, references in block
         ]
         texts = list(dict.fromkeys(text for pair in pairs if pair for text in (pair[0], *pair[1])))
         rows = dict(zip(texts, scorer.embed(texts), strict=True)) if texts else {}
@@ -99,7 +101,3 @@ def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: Similar
             answer, references = pair
             best = max(float(rows[answer] @ rows[reference]) for reference in references)
             yield Similarity(min(1.0, max(-1.0, best)), sum(map(scorer.cut, (answer, *references))))
-
-
-def _with_words(references: Sequence[str]) -> list[str]:
-    return [text for text in references if text.strip()]
