@@ -43,13 +43,12 @@ from claimeval.types.requests import Outcome, Request
 
 
 def wall(count: int) -> None:
-    """The goal is 1.05 at most with 64 in flight and 1.08 with 256. `count` samples with 16 calls in flight, four times
-    as many with 64, sixteen times with 256.
+    """Measure the wall clock of runs: `count` samples with 16 calls in flight, 4 x count with 64, 16 x count with 256.
 
-    Calls x latency / calls in flight is what no run can be under. A run is longer at its end, when calls in flight are
-    fewer, by up to one slow call that was sent last; so "to idle" is the ratio to the time of a client without any work
-    of its own, which sends whatever can be sent as soon as a place is free. "AsyncOpenAI's" ratio to the first is that
-    of the same requests by the SDK alone, none of them waiting for another.
+    The lower bound is calls x latency / calls in flight. The goal is a ratio of at most 1.05 with 64 calls in flight
+    and 1.08 with 256. Fewer calls are in flight at the end of a run, for as long as the last slow call. So "to idle" is
+    the ratio to a client without own work, which sends every request as early as possible. "AsyncOpenAI's" is the ratio
+    of the SDK alone to the lower bound, with the same requests and no request waiting for another.
     """
     lines: list[tuple[object, ...]] = []
     for name, latency, concurrency in (
@@ -83,8 +82,11 @@ def wall(count: int) -> None:
 
 
 def without_work(latencies: list[float], in_flight: int) -> float:
-    """Seconds that the run takes if nothing but the latencies takes any: two extractions a sample, then three
-    assessments, twice as many samples in work as calls in flight, and what could be sent first is sent first."""
+    """Return the seconds of a run in which only the latencies take time.
+
+    A sample has two extractions, then three assessments. Twice as many samples as calls in flight are active, and
+    requests are sent in the order in which they become possible.
+    """
     samples, count = iter(range(len(latencies) // CALLS)), iter(latencies)
     stages = {sample: [2, 3] for sample in islice(samples, 2 * in_flight)}
     waiting = deque(sample for sample in stages for _ in range(2))
@@ -106,7 +108,7 @@ def without_work(latencies: list[float], in_flight: int) -> float:
 
 
 WARM_UP = 2
-"""Samples."""
+"""Number of samples."""
 
 
 def server_options(latency: Latency) -> Options:
@@ -114,7 +116,7 @@ def server_options(latency: Latency) -> Options:
 
 
 def warm_up(server: Handle) -> None:
-    """What a process loads on first use is loaded before the clock starts."""
+    """Run a few samples, so that everything is loaded before the measurement."""
     with tempfile.TemporaryDirectory() as folder:
         run(plan_at(server.url), WARM_UP, Path(folder))
 
@@ -123,7 +125,7 @@ def warm_up(server: Handle) -> None:
 
 
 class Recording:
-    """Answers in this process, and remembers or stores what it was asked."""
+    """Answers in this process, and records or stores the requests."""
 
     def __init__(self, store: Store | None = None) -> None:
         self.requests: list[Request] = []
@@ -140,12 +142,12 @@ class Recording:
 
 
 def bodies(plan: ClaimsJob, count: int) -> list[dict[str, Any]]:
-    """The bodies of all requests of a run."""
+    """Return the bodies of all requests of a run."""
     return [request_body(request) for request in asked_by(plan, count)]
 
 
 def asked_by(plan: ClaimsJob, count: int) -> list[Request]:
-    """All requests of a run."""
+    """Return all requests of a run."""
     recording = Recording()
 
     async def main() -> None:
@@ -157,7 +159,7 @@ def asked_by(plan: ClaimsJob, count: int) -> list[Request]:
 
 
 def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
-    """The same requests through AsyncOpenAI and nothing else: workers that pull from an iterator."""
+    """Send the requests with AsyncOpenAI alone, by workers that pull from an iterator."""
     from openai import AsyncOpenAI
 
     async def main() -> None:
@@ -175,7 +177,7 @@ def bare(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
 
 
 def bare_mistral(url: str, requests: list[dict[str, Any]], in_flight: int) -> None:
-    """The same through Mistral's SDK."""
+    """Send the requests with Mistral's SDK alone."""
     from mistralai.client import Mistral
 
     async def main() -> None:
@@ -194,13 +196,13 @@ def bare_mistral(url: str, requests: list[dict[str, Any]], in_flight: int) -> No
 
 @contextmanager
 def without_aiohttp() -> Iterator[None]:
-    """As where aiohttp is not installed."""
+    """Run as if aiohttp were not installed."""
     with patch.dict(sys.modules, {"claimeval.providers.aiohttp_transport": None}):
         yield
 
 
 def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> None:
-    """The goal is .7 of AsyncOpenAI over aiohttp, and a quarter more than AsyncOpenAI at most without."""
+    """Measure CPU time per call. The goal is .7 of AsyncOpenAI's with aiohttp, and at most 1.25 of it without."""
     with serve(server_options(Latency())) as server:
         urls = {"openai": server.url_for("openai"), "mistral": server.url_for("mistral")}
         plans = {name: plan_at(url, f"{name}:judge") for name, url in urls.items()}
@@ -242,7 +244,7 @@ def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> Non
 
 
 def cpu_ms(work: Callable[[], object]) -> float:
-    """CPU time of this process, all threads, in milliseconds."""
+    """Return the CPU time of this process over all threads, in milliseconds."""
     before = time.process_time()
     work()
     return 1000 * (time.process_time() - before)
@@ -251,7 +253,7 @@ def cpu_ms(work: Callable[[], object]) -> float:
 # --- peers ---
 
 PEERS = {"ragas": 2, "deepeval": 4}
-"""Calls a sample, for faithfulness."""
+"""Number of calls per sample, for faithfulness."""
 
 
 class Cost(NamedTuple):
@@ -267,7 +269,7 @@ class Cost(NamedTuple):
 
 
 def measure_peers(interpreter: str, samples: int, in_flight: int) -> list[Cost]:
-    """What each tool costs that the interpreter has."""
+    """Return the cost of each tool that the interpreter has."""
     found = []
     for tool, calls_a_sample in PEERS.items():
         with serve(Options(judge="benchmarks.speed_peers:make")) as server, tempfile.TemporaryDirectory() as folder:
@@ -288,11 +290,11 @@ def measure_peers(interpreter: str, samples: int, in_flight: int) -> list[Cost]:
 # --- everything cached ---
 
 NOWHERE = "http://127.0.0.1:9/v1"
-"""Nothing is asked of this server; everything is stored."""
+"""The endpoint of a run with all replies in the cache."""
 
 
 def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
-    """Puts every reply of a run into the store without a server."""
+    """Put every reply of a run into the reply cache, without a server."""
 
     async def main() -> None:
         with Store(folder / "store") as store:
@@ -304,9 +306,9 @@ def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
 
 
 def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> None:
-    """The goal is 1.3 times the floor, results written, whatever the number of samples.
+    """Measure runs with all replies in the cache. The goal is 1.3 times the lower bound for any number of samples.
 
-    The floor is what every stored reply takes at least: a hash of the request, one read, and the JSON parsed.
+    The lower bound is a hash of the request, one read and the parsing of JSON for every reply.
     """
     plan = plan_at(NOWHERE)
     lines: list[tuple[object, ...]] = []
@@ -333,11 +335,10 @@ def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> Non
 
 
 def floor(asked: list[tuple[str, str]], store: Path) -> None:
-    """Do with each request what no run can be without, in a loop and with nothing around it.
+    """Do only what every run must do with each request, in a loop.
 
-    That is: hash its text, which makes its key; read the stored value in one statement; hash key and value, since the
-    checksum before the value says that it is whole and belongs to this key; parse the body of the response; and parse
-    the reply in it, which is JSON. Rendering the prompt is not in it, nor anything that is done with a verdict.
+    It hashes the text, as for the key; reads the stored value in one statement; hashes key and value for the checksum;
+    parses the body of the response; and parses the reply, which is JSON. It does not render prompts or use verdicts.
     """
     database = sqlite3.connect(store / "cache.db")
     for key, text in asked:

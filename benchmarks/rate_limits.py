@@ -24,7 +24,7 @@ from claimeval.types.progress import Progress
 
 
 def rate(minutes: int) -> None:
-    """The goal is under 2 % refused and over 90 % of the limit used after the first minute."""
+    """Print a table of refused requests and of the use of the limits, for both kinds of limits."""
     lines: list[tuple[object, ...]] = []
     for by in ("bucket", "window"):
         limits = ServerLimits(requests=60, tokens=10_000, by="bucket" if by == "bucket" else "window")
@@ -42,10 +42,10 @@ def rate(minutes: int) -> None:
 
 
 async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float) -> None:
-    """A run that is broken off."""
+    """Run for `seconds`, then stop."""
 
     def ignore(result: object) -> None:
-        """Results are of no interest here."""
+        """Ignore a result."""
 
     running = run_job(
         plan,

@@ -69,7 +69,7 @@ STEPS = ("floor", "import", "majority", "dawid_skene", "agreement")
 
 
 def rows(replies: int) -> Iterator[dict[str, Any]]:
-    """Rows of recorded replies, the same every time."""
+    """Yield rows of recorded replies, always the same."""
     rng = random.Random(5)
     for i in range(replies // len(JUDGES)):
         sample, truth = i // CLAIMS, rng.random() < 0.6
@@ -91,7 +91,7 @@ def rows(replies: int) -> Iterator[dict[str, Any]]:
 
 
 def floor(folder: Path) -> None:
-    """Reads and writes the file, and nothing else."""
+    """Only read and write the file."""
     with (folder / "replies.jsonl").open(encoding="utf-8") as file, (folder / "copy.jsonl").open("w") as copy:
         for line in file:
             copy.write(json.dumps(json.loads(line)) + "\n")
@@ -141,7 +141,7 @@ SAYS = {
 
 
 def measured(step: str, folder: Path) -> tuple[float, float]:
-    """CPU seconds and peak MiB of one step in a process of its own."""
+    """Return CPU seconds and peak MiB of a step in a separate process."""
     command = [sys.executable, "-m", "benchmarks.rejudging", "--step", step, "--folder", str(folder)]
     done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return done["seconds"], done["mebibytes"]
@@ -150,11 +150,11 @@ def measured(step: str, folder: Path) -> tuple[float, float]:
 # --- a run of many samples ---
 
 DISTINCT = 100
-"""Samples that are judged; the others are these under other ids."""
+"""Number of samples that are judged. The others are copies with other ids."""
 
 
 class _Undecided:
-    """Judges that answer in this process and give another label now and then."""
+    """Judges in this process that sometimes give another label."""
 
     def __init__(self, seed: str) -> None:
         self._rng = random.Random(seed)
@@ -169,7 +169,7 @@ class _Undecided:
 
 
 def write_run(folder: Path, count: int, seed: str) -> int:
-    """Write a run; return the bytes of its samples."""
+    """Write a run, and return the size of its samples in bytes."""
     judges = [Judge(name=name, model="openai:judge", endpoint=f"http://127.0.0.1:9/{name}") for name in JUDGES]
     job = make_job(ClaimsOptions(judges=judges), select_metrics(("faithfulness",)))
     executor, size = _Undecided(seed), 0
@@ -202,7 +202,7 @@ def _sample(i: int) -> Sample:
 
 
 def command_seconds(*arguments: str) -> float:
-    """CPU seconds of a command in a process of its own."""
+    """Return the CPU seconds of a command in a separate process."""
     process = subprocess.Popen([sys.executable, "-m", "claimeval", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0
@@ -210,7 +210,7 @@ def command_seconds(*arguments: str) -> float:
 
 
 def parsed_seconds(folder: Path) -> float:
-    """CPU seconds of parsing every line of a run."""
+    """Return the CPU seconds of parsing every line of a run."""
     started = time.process_time()
     with (folder / "results.jsonl").open("rb") as results, gzip.open(folder / "replies.jsonl.gz") as replies:
         for line, asked in zip(results, replies, strict=True):
@@ -219,9 +219,12 @@ def parsed_seconds(folder: Path) -> float:
 
 
 def large_runs(count: int) -> None:
-    """The goals at 100,000 samples: 10 s to vote again, 10 s to compare, 20 s and 20 MB to report, lines of at most 3
-    times the data."""
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each command compiles the modules that no other one has
+    """Measure commands over large runs.
+
+    The goals for 100,000 samples are 10 s to vote again, 10 s to compare, 20 s and 20 MB for the report, and results of
+    at most 3 times the size of the data.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise, each command compiles its modules again
     with tempfile.TemporaryDirectory() as name:
         one, other = Path(name, "one"), Path(name, "other")
         data = write_run(one, count, "one")
@@ -241,7 +244,7 @@ def large_runs(count: int) -> None:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=100_000)
     parser.add_argument("--samples", type=int, help="measure commands over runs of so many samples instead")

@@ -1,4 +1,4 @@
-"""Runs of a size that benchmarks choose, against a provider on loopback, and the table they print."""
+"""Runs of any size with a loopback provider, and tables, for benchmarks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from claimeval.types.requests import Judge
 
 ROOT = Path(__file__).parents[1]
 METRICS = ("faithfulness", "correctness", "coverage")
-"""Two extractions and three assessments a sample."""
+"""Two extractions and three assessments per sample."""
 CALLS = 5
 WORDS = "The tower of Porto Alto was begun by Ana Souto in the spring and it is built of granite from the north."
 
 
 def samples(count: int) -> Iterator[Sample]:
-    """Answers of four claims, references of two, three documents of about 80 words."""
+    """Yield samples with four claims in the answer, two in the reference, and three documents of about 80 words."""
     for i in range(count):
         answer = f"Tower {i} is {i} metres high. Ana Souto built it. The WRONG king paid for it. It stands to this day."
         documents = [Document(id=f"page-{n}", text=f"Page {n} on tower {i}. " + f"{WORDS} " * 4) for n in range(3)]
@@ -43,7 +43,7 @@ def plan_at(url: str, model: str = "openai:judge") -> ClaimsJob:
 
 
 def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
-    """A run with everything that belongs to it: store, results, summary."""
+    """Run a job with reply cache, results and summary."""
     progress = Progress(count)
     writer = RunWriter(folder / "run", plan.manifest, overwrite=True)
     outcome = asyncio.run(
@@ -58,12 +58,12 @@ def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
     )
     writer.finish(outcome.summary)
     assert outcome.summary.complete
-    assert outcome.summary["faithfulness"].mean == 0.75, "the scores are those that the rule foretells"
+    assert outcome.summary["faithfulness"].mean == 0.75, "the judge's rules predict this score"
     return progress
 
 
 def table(title: str, columns: tuple[str, ...], lines: list[tuple[object, ...]]) -> None:
-    """Prints a table with its columns aligned."""
+    """Print a table with aligned columns."""
     cells = [columns, *[tuple(f"{c:.3f}" if isinstance(c, float) else str(c) for c in line) for line in lines]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     print(f"\n{title}")

@@ -23,24 +23,24 @@ IN_FLIGHT = 16
 
 
 class Look(NamedTuple):
-    """One look at the process."""
+    """The state of the process at one time."""
 
     files: int
-    """Open files and sockets."""
+    """Number of open files and sockets."""
     memory: int
-    """Bytes."""
+    """Memory in bytes."""
 
 
 class Soaked(NamedTuple):
     looks: list[Look]
-    """Evenly over time, from the moment on when every place was taken."""
+    """States at regular intervals, after all workers have started."""
     codes: list[int]
     said: str
-    """On its error output, where Python's development mode warns of what was not closed."""
+    """The error output, with warnings of Python's development mode about unclosed files."""
 
 
 def soak(folder: Path, seconds: float, calls_per_second: float = 50.0, share: float = 0.05) -> Soaked:
-    """A run that takes about so many seconds, of whose calls a share meets a fault."""
+    """Run for about `seconds`, with faults in a share of the calls."""
     write_samples(folder / "samples.jsonl", int(seconds * calls_per_second / 3))
     settings = Options(
         judge="benchmarks.loopback.claim_judge:make",
@@ -73,7 +73,7 @@ def _look(pid: int) -> Look:
 
 
 def main(minutes: float) -> None:
-    """Prints a line for each quarter of the run."""
+    """Print a line for each quarter of the run."""
     with tempfile.TemporaryDirectory() as folder:
         soaked = soak(Path(folder), 60 * minutes)
     quarter = len(soaked.looks) // 4

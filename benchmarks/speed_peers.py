@@ -27,7 +27,7 @@ STATEMENTS = [f"The tower has the property {i}." for i in range(4)]
 
 
 def make() -> Judge:
-    """A judge that answers both tools as their prompts ask, without reading what they say."""
+    """Return a judge that replies to both tools in their formats, without reading the texts."""
     return answer
 
 
@@ -101,7 +101,7 @@ WARM_UP = 5
 
 
 def twice(run: Callable[[int, int], Any], samples: int) -> tuple[float, float]:
-    """CPU milliseconds online and again out of the cache, after a few other samples that load what is loaded once."""
+    """Return the CPU milliseconds online and from the cache, after a few other samples as a warm-up."""
     run(samples, WARM_UP)
     spent = []
     for _ in range(2):
@@ -112,7 +112,7 @@ def twice(run: Callable[[int, int], Any], samples: int) -> tuple[float, float]:
 
 
 def texts(i: int) -> tuple[str, str, list[str]]:
-    """Question, answer and three documents, as long as those of `pipeline_speed`."""
+    """Return question, answer and three documents, as long as those of `pipeline_speed`."""
     said = f"Tower {i} is {i} metres high. Ana Souto built it. The king paid for it. It stands to this day."
     words = "The tower of Porto Alto was begun by Ana Souto in the spring and it is built of granite from the north. "
     return f"What should I know about tower {i}?", said, [f"Page {n} on tower {i}. {words * 4}" for n in range(3)]

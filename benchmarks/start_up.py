@@ -36,25 +36,25 @@ DEMO = Path(__file__).parents[1] / "examples" / "data" / "demo.jsonl"
 
 
 def ten_samples(folder: str) -> list[str]:
-    """A run of ten samples with a judge of words, its report included."""
-    where = ["-o", f"{folder}/run", "--overwrite", "--cache", f"{folder}/cache"]
-    return ["-m", "claimeval", "score", str(DEMO), "--limit", "10", "-j", "local:lexical", *where]
+    """Return the command that scores ten samples with the lexical judge, with a report."""
+    folders = ["-o", f"{folder}/run", "--overwrite", "--cache", f"{folder}/cache"]
+    return ["-m", "claimeval", "score", str(DEMO), "--limit", "10", "-j", "local:lexical", *folders]
 
 
 class Times(NamedTuple):
-    """Milliseconds of one fresh process."""
+    """Milliseconds of one new process."""
 
     cpu: float
     wall: float
 
 
 def runs(arguments: list[str]) -> bool:
-    """Whether a fresh process can do this at all."""
+    """Return whether a new process can run this command."""
     return subprocess.run([sys.executable, *arguments], capture_output=True, check=False).returncode == 0
 
 
 def measure(arguments: list[str]) -> Times:
-    """Run one fresh process."""
+    """Measure one new process."""
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -64,14 +64,14 @@ def measure(arguments: list[str]) -> Times:
 
 def main(rounds: int) -> None:
     """Measure all commands in turn and print the table."""
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process compiles the modules that no other one has
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise, each process compiles its modules again
     with TemporaryDirectory() as folder:
         measure_all({**COMMANDS, "claimeval score, ten samples": ten_samples(folder)}, rounds)
 
 
-def measure_all(wanted: dict[str, list[str]], rounds: int) -> None:
-    """Measure the commands that can be run, in turn, and print the table."""
-    commands = {name: arguments for name, arguments in wanted.items() if runs(arguments)}
+def measure_all(candidates: dict[str, list[str]], rounds: int) -> None:
+    """Measure the commands that can run, in turn, and print the table."""
+    commands = {name: arguments for name, arguments in candidates.items() if runs(arguments)}
     times: dict[str, list[Times]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, arguments in commands.items():
@@ -79,11 +79,11 @@ def measure_all(wanted: dict[str, list[str]], rounds: int) -> None:
     bare = min(run.cpu for run in times[BARE])
     columns = ("least CPU", "median CPU", "least wall", "CPU over bare")
     print(f"{'milliseconds of a fresh process':32}" + "".join(f"{column:>15}" for column in columns))
-    for name, found in times.items():
-        cpu, wall = [run.cpu for run in found], min(run.wall for run in found)
+    for name, measured in times.items():
+        cpu, wall = [run.cpu for run in measured], min(run.wall for run in measured)
         print(f"{name:32}{min(cpu):15.0f}{statistics.median(cpu):15.0f}{wall:15.0f}{min(cpu) - bare:15.0f}")
-    for name in wanted.keys() - commands.keys():
-        print(f"{name:32} not installed, or it does not import")
+    for name in candidates.keys() - commands.keys():
+        print(f"{name:32} not installed, or its import fails")
 
 
 if __name__ == "__main__":

@@ -25,38 +25,38 @@ from benchmarks.clients import Client, score, write_samples
 from benchmarks.loopback import Exchange, Faults, Handle, Latency, Options, mixed, named, serve
 
 SOFT = tuple(kind for kind in named("transient", "connection", "malformed") if kind != "lone_surrogate")
-"""Faults after which a client that asks again gets the very same reply as without them."""
+"""Faults after which a retry gets the same reply as without them."""
 
 
 def faults(share: float, seed: int = 0) -> Faults:
-    """A mix of everything that passes; 429s and silent servers are a few, since all workers wait for them."""
+    """Return a mix of temporary faults. Status 429 and hanging servers are rare, because all workers wait for them."""
     rates = mixed(share * 0.96, SOFT) | {"rate_limited_ms": share * 0.02, "hang": share * 0.02}
     return Faults(seed=seed, rates=rates, per="body", at_most=3)
 
 
 class Survived(NamedTuple):
-    """What both logs say."""
+    """The results of both logs."""
 
     calls: int
-    """Distinct questions."""
+    """Number of distinct requests."""
     requests: int
     kills: int
     lost: int
-    """Questions without a good reply, and samples without their result."""
+    """Number of requests without a complete reply, and of samples without a result."""
     repeated: int
-    """Questions that got a good, whole reply more than once."""
+    """Number of requests that got a complete reply more than once."""
     repeated_kept: int
-    """Of these, those where an earlier reply had been read and the step that makes it durable was over."""
+    """Number of these for which an earlier reply was already durable."""
     repeated_read: int
-    """The same, counting from the last byte on: the step itself takes a tenth of a millisecond."""
+    """Number of these for which the last byte of an earlier reply had been read, a tenth of a millisecond earlier."""
     peak: int
-    """Bytes."""
+    """Peak memory in bytes."""
     seconds: float
     results: tuple[bytes, ...]
-    """The results of each client, and of the summary."""
+    """Results and summary of each client."""
     codes: tuple[int, ...]
     port: int
-    """Of the server: a judge's address is part of the results."""
+    """Port of the server, because the results have the judge's endpoint."""
 
 
 def survive(
@@ -72,7 +72,7 @@ def survive(
     latency: float = 0.01,
     port: int = 0,
 ) -> Survived:
-    """Lets clients with one store go through the samples, kills them at random instants, and reads the logs."""
+    """Run clients with one reply cache over the samples, kill them at random times, and read the logs."""
     folder.mkdir(exist_ok=True)
     write_samples(folder / "samples.jsonl", samples)
     options = ("--concurrency", str(concurrency), "--timeout", "3")
@@ -101,12 +101,12 @@ def survive(
 
 
 def answered(server: Handle) -> int:
-    """About how many requests have been answered so far, without reading the whole log."""
+    """Return the approximate number of answered requests, without reading the log."""
     return server.log.stat().st_size // BYTES_A_REQUEST
 
 
 BYTES_A_REQUEST = 420
-"""Of the event log."""
+"""Approximate size of a request in the event log."""
 
 
 def _survived(
@@ -136,7 +136,7 @@ def _survived(
 
 
 def main() -> None:
-    """Prints the figures beside their goals."""
+    """Print the figures and their goals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=5)
