@@ -67,6 +67,8 @@ OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<]")
 """The first character of a mark, after white space."""
 _DIGIT = re.compile(r"\d")
 
+_NUMBERED_SOURCE = rf"{_SOURCE}{_LINK}\d"
+"""What a phrase names if it names no mark; few texts have one, and the patterns of phrases take long to compile."""
 _NAMED = (
     rf"(?:(?:the|le|la|el|il|o)\s)?"
     rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?![.,]?\d)|(?:{_SOURCE}\s)?{_SQUARE}(?:\s?{_SQUARE}){{0,9}}+)"
@@ -119,12 +121,13 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
 
     Spans include the white space before a mark and the comma around a phrase.
     """
-    spans: list[tuple[int, int]] = []
+    marks: list[re.Match[str]] = []
     if OPENS_MARK.search(text):
-        spans += [match.span() for match in _marks(text) if not _states_a_value(text, match)]
+        marks += _marks(text)
     elif not _DIGIT.search(text):
         return ()
-    if spans or _may_name_a_source(text.casefold()):
+    spans = [mark.span() for mark in marks if not _states_a_value(text, mark)]
+    if spans or (_may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))):
         spans += [match.span() for match in _pattern(_STATEMENT).finditer(text)]
         spans += filter(None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text)))
     merged: list[tuple[int, int]] = []

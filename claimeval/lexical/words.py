@@ -159,7 +159,7 @@ class _Signs(dict[int, int | str | None]):
 
 
 _SIGNS = _Signs()
-UNSPACED = re.compile(
+_UNSPACED = (
     "["
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Burmese
@@ -170,10 +170,16 @@ UNSPACED = re.compile(
 )
 
 
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Return the pattern of a character of a script without spaces, compiled on first use: its ranges are long."""
+    return re.compile(_UNSPACED)
+
+
 def _multilingual_fold(text: str) -> str:
     unified = unicodedata.normalize("NFKC", text.translate(_SIGNS)).casefold()
     folded = unicodedata.normalize("NFKC", unified).translate(_SIGNS)
-    return UNSPACED.sub(r" \g<0> ", folded)
+    return _unspaced().sub(r" \g<0> ", folded)
 
 
 _ROUGE_WORD = re.compile(r"[a-z0-9]+")
@@ -219,7 +225,7 @@ def normalize(text: str, normalization: str = "squad") -> str:
 
 def is_unspaced_script(text: str) -> bool:
     """Return whether `text` has a script written without spaces, whose words only ``multilingual`` can separate."""
-    return UNSPACED.search(text) is not None
+    return _unspaced().search(text) is not None
 
 
 _OTHER = re.compile(r"[\u0590-\u10ff\u1200-\u1dff\u2e80-\ud7ff\uf900-\ufdff\ufe70-\ufefe\uff10-\uffdc]")
@@ -275,4 +281,4 @@ def scaled(number: str, power: int) -> str:
 
 def words_apart(text: str) -> str:
     """Return a text with ASCII digits, and with spaces around each character of scripts written without spaces."""
-    return UNSPACED.sub(r" \g<0> ", with_plain_numbers(text))
+    return _unspaced().sub(r" \g<0> ", with_plain_numbers(text))
