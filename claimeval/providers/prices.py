@@ -61,6 +61,8 @@ def counted(usage: Usage | Call) -> bool:
 
 
 FREE = Price(0.0, 0.0, 0.0, None)
+LOCAL = "local:"
+"""What names of engines of this machine begin with: they cost nothing unless a file says so."""
 
 MESSAGE_TOKENS = 16
 """Upper bound of the tokens that a chat format adds to one message (OpenAI's adds 3, and 3 to all together)."""
@@ -88,7 +90,7 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None) -> P
     """
     if row := _row(model, endpoint, file):
         return Price(row.input, row.output, row.cached_input, row.as_of, row.cache_write)
-    return FREE if model.startswith("local:") else None
+    return FREE if model.startswith(LOCAL) else None
 
 
 def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Price | None:
@@ -125,7 +127,8 @@ def batch_price_of(judge: Judge, file: str | Path | None = None) -> Price | None
 
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:
     location = _normalized(endpoint) if endpoint else None
-    for rows in (*(_read(path) for path in _files(file)), _read(TABLE)):
+    shipped = [] if model.startswith(LOCAL) else [TABLE]
+    for rows in map(_read, _files(file) + shipped):
         row = rows.get((model, location)) or rows.get((model, None))
         if row is None and location is None:
             row = next((row for (name, _), row in rows.items() if name == model), None)
