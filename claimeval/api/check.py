@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from claimeval.api.data import Metrics, Read, samples_of
-from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking_twin, metric_names, parse_spec
+from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking_twin, parse_spec
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor, Review
 from claimeval.execution.runner import run_items
 from claimeval.metrics.derived import select_metrics
-from claimeval.metrics.rows import FIELDS
+from claimeval.metrics.rows import FIELDS, metric_names
 from claimeval.metrics.scoring import without_lost
 from claimeval.providers.specs import parse_judge
 from claimeval.types.errors import DataError, UsageError

@@ -15,7 +15,6 @@ from claimeval.api.jobs import (
     Prepared,
     blocking_twin,
     logger,
-    metric_names,
     parse_spec,
     parse_specs,
     run_prepared,
@@ -34,7 +33,7 @@ from claimeval.evaluation.claims import (
     prompt_language,
 )
 from claimeval.metrics.derived import MetricSelection, select_metrics
-from claimeval.metrics.rows import SUPPORT
+from claimeval.metrics.rows import SUPPORT, metric_names
 from claimeval.runs.directory import RunResults, results_file
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions

@@ -11,19 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from claimeval.api.data import Examination, Read, samples_of
-from claimeval.api.jobs import blocking, metric_names
 from claimeval.api.run import Run, raise_if_stopped
 from claimeval.data.rows import dataframe
-from claimeval.metrics.rows import canonical_name
-from claimeval.report import forms, notebook
-from claimeval.report.progress_bar import progress_bar
+from claimeval.metrics.rows import canonical_name, metric_names
+from claimeval.report import forms
 from claimeval.runs.compare import differences, limited
 from claimeval.runs.directory import incomplete, write_lines
-from claimeval.runs.experiments import Experiment, printing, read
-from claimeval.runs.experiments.results import ExperimentResult, tabulate
-from claimeval.runs.experiments.results import select as select_arm
-from claimeval.runs.experiments.running import PreparedExperiment, arm_folder, prepare, run
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.runs.series import Series, track
 from claimeval.statistics.formatting import signed
@@ -32,6 +25,10 @@ from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     import pandas
+
+    from claimeval.runs.experiments import Experiment
+    from claimeval.runs.experiments.results import ExperimentResult
+    from claimeval.runs.experiments.running import PreparedExperiment
 
 
 class Comparison:
@@ -120,6 +117,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show differences with intervals and tests, and the first claims that flipped; of an experiment its table."""
+        from claimeval.report import notebook
+
         if self.table:
             flips = self.against(self._last).flips if len(self.table.arms) == len(self.runs) else ()
             return notebook.experiment(self.table, flips)
@@ -221,6 +220,13 @@ def experiment(
         StoppedEarly: A cap was reached, or an arm failed; then the others are finished, and `.run` is their comparison.
             The same call resumes, and what is in `out` remains.
     """
+    from claimeval.api.jobs import blocking
+    from claimeval.report.progress_bar import progress_bar
+    from claimeval.runs.experiments import printing, read
+    from claimeval.runs.experiments.results import select as select_arm
+    from claimeval.runs.experiments.results import tabulate
+    from claimeval.runs.experiments.running import arm_folder, run
+
     if options.shard:
         raise UsageError("shard: an experiment cannot be split into shards")
     plan = read(design)
@@ -263,6 +269,9 @@ def experiment(
 
 def prepared_experiment(design: Experiment, options: RunOptions) -> PreparedExperiment:
     """Return an experiment that can be carried out: its data are read, examined and recorded as those of `score`."""
+    from claimeval.api.data import Examination, Read, samples_of
+    from claimeval.runs.experiments.running import PreparedExperiment, prepare
+
     how = Read(design.fields, design.limit, design.skip_malformed)
     options = replace(options, cluster=design.cluster)
     examination = Examination(samples_of(design.data, how), design.data, how, options)

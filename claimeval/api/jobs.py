@@ -19,12 +19,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from claimeval import providers
-from claimeval.api.data import Examination, Metrics
+from claimeval.api.data import Examination
 from claimeval.api.run import Run, failures_in_words, raise_if_stopped, write_page
 from claimeval.evaluation.job import Job, Reiterable, run_identity
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import RunStatus
-from claimeval.metrics.rows import Metric
 from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunResults, RunWriter
@@ -287,11 +286,6 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
         return source / record.job
     digest = hashlib.sha256(record.model_dump_json(exclude={"versions", "claimeval"}).encode()).hexdigest()
     return Path(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"
-
-
-def metric_names(metrics: Metrics) -> tuple[str | Metric, ...]:
-    """Return metrics one by one."""
-    return tuple(metrics.split(",")) if isinstance(metrics, str) else tuple(metrics)
 
 
 def parse_specs(judges: Judges) -> tuple[str | Judge, ...]:

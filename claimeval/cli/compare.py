@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, command
-from claimeval.cli.printer import BOUNDED, Output
+from claimeval.cli.printer import BOUNDED, Output, notes_on_stderr
 from claimeval.cli.shared import Metrics, Out
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
 from claimeval.types.options import require_at_least
@@ -64,7 +64,6 @@ class CompareOptions:
 def do(args: CompareOptions) -> int:
     """Compare the runs, print what differs, and return the exit code."""
     from claimeval.api import comparison
-    from claimeval.cli.running import notes_on_stderr
     from claimeval.statistics.pictures import check_name
 
     if args.plot:

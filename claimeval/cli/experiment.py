@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, command
-from claimeval.cli.printer import BOUNDED, Output, say
+from claimeval.cli.printer import BOUNDED, Output, notes_on_stderr, say
 from claimeval.cli.shared import Asking, Out
 from claimeval.cli.terminal import ProgressLine
 from claimeval.types.errors import StoppedEarly
@@ -44,7 +44,6 @@ class ExperimentOptions:
 def do(args: ExperimentOptions) -> int:
     """Run the arms, print what differs, and return the exit code."""
     from claimeval.api import comparison
-    from claimeval.cli.running import notes_on_stderr
 
     output = args.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:

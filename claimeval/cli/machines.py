@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Gated, Gates, Judges
 from claimeval.cli.terminal import ProgressLine
 from claimeval.types.errors import UsageError
@@ -71,7 +71,6 @@ def do_serve(args: ServeOptions) -> int:
 
 
 async def _serve(args: ServeOptions, address: Address, token: str | None) -> Status:
-    from claimeval.cli.running import notes_on_stderr
     from claimeval.distributed.asker import SharedAsker
     from claimeval.distributed.server import AskerServer
     from claimeval.providers.specs import parse_panel

@@ -42,8 +42,8 @@ LOST = "the cluster lost its head, or the node of this command; run the same com
 CRASHED = 70
 """The exit code of a defect, EX_SOFTWARE of sysexits.h."""
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
-"""New objects after which the command line looks for unreachable ones: more than loading modules makes. Python's default
-of 700 (2,000 since 3.12) looks for them 200 times in a short command, in an eighth of its time, and finds none."""
+"""New objects after which the command line looks for unreachable ones, more than loading modules makes. By default
+Python looks 200 times in a short command, after 700 or 2,000 each, which takes an eighth of its time and finds none."""
 
 
 class Listed(NamedTuple):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json as json_text
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -182,6 +184,31 @@ def tally(counts: Mapping[Any, int]) -> str:
 def say(text: str) -> None:
     """Print a line on standard error."""
     print(f"claimeval: {' '.join(text.split())}", file=sys.stderr)
+
+
+def _say_lines(text: str) -> None:
+    for line in text.splitlines():
+        say(line)
+
+
+@contextmanager
+def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
+    """Print what doors log and warn of as lines on standard error."""
+    import logging
+
+    logger, handler = logging.getLogger("claimeval"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("claimeval: %(message)s"))
+    level = logger.level
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if quiet else "always", UserWarning)
+        warnings.showwarning = lambda message, *_: _say_lines(str(message))
+        logger.addHandler(handler)
+        logger.setLevel(logging.ERROR if quiet else logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
 
 
 def _least_width(column: Column) -> int:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +11,7 @@ from typing import NamedTuple
 
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output, notes_on_stderr, say
 from claimeval.cli.run_table import print_cost, print_run, report_line
 from claimeval.cli.shared import Gates
 from claimeval.cli.terminal import ProgressLine
@@ -161,26 +158,3 @@ def gate_of_missing(share: float, subjects: str, max_missing: float) -> int:
         return 0
     say(f"gate failed: {percent(share)} of the {subjects} were lost to failures, over --max-missing")
     return 1
-
-
-def _say_lines(text: str) -> None:
-    for line in text.splitlines():
-        say(line)
-
-
-@contextmanager
-def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
-    """Print what doors log and warn of as lines on standard error."""
-    logger, handler = logging.getLogger("claimeval"), logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("claimeval: %(message)s"))
-    level = logger.level
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if quiet else "always", UserWarning)
-        warnings.showwarning = lambda message, *_: _say_lines(str(message))
-        logger.addHandler(handler)
-        logger.setLevel(logging.ERROR if quiet else logging.INFO)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-            logger.setLevel(level)

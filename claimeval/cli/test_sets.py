@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output, tally
+from claimeval.cli.printer import Output, notes_on_stderr, tally
 from claimeval.cli.shared import Asking, Fields, Gates, Out, arguments
 from claimeval.cli.terminal import write_data
 from claimeval.types.errors import UsageError
@@ -68,7 +68,6 @@ class DrawOptions:
 def do_draw(args: DrawOptions) -> int:
     """Draw and write the rows, print what was drawn, and return the exit code."""
     from claimeval.api import data as api
-    from claimeval.cli.running import notes_on_stderr
     from claimeval.data.sampling import COUNT
 
     out, output = args.out, args.output

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Asking, arguments
 from claimeval.cli.terminal import ProgressLine
 from claimeval.statistics.formatting import decimal, dollars, estimate, p_value, signed, signed_interval
@@ -70,7 +70,6 @@ class TuneOptions:
 
 def do(args: TuneOptions) -> int:
     """Align the prompt, print what it gains, and return the exit code."""
-    from claimeval.cli.running import notes_on_stderr
 
     output = args.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-import yaml
 from pydantic import Field, computed_field, model_validator
 
 from claimeval.judging.replies import UNCLEAR
@@ -224,9 +223,11 @@ def _header(name: str, source: str) -> _Header:
     match = _HEADER.match(source)
     if not match:
         raise PromptError(f"prompt {name} has no header comment {{# purpose: ... reply: ... #}} at its start")
+    from yaml import YAMLError
+
     try:
         fields = parse_yaml("\n".join(line.strip() for line in match.group(1).splitlines()))
-    except yaml.YAMLError as error:
+    except YAMLError as error:
         raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
     if not isinstance(fields, dict) or not {"purpose", "reply"} <= set(fields):
         raise PromptError(f"prompt {name}: the header must have the fields purpose and reply")

@@ -191,9 +191,14 @@ def _clear(row: Metric) -> Metric:
     return row
 
 
+def metric_names(metrics: str | Iterable[str | Metric]) -> tuple[str | Metric, ...]:
+    """Return metrics one by one, given as a list or as one text with commas."""
+    return tuple(metrics.split(",")) if isinstance(metrics, str) else tuple(metrics)
+
+
 def rows(specs: Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Return several metrics, from a list or a text with commas. Raises UsageError for duplicates."""
-    chosen = tuple(metric(spec) for spec in (specs.split(",") if isinstance(specs, str) else specs))
+    chosen = tuple(map(metric, metric_names(specs)))
     names = [row.name for row in chosen]
     if not names:
         raise UsageError(f"no metrics requested. Known: {', '.join(METRICS)}")

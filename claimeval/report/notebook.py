@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
@@ -11,8 +12,6 @@ from claimeval.metrics.flips import Flip, words
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report.series import parts
 from claimeval.runs import pictures
-from claimeval.runs.experiments import printing
-from claimeval.runs.experiments.results import ArmResult, ExperimentResult
 from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims, cautions
 from claimeval.runs.series import Series
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
@@ -20,6 +19,9 @@ from claimeval.statistics.pictures import Picture
 from claimeval.types.clusters import sample_count
 from claimeval.types.html import Html, element, joined, labeled, listed, shown, table
 from claimeval.types.records import Document, Sample, SampleResult
+
+if TYPE_CHECKING:
+    from claimeval.runs.experiments.results import ArmResult, ExperimentResult
 
 WORST = 5
 LOOKED_AT = 2000
@@ -166,6 +168,8 @@ def _flip(flip: Flip) -> Html:
 
 def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:
     """Return a table a metric with a row an arm, what the arms cost, and the last arm's flipped claims."""
+    from claimeval.runs.experiments import printing
+
     return shown(
         element(
             "p", element("b", "experiment"), SPACE, f"{len(result.arms)} arms over", SPACE,
