@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import call
+
 PACKAGE = Path(__file__).parents[1] / "claimeval"
 FLOORS = {
     "types": 1,
@@ -283,6 +285,17 @@ def test_score_with_a_judge_of_this_machine_loads_what_it_uses(tmp_path: Path) -
     assert not loaded & others
     packages = {module.split(".")[0] for module in loaded}
     assert not packages & (HEAVY - {"diskcache"} | {"jinja2", "rapidfuzz"})
+
+
+def test_compare_loads_neither_experiments_nor_what_asks_judges(tmp_path: Path) -> None:
+    demo = PACKAGE.parent / "examples" / "data" / "demo.jsonl"
+    asked = ["--limit", "3", "-m", "faithfulness", "-j", "local:lexical", "--cache", str(tmp_path / "cache")]
+    for name in ("a", "b"):
+        call("score", demo, *asked, "-o", tmp_path / name, folder=tmp_path)
+    loaded = modules_after(COMMAND, "compare", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert "claimeval.runs.compare" in loaded
+    unused = {"asyncio", "claimeval.api.jobs", "claimeval.evaluation.claims", "claimeval.execution.runner", "yaml"}
+    assert not loaded & (unused | {"claimeval.runs.experiments"})
 
 
 def test_rank_metrics_need_numpy_at_most() -> None:

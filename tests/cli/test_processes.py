@@ -51,6 +51,18 @@ def test_a_command_runs_in_an_interpreter_of_its_own(folder: Path, command: tupl
     assert "Traceback" not in done.stderr
 
 
+def test_a_command_looks_for_unreachable_objects_rarely_and_not_at_exit() -> None:
+    script = (
+        "import atexit, gc, sys\n"
+        "from claimeval.cli.main import main\n"
+        "atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000))\n"
+        "sys.argv = ['claimeval', '--version']\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "200000 True"
+
+
 @pytest.mark.parametrize(
     ("error", "code", "last"),
     [(KeyboardInterrupt, 130, "claimeval: interrupted"), (ValueError, 70, "claimeval: this is a bug in claimeval")],
