@@ -246,6 +246,7 @@ def by_topic(label: Label, on_topic: bool) -> Formula:
     """Answer claims with this label against the contexts that are on topic, or off topic."""
 
     def formula(m: Matrix) -> FormulaResult:
+        """Return the labels of the claims on topic, or off topic."""
         labels, topics = m.labeled("answer", "contexts", label), m.labeled("answer", ASKED)
         return [and_(x, y if on_topic else not_(y)) for x, y in zip(labels, topics, strict=True)]
 
@@ -256,6 +257,7 @@ def factscore(gamma: float) -> Formula:
     """Share of supported answer claims, times exp(1 - gamma / n) for an answer of n < gamma claims."""
 
     def formula(m: Matrix) -> FormulaResult:
+        """Return the share of supported claims with the length penalty."""
         shares, n = _share(_f(m)), len(m.claims_of("answer"))
         if shares is None:
             return None
@@ -269,6 +271,7 @@ def long_form_f1(k: float, *, on_topic: bool = False) -> Formula:
     """F1 of P = supported / claims and R = min(1, supported / k), with `on_topic` only over claims on topic."""
 
     def formula(m: Matrix) -> FormulaResult:
+        """Return the harmonic mean of precision and recall at k."""
         supported = _f(m)
         if on_topic:
             topics = m.labeled("answer", ASKED)
@@ -291,6 +294,7 @@ def nuggets(vital: float, okay: float, *, strict: bool) -> Formula:
     """
 
     def formula(m: Matrix) -> FormulaResult:
+        """Return the weighted share of nuggets that the answer supports."""
         importance = m.labeled("reference", ASKED) if vital != okay else [True] * len(m.claims_of("reference"))
         if strict:
             support = [None if s is None else float(s) for s in m.labeled("reference", "answer")]
