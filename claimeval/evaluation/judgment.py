@@ -20,13 +20,24 @@ from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import ParsedReply
-from claimeval.types.records import Assessment, Call, Claim, Document, Evidence, Part, Reason, SampleResult, Verdict
+from claimeval.types.records import (
+    Assessment,
+    Call,
+    Claim,
+    Document,
+    Evidence,
+    Part,
+    Reason,
+    SampleResult,
+    Verdict,
+    immutable,
+)
 from claimeval.types.requests import Completion, Failure, Judge, Request
 
 S = TypeVar("S", bound=Subject)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@immutable
 class Question(Generic[S]):
     """A question about subjects of one kind, assessed against the same evidence."""
 

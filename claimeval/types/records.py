@@ -10,8 +10,9 @@ import math
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, dataclass_transform, get_args
 
 from pydantic import (
     BaseModel,
@@ -127,6 +128,19 @@ def has_words(text: str) -> bool:
     return _ALPHANUMERIC.search(text) is not None
 
 
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def immutable(cls: type[T]) -> type[T]:
+    """Make a dataclass whose fields only the type checker protects from change, for what lives inside a run alone.
+
+    A frozen dataclass takes twice as long to make, and a run makes several for every reply.
+    """
+    return dataclass(unsafe_hash=True)(cls)
+
+
+_new = object.__new__
 _set_values, _set_given, _set_extra, _set_private = (
     BaseModel.__dict__[name].__set__
     for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
@@ -166,7 +180,7 @@ class Record(BaseModel):
     @classmethod
     def holding(cls, fields: dict[str, Any]) -> Self:
         """Return a record that keeps its fields in this dict, which must have all fields, with valid values."""
-        record = cls.__new__(cls)
+        record: Self = _new(cls)
         _set_values(record, fields)
         _set_given(record, cls._names)
         _set_extra(record, None)

@@ -6,14 +6,14 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from claimeval.types.errors import ClaimevalError, UsageError
-from claimeval.types.records import Claim, Document, Reason, Record
+from claimeval.types.records import Claim, Document, Reason, Record, immutable
 from claimeval.types.scales import Scale
 
 logger = logging.getLogger("claimeval")
@@ -244,7 +244,7 @@ class Judge(Record):
         return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Message:
     """A message of a request."""
 
@@ -252,7 +252,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ExtractTask:
     """Extraction request for engines that are not language models."""
 
@@ -265,7 +265,7 @@ class ExtractTask:
         return iter((self.text,))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AssessTask:
     """Assessment request for engines that are not language models."""
 
@@ -287,7 +287,7 @@ class AssessTask:
             yield document.text
 
 
-@dataclass(frozen=True, kw_only=True)
+@immutable
 class Request:
     """A complete request to a judge. All fields that can change the reply are part of the key.
 
@@ -298,9 +298,9 @@ class Request:
     judge: Judge
     messages: tuple[Message, ...]
     reply_format: ReplyFormat
+    max_tokens: int
     response_schema: str | None = None
     """The JSON schema of the reply as canonical JSON text."""
-    max_tokens: int
     replicate: int = 0
     """Number of the replicate, if a question is asked several times."""
     attempt: int = 0
@@ -391,7 +391,7 @@ def _without_bounds(schema: str, bounds: tuple[str, ...]) -> str:
     return json.dumps(strip(json.loads(schema)), separators=(",", ":"))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Usage:
     """Token counts reported by the provider, None if not reported."""
 
@@ -412,7 +412,7 @@ class RateLimitStatus(NamedTuple):
     tokens_remaining: int | None = None
 
 
-@dataclass(frozen=True)
+@immutable
 class Completion:
     """A complete reply. The fields up to `usage` are read from `body`."""
 
