@@ -78,7 +78,7 @@ def ask(
         question: The question of the sample.
         window: The sentences to show, which keep their numbers. Default: all.
     """
-    spans = tuple((span.start, span.end) for span in split_sentences(text))
+    spans = tuple(split_sentences(text))
     variables: dict[str, Value] | None = None
     if not judge.is_engine:
         variables = {

@@ -141,7 +141,9 @@ def _end(plain: bool, marked: bool) -> re.Pattern[str]:
     `plain`: the text is ASCII; `marked`: it may have citation marks, which make up most of the pattern.
     """
     marks = rf"(?:[ \t]?{TRAILING_MARK})*+" if marked else ""
-    full_stop = rf"(?<![.!?…])[.!?…]++(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
+    sign = "[.!?]" if plain else "[.!?…]"
+    first = rf"{sign}(?<!{sign}{{2}})"  # what stands before it is looked at last, since that takes the most time
+    full_stop = rf"{first}{sign}*+(?:[\"'”’»“«)\]*_]|[ \u00a0\u202f]»)*+{marks}(?=\s)"
     if plain:
         return re.compile(full_stop)
     return re.compile(
@@ -192,30 +194,35 @@ def block_sentences(text: str, block: TextBlock) -> list[Span]:
     marked = OPENS_MARK.search(text, block.start, block.end) is not None
     ends = _end(text.isascii(), marked).finditer(text, block.start, block.end)
     cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
-    spans = (_trimmed(text, *between) for between in zip([block.start, *cuts], [*cuts, block.end], strict=True))
+    spans = [_trimmed(text, start, end) for start, end in zip([block.start, *cuts], [*cuts, block.end], strict=True)]
     return [span for span in spans if _LETTER_OR_DIGIT.search(text, *span)]
 
 
 def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
     """Return whether the terminator at `end` ends a sentence, and not an abbreviation or a quotation inside one."""
-    if text[end.start()] in _STOPS:
+    start, stop = end.span()
+    if text[start] in _STOPS:
         return not _inside_quotation(text, block_start, end)
-    after = _OPENING.match(text, end.end())
+    after = _OPENING.match(text, stop)
     assert after is not None, "every part of the pattern is optional"
-    follows = text[after.end() : after.end() + 2]
+    begins = after.end()
+    follows = text[begins : begins + 2]
     in_lower_case = _is_small(follows[:1]) and not follows[1:].isupper()
-    if text[end.start() : end.end()] != ".":
+    if text[start:stop] != ".":
         return not in_lower_case
-    before = text[max(block_start, end.start() - _LAST_WORD) : end.start()].split()
+    before = text[max(block_start, start - _LAST_WORD) : start].split()
     word = before[-1].lstrip("\"'“„‘«([*_¿¡").rpartition("’")[2].rpartition("'")[2] if before else ""
-    if in_lower_case:
-        return len(word) > 3 and word.isalpha() and word.islower() and word not in _ABBREVIATIONS
     abbreviation = word.lower()
+    ordinary = len(word) > 2 and word.isalpha() and abbreviation not in _ABBREVIATIONS
+    if in_lower_case:
+        return ordinary and len(word) > 3 and word.islower()
+    if ordinary and word.isascii():
+        return True
     if abbreviation in _NEVER_LAST or (abbreviation in _BEFORE_NUMBERS and follows[:1].isdigit()):
         return False
     if _INDIC.match(word) and "।" in text:  # if dandas end sentences, full stops mark abbreviations
         return False
-    following = _NEXT_WORD.match(text, after.end())
+    following = _NEXT_WORD.match(text, begins)
     next_word = following[0].lower() if following else ""
     if abbreviation in _LAST_BEFORE_STARTER or _DOTTED.match(word):
         return next_word in _STARTERS
