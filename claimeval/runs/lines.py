@@ -173,10 +173,9 @@ def write(result: SampleResult) -> WrittenResult:
     fields["scores"] = {name: _written_score(score) for name, score in result.scores.items()}
     if result.details:
         fields["details"] = result.details
-    sample = result.sample.model_dump_json(exclude_defaults=True).encode()
-    line = b'{"sample":' + sample + b"," + _json(fields)[1:] + b"\n"
-    replies = _WrittenCalls.trusted(sample=result.sample.id, calls=result.calls)
-    return WrittenResult(line, replies.model_dump_json(exclude_defaults=True).encode() + b"\n")
+    line = b'{"sample":' + result.sample.as_line() + b"," + _json(fields)[1:] + b"\n"
+    replies = _WrittenCalls.holding({"sample": result.sample.id, "calls": result.calls})
+    return WrittenResult(line, replies.as_line() + b"\n")
 
 
 def read(line: bytes, replies: bytes | None = None, *, verdicts: bool = True) -> SampleResult:
@@ -343,9 +342,8 @@ def _quoted(texts: Sequence[str], span: tuple[int, int] | None, alternative: int
 
 def _question_key(assessment: Assessment) -> tuple[object, ...]:
     """Return the values that assessments in one column share."""
-    evidence = assessment.evidence
     verdict_keys = tuple([(verdict.judge, verdict.replicate, verdict.prompt) for verdict in assessment.verdicts])
-    return assessment.question, evidence.part, evidence.document, evidence.order, verdict_keys
+    return assessment.question, assessment.evidence, verdict_keys
 
 
 _EMPTY: Mapping[str, object] = {"tied": False, "cites": (), "sentence_ids": (), "repeats": 0, "missing_numbers": ()}
@@ -375,9 +373,10 @@ class _ColumnWriter:
         self._places: dict[str, int] = {}
         for place, call in enumerate(result.calls):
             self._places.setdefault(call.key, place)
-        self._claims: dict[tuple[str, ...], Part] = {}
-        for part in dict.fromkeys(claim.of for claim in result.claims):
-            self._claims[tuple([claim.id for claim in result.claims if claim.of == part])] = part
+        ids: dict[Part, list[str]] = {}
+        for claim in result.claims:
+            ids.setdefault(claim.of, []).append(claim.id)
+        self._claims = {tuple(of_part): part for part, of_part in ids.items()}
         self._all_claims = tuple([claim.id for claim in result.claims])
 
     def written(self, alike: list[Assessment]) -> dict[str, object]:

@@ -169,6 +169,13 @@ class Record(BaseModel):
             separators = (",", ":") if indent is None else None
             return json.dumps(self.model_dump(mode="json", **options), indent=indent, separators=separators)
 
+    def as_line(self) -> bytes:
+        """Return what differs from the defaults as compact JSON."""
+        try:
+            return self.__pydantic_serializer__.to_json(self, exclude_defaults=True)
+        except PydanticSerializationError:
+            return self.model_dump_json(exclude_defaults=True).encode()
+
     @classmethod
     def trusted(cls, **fields: Any) -> Self:
         """Return a record of values that are known to be valid, in a quarter of the time that validation takes.
@@ -207,9 +214,11 @@ class Record(BaseModel):
         return self.holding(self.__dict__ | fields)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            (type(other) is type(self) and other.__dict__ == self.__dict__) or super().__eq__(other)
-        )
+        if self is other:
+            return True
+        if type(other) is type(self) and len(other.__dict__) == len(self.__dict__) == len(self._names):
+            return self.__dict__ == other.__dict__
+        return super().__eq__(other)  # something else, or a record that also holds cached properties
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
@@ -280,7 +289,11 @@ class Document(Record):
     @property
     def has_words(self) -> bool:
         """Whether text or title can support a claim."""
-        return has_words(self.text) or has_words(self.title or "")
+        return has_words(self.text) or (self.title is not None and has_words(self.title))
+
+
+def _document(identity: str, text: str) -> Document:
+    return Document.holding({"id": identity, "text": text, "title": None, "score": None})
 
 
 class Turn(Record):
@@ -398,7 +411,7 @@ class Sample(Record):
             return self.contexts
         if part == "reference":
             answers = [(i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)]
-            return tuple([Document.trusted(id=f"reference-{i}", text=text) for i, text in answers]) or None
+            return tuple([_document(f"reference-{i}", text) for i, text in answers]) or None
         if part == "reference_contexts":
             texts, ids = self.reference_contexts, self.reference_context_ids
             names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
@@ -406,9 +419,9 @@ class Sample(Record):
                 return None
             return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True))
         if part == "answer":
-            return None if self.answer is None else (Document.trusted(id="answer", text=self.answer),)
+            return None if self.answer is None else (_document("answer", self.answer),)
         if part == ASKED:
-            return (Document.trusted(id="question", text=self.full_question),)
+            return (_document("question", self.full_question),)
         if part == HISTORY:
             turns = enumerate(self.history, 1)
             return tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns) or None
@@ -432,6 +445,8 @@ class Sample(Record):
         """Return the part as one text; several documents are joined by a blank line."""
         if part == "answer":
             return self.answer
+        if part == "reference":
+            return BETWEEN.join(filter(has_words, self.reference_answers)) or None
         documents = self.documents(part)
         return None if documents is None else BETWEEN.join(d.text for d in documents)
 

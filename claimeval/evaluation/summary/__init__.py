@@ -148,7 +148,9 @@ class SummaryBuilder(Tally):
         """Add one sample."""
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
-        columns = result.columns() if self._rows else {}
+        unusual = [one for one in result.assessments if one.unassessed or not one.verdicts]
+        ungrounded = {claim.id for claim in result.claims if claim.grounding == "ungrounded"}
+        columns = result.columns() if self._rows and (self._panel or unusual) else {}
         if self._extraction:
             self._extraction.add(result)
         for name, tally in self._others.items():
@@ -159,13 +161,13 @@ class SummaryBuilder(Tally):
         for metric, tally, members in zip(self._rows, self._of_rows, self._members, strict=True):
             score = result.scores[metric.name]
             assessments = columns.get((metric.claims_of, metric.against), [])
-            of = counted(metric, result)
+            of = counted(metric, result) if unusual or ungrounded else frozenset()
             tally.add(
                 score,
                 [a.unassessed for a in assessments if a.unassessed and a.subject in of],
-                sum([claim.grounding == "ungrounded" for claim in result.claims if claim.id in of]),
+                len(ungrounded & of),
                 cluster=cluster,
-                unasked=any(a.unasked for a in assessments),
+                unasked=any([a.unasked for a in assessments]),
             )
             if self._panel:
                 claims = {claim.id: claim for claim in result.claims_of(metric.claims_of)}
@@ -183,7 +185,7 @@ class SummaryBuilder(Tally):
         for call in result.calls:
             if call.failed and call.failed not in self._failures:
                 self._failures[call.failed] = _example(result, call)
-        for assessment in result.assessments:
+        for assessment in unusual:
             because = assessment.unassessed
             if because and because not in _NO_FAILURE and because not in self._failures:
                 self._add_failure(result, assessment, because)
