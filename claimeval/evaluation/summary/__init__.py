@@ -167,7 +167,7 @@ class SummaryBuilder(Tally):
                 [a.unassessed for a in assessments if a.unassessed and a.subject in of],
                 len(ungrounded & of),
                 cluster=cluster,
-                unasked=any([a.unasked for a in assessments]),
+                unasked=any(a.unasked for a in assessments),
             )
             if self._panel:
                 claims = {claim.id: claim for claim in result.claims_of(metric.claims_of)}
