@@ -385,7 +385,7 @@ class _CellValues:
     def id(self) -> str:
         """Return the id, by default the number of the row."""
         if self._id_column and "id" not in self.present:
-            raise self._error("nothing; give every row an id, or none, and rows are numbered", field=self._id_column)
+            raise self._error("nothing; give every row an id, or none to number the rows", field=self._id_column)
         value = self.present.get("id", self._row.number)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
@@ -414,7 +414,7 @@ class _CellValues:
         if question is not None and question.strip() != last.question.strip():
             return {"history": turns}
         if answer is not None and last.answer is not None and answer.strip() != last.answer.strip():
-            raise self._error("the last message of the assistant is another text than the answer", field="messages")
+            raise self._error("the last message of the assistant is not the answer", field="messages")
         given: dict[str, Any] = {"history": last.history, "question": last.question}
         if last.answer is not None:
             given["answer"] = last.answer

@@ -202,7 +202,7 @@ def draw(
         if not count:
             eligible = sum(reservoir.rows for reservoir in reservoirs.values())
             raise UsageError(
-                f"every {every}: none of {eligible} questions was drawn; draw one in fewer, or another seed"
+                f"every {every}: none of {eligible} questions was drawn; use a smaller number, or another seed"
             )
         sizes = dict.fromkeys(sizes, count)
     total = sum(sizes.values())

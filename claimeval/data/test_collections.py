@@ -143,7 +143,7 @@ def _whole(path: Path) -> Grades:
     for query, documents in qrels.items():
         for document, grade in documents.items():
             if grade != int(grade):
-                raise DataError(f"{path}: the grade of {document!r} for {query!r} is {grade}; needed is a whole number")
+                raise DataError(f"{path}: the grade of {document!r} for {query!r} is {grade}, not a whole number")
     return {query: {name: int(grade) for name, grade in documents.items()} for query, documents in qrels.items()}
 
 

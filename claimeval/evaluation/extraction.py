@@ -357,16 +357,16 @@ def make_job(options: ExtractionOptions, items: Iterable[Sample | SampleResult],
     if options.matching not in (*MATCHINGS, BY_JUDGE):
         raise unknown_name("matching", options.matching, (*MATCHINGS, BY_JUDGE))
     if options.matching != "guarded" and options.gold is None:
-        raise UsageError("--matching compares with claims by people; name them with --gold")
+        raise UsageError("--matching compares with gold claims; name them with --gold")
     if options.matching == BY_JUDGE and options.judge is None:
         raise UsageError("--matching judge needs a --judge")
     judge = specs.parse_judge(options.judge) if options.judge else None
     if options.elements and (judge is None or not reads_prompts(judge)):
-        raise UsageError("--elements are listed by a language model; name one with --judge")
+        raise UsageError("--elements needs a language model; name one with --judge")
     extractor = specs.parse_judge(options.extractor) if options.extractor else None
     source = _source(options, extractor, of_run=of_run)
     if extractor and not source.prompt:
-        raise UsageError(f"--extractor takes claims with a prompt, and --claims {options.claims} is none")
+        raise UsageError(f"--extractor needs a prompt, but --claims {options.claims} is not one")
     gold_file = read_gold(Path(options.gold)) if options.gold and Path(options.gold).is_file() else None
     survey = _survey(items, options, source, gold_file)
     second: Matching = SECOND if options.matching in ("guarded", BY_JUDGE) else options.matching  # type: ignore[assignment]  # checked
@@ -401,7 +401,7 @@ def _source(options: ExtractionOptions, extractor: Judge | None, *, of_run: bool
         return ClaimSource(claims, claims)
     if extractor or claims.endswith(".j2"):
         if extractor is None:
-            raise UsageError(f"--claims {claims} is a prompt; say with --extractor who takes claims with it")
+            raise UsageError(f"--claims {claims} is a prompt; name the model that extracts claims with --extractor")
         prompt = prompts.load("extract", claims)
         return ClaimSource("prompt", f"{prompt.name} by {extractor.name}", prompt)
     return ClaimSource("field", claims)
@@ -451,7 +451,7 @@ def _survey(
         raise unknown_name("field or source of claims", source.name, (*shipped, *columns))
     if options.gold and not any(gold.values()):
         if gold_file is not None:
-            raise UsageError(f"{options.gold}: no id is that of a sample")
+            raise UsageError(f"{options.gold}: none of its ids is the id of a sample")
         raise unknown_name("file, or field of the samples with gold claims:", options.gold, columns)
     ranked = sorted(numbers, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest())
     chosen = frozenset(ranked[: options.sample])

@@ -112,7 +112,7 @@ def check_name(name: str, kind: str) -> None:
     """Raise DataError for an id that a TREC file cannot hold."""
     if name.split() != [name] or name.startswith("#"):
         raise DataError(
-            f"the {kind} id {name!r} cannot be written to a qrels file: ids are not empty, hold no blanks and do not "
+            f"the {kind} id {name!r} cannot be written to a qrels file: an id must not be empty, contain spaces or "
             "begin with #"
         )
 

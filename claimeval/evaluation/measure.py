@@ -405,7 +405,7 @@ def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob
     """Return the job of a run of lexical or rank metrics, or the same job with other metrics."""
     settings = record.settings
     if "model" in settings:
-        raise UsageError("the run is of a local model; measure its data again with the same options")
+        raise UsageError("the run used a local model; measure its data again with the same options")
     match, collapse = settings.get("match", "ids"), settings.get("collapse_ids")
     normalization = settings.get("normalization", "squad")
     assert isinstance(collapse, str | None), "the manifest has the setting unchanged"

@@ -196,7 +196,7 @@ def _join(assessor: ir.Qrels, human: ir.Qrels) -> _GradePairs:
                 joined.human.append(int(grade))
                 joined.queries.append(query)
     if not joined.human:
-        raise DataError("the human qrels hold no grade of 0 or more")
+        raise DataError("the human qrels have no grade of 0 or more")
     return joined
 
 

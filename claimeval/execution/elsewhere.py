@@ -92,7 +92,7 @@ class HttpTransport:
 
         token = os.environ.get(TOKEN_VARIABLE)
         if token and not (token.isascii() and token.isprintable() and " " not in token):
-            raise UsageError(f"the environment variable {TOKEN_VARIABLE} holds a character that no token has")
+            raise UsageError(f"the environment variable {TOKEN_VARIABLE} contains a character that tokens cannot have")
         secure = self.url.startswith("https://")
         with environment_errors():
             self._client = httpx2.AsyncClient(

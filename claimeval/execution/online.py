@@ -280,7 +280,7 @@ class OnlineExecutor:
             advice = "its backend must call `keep` before it returns (docs/adding-a-provider.md)"
             raise CallError(
                 "judge_stopped",
-                f"the provider {request.judge.provider!r} gave a reply that it did not keep; {advice}",
+                f"the provider {request.judge.provider!r} returned a reply that it did not keep; {advice}",
                 fatal=True,
                 possibly_paid=True,
             )

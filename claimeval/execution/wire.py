@@ -160,7 +160,7 @@ def read_post(body: bytes) -> Post:
     except (ValueError, RecursionError) as error:
         raise AskerError(f"the post is not JSON: {error}", 400) from error
     if not isinstance(content, dict):
-        raise AskerError("the post is no JSON object", 400)
+        raise AskerError("the post is not a JSON object", 400)
     if (theirs := content.get("format")) != FORMAT:
         raise AskerError(
             f"claimeval {str(content.get('claimeval'))[:20]} writes posts of the format {str(theirs)[:20]}, and this "

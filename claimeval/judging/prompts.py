@@ -150,7 +150,7 @@ class Prompt:
                 f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"
             )
         if header.adds not in ("", UNCLEAR) or (header.adds and (step, self.reply) != ("extract", "json")):
-            raise PromptError(f"prompt {name}: `adds: {UNCLEAR}` is for extract prompts with JSON replies, and alone")
+            raise PromptError(f"prompt {name}: `adds` can only be {UNCLEAR}, in extract prompts with JSON replies")
         if step in _JSON_ONLY and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
         self._arguments = name, step, source, self.parameters

@@ -135,7 +135,7 @@ ENTRY_POINTS = "claimeval.providers"
 
 
 def _not_open(judge: Judge) -> AbstractAsyncContextManager[Backend]:
-    raise UsageError(f"the judge {judge.name!r} has no provider that could be asked")
+    raise UsageError(f"the judge {judge.name!r} has no provider")
 
 
 def _entry_points() -> EntryPoints:
@@ -163,7 +163,7 @@ def _row(name: str) -> Provider | None:
             ) from error
         if not isinstance(loaded, Provider) or loaded.name != name:
             raise UsageError(
-                f"the entry point {entry.value!r} gives no claimeval.providers.Provider of the name {name!r}"
+                f"the entry point {entry.value!r} is not a claimeval.providers.Provider with the name {name!r}"
             )
         return loaded
     return None

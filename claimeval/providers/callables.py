@@ -68,7 +68,9 @@ class CallableBackend:
                 possibly_paid=True,
             ) from error
         if not isinstance(text, str):
-            raise CallError("judge_stopped", f"the function gave a {type(text).__name__}; a text is needed", fatal=True)
+            raise CallError(
+                "judge_stopped", f"the function returned a {type(text).__name__}; a text is needed", fatal=True
+            )
         self._texts += 1
         body = write_chat(text, request.judge.model.partition(":")[2])
         completion = read_chat(body, latency=time.perf_counter() - started)

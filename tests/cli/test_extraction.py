@@ -121,8 +121,8 @@ def test_gold_claims_may_be_in_a_file_a_row_a_claim(tmp_path: Path) -> None:
         ({"claims": "facts.modle"}, "unknown field or source of claims 'facts.modle'"),
         ({"gold": "people"}, "unknown file, or field of the samples with gold claims: 'people'"),
         ({"gold": "facts.people.text", "matching": "garded"}, "Did you mean 'guarded'"),
-        ({"matching": "support"}, "--matching compares with claims by people"),
-        ({"claims": "mine.j2"}, "say with --extractor who takes claims with it"),
+        ({"matching": "support"}, "--matching compares with gold claims"),
+        ({"claims": "mine.j2"}, "name the model that extracts claims with --extractor"),
         ({"sample": 0}, "sample: 0; it needs 1 or more"),
     ],
 )
@@ -191,7 +191,7 @@ def test_elements_say_what_claims_should_cover_and_what_not(start_server: StartS
     options = ce.RunOptions(cache=tmp_path / "new")
     planned = ce.plan(ce.extraction, path, claims="facts", judge=spec(server), elements=True, options=options)
     assert {line.step: line.calls for line in planned.lines}["extract"] == (3, 3)
-    with pytest.raises(ce.UsageError, match="--elements are listed by a language model"):
+    with pytest.raises(ce.UsageError, match="--elements needs a language model"):
         ce.extraction(data, claims="facts", elements=True)
 
 

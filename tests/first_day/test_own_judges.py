@@ -103,7 +103,7 @@ def test_an_error_is_a_failed_call_and_a_defect_stops_at_once(tmp_path: Path) ->
     assert score(tmp_path, judge(fails_once), backoff=0.0)["faithfulness"].n == SAMPLES
     with pytest.raises(ce.StoppedEarly, match=r"the function raised KeyError: 'text'"):
         score(tmp_path, judge(lambda messages: messages[0]["text"], revision="defect"))
-    with pytest.raises(ce.StoppedEarly, match="the function gave a dict; a text is needed"):
+    with pytest.raises(ce.StoppedEarly, match="the function returned a dict; a text is needed"):
         score(tmp_path, judge(lambda messages: {"text": ""}, revision="dict"))
 
 
@@ -198,7 +198,7 @@ def test_a_reply_that_a_provider_does_not_keep_stops_the_run(tmp_path: Path, acm
         options = ("-m", "faithfulness", "--concurrency", 1, "-o", tmp_path / "run")
         done = call("score", data(tmp_path), "-j", "acme:judge-1", *options, ACME_URL=server.url)
     assert done.returncode == 3
-    assert "gave a reply that it did not keep" in " ".join(done.stderr.split())
+    assert "returned a reply that it did not keep" in " ".join(done.stderr.split())
     assert server.paid == 1
 
 

@@ -206,6 +206,6 @@ def refuse_same_family(judges: Iterable[tuple[str, Judge]], panel: Panel, genera
         for role, judge in judges:
             if families.are_same_family(judge.model, generator):
                 raise UsageError(
-                    f"{role} {judge.name!r} is of the family of {generator!r}, which wrote answers here; take another "
+                    f"{role} {judge.name!r} is of the family of {generator!r}, which wrote answers here; use another "
                     f"{role}, or set --on-same-family to warn or skip"
                 )

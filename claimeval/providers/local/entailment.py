@@ -152,7 +152,9 @@ def answer_tokens(tokens: Tokenizing, prompt: SourcePrompt, model: str) -> tuple
     """Return the first tokens of the words for yes and no that the prompt names."""
     words = [prompt.header.get(name) for name in ("supported", "not_supported")]
     if None in words:
-        raise UsageError("the prompt of a fact checker names its answers in the header: `supported`, `not_supported`")
+        raise UsageError(
+            "the prompt of a fact checker must name its answers in the header: `supported`, `not_supported`"
+        )
     yes, no = (ids[0] for ids in tokens.targets([word for word in words if word]))
     if yes == no:
         raise UsageError(f"model {model!r} writes both answers of its prompt with the same first token")

@@ -123,9 +123,9 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
     folder = Path(name).expanduser()
     if folder.is_dir():
         if revision:
-            raise UsageError(f"{name!r} is a folder; a revision ({revision!r}) goes with a name on the hub")
+            raise UsageError(f"{name!r} is a folder; a revision ({revision!r}) needs a name on the hub")
         if not (folder / "config.json").is_file() or not _has_weights(folder):
-            raise UsageError(f"the folder {name!r} holds no model: config.json and model.safetensors must be in it")
+            raise UsageError(f"the folder {name!r} has no model: config.json and model.safetensors must be in it")
         return ModelFiles(name, folder, f"sha256:{_digest(folder, _states(folder))}")
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:
         raise UsageError(
@@ -150,7 +150,7 @@ def _on_hub(name: str, revision: str | None) -> Path:
             problem = "its weights are not there"
     raise UsageError(
         f"model {name!r} is neither a folder nor in {constants.HF_HUB_CACHE}, and cannot be fetched: {problem}. "
-        f"Where there is a network: `hf download {name}`, then set HF_HOME to that cache, or give the folder"
+        f"With a network: `hf download {name}`, then set HF_HOME to that cache, or give the folder"
     )
 
 

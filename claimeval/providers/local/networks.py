@@ -96,7 +96,7 @@ class Seq2Seq:
         if loaded.config.model_type in _UNFIT:
             raise UsageError(
                 f"model {loaded.files.name!r} ({loaded.config.model_type}) is of a kind whose tokens cannot be scored "
-                "one text at a time; take a T5, a BART or the like"
+                "one text at a time; use a model such as T5 or BART"
             )
         self._model = loaded.model
         self._device = loaded.setting.device
@@ -233,7 +233,7 @@ def _start_token(loaded: Loaded) -> int:
     for config in (loaded.config, loaded.model.generation_config):
         if (token := getattr(config, "decoder_start_token_id", None)) is not None:
             return int(token)
-    raise UsageError(f"the configuration of model {loaded.files.name!r} does not say decoder_start_token_id")
+    raise UsageError(f"the configuration of model {loaded.files.name!r} has no decoder_start_token_id")
 
 
 def _block_mask(owner: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -95,7 +95,7 @@ class Scorer(ABC, Generic[Item, Result]):
             problem = str(error).strip().partition("\n")[0]
             raise UsageError(
                 f"{self.name} failed on {self.setting.device}: {problem[:300]}. "
-                f"If memory ran out: batches had {self._batch} tokens, give fewer; what was computed is kept"
+                f"If memory ran out, use batches of fewer than {self._batch} tokens; computed results are kept"
             ) from error
 
     def _start(self, sample: Sequence[Item]) -> Answers[Item, Result]:

@@ -77,8 +77,7 @@ def _load(name: str, local: LocalOptions, setting: Any) -> Any:
     except (OSError, ValueError) as error:
         problem = str(error).strip().splitlines()[0].rstrip(".")
         raise UsageError(
-            f"model {name!r} cannot be loaded: {problem}. Give a folder, or where there is a network: "
-            f"`hf download {name}`"
+            f"model {name!r} cannot be loaded: {problem}. Give a folder, or with a network: `hf download {name}`"
         ) from error
 
 

@@ -45,12 +45,12 @@ def test_a_folder_is_known_by_the_contents_of_its_files(t5: Path, tmp_path: Path
 def test_a_folder_without_a_model_is_refused(t5: Path, tmp_path: Path, lacking: str) -> None:
     copy = shutil.copytree(t5, tmp_path / "copy")
     (copy / lacking).unlink()
-    with pytest.raises(UsageError, match="holds no model"):
+    with pytest.raises(UsageError, match="has no model"):
         locate(str(copy))
 
 
 def test_a_folder_has_no_revision_and_a_path_is_not_looked_for_on_the_hub(t5: Path) -> None:
-    with pytest.raises(UsageError, match="goes with a name on the hub"):
+    with pytest.raises(UsageError, match="needs a name on the hub"):
         locate(str(t5), "main")
     for path in ("/no/such/folder", "./folder", "one/two/three"):
         with pytest.raises(UsageError, match="no folder"):
