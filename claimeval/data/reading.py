@@ -196,10 +196,10 @@ def samples_of_rows(
     """The errors of the first rows without a known column."""
     columns: dict[str, None] = {}
     ids: set[str] = set()
-    number = count = further = 0
+    number = count = rows_after_error = 0
     for number, row in enumerate(samples_in(rows, fields.values()), 1):
-        further += problems.stopped
-        if further > MAX_FURTHER:
+        rows_after_error += problems.stopped
+        if rows_after_error > MAX_FURTHER:
             problems.last = number - 1
             break
         try:

@@ -419,9 +419,9 @@ def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
     judges: set[str] = set()
     count = 0
     for _, replies in answered:
-        of_row = {reply.judge for reply in replies}
-        count += bool(judges & of_row)
-        judges |= of_row
+        row_judges = {reply.judge for reply in replies}
+        count += bool(judges & row_judges)
+        judges |= row_judges
     return count
 
 

@@ -132,8 +132,17 @@ def is_trace(fields: Mapping[str, Any]) -> bool:
         return True
     if isinstance(fields.get("observations"), list):
         return True
-    ours = {"sessionId", "session_id", "userId", "user_id", "projectId", "project_id", "public", "bookmarked"}
-    return {"id", "timestamp", "input", "output"} <= names and bool(names & ours)
+    langfuse_fields = {
+        "sessionId",
+        "session_id",
+        "userId",
+        "user_id",
+        "projectId",
+        "project_id",
+        "public",
+        "bookmarked",
+    }
+    return {"id", "timestamp", "input", "output"} <= names and bool(names & langfuse_fields)
 
 
 def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
@@ -322,8 +331,8 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     with_text = [span for span in spans if span.kind in ("chain", "llm") and (span.question or span.answer)]
     parents = {span.id: span.parent for span in spans}
     depth = {span.id: _depth(span.id, parents) for span in with_text}
-    least = min(depth.values(), default=0)
-    top = [span for span in with_text if depth[span.id] == least]
+    top_depth = min(depth.values(), default=0)
+    top = [span for span in with_text if depth[span.id] == top_depth]
     calls = [span for span in with_text if span.kind == "llm"]
     retrievals = [span for span in spans if span.kind in ("retriever", "reranker")]
     asking = [*(span for span in top if span.kind == "chain"), *retrievals, *top, *calls]

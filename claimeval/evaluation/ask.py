@@ -81,13 +81,13 @@ async def ask_about(
     batches: list[tuple[tuple[S, ...], Reason | None]] = [(tuple(subjects), None)]
     for attempt in count():
         following: list[tuple[tuple[S, ...], Reason | None]] = []
-        for batch, again in batches:
+        for batch, reason_to_re_ask in batches:
             request = ask(batch).repeated(attempt, replicate)
-            if again:
-                request = replace(request, again=again)
+            if reason_to_re_ask:
+                request = replace(request, again=reason_to_re_ask)
             outcome = await executor.ask(request)
             failed = isinstance(outcome, Failure)
-            if again and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
+            if reason_to_re_ask and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
                 continue
             reading = ParsedReply[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
             if review and isinstance(outcome, Completion):

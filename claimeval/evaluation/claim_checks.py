@@ -200,8 +200,8 @@ class ClaimChecks:
         judged = await self._judged("entailed", sample, "answer", "answer", claims, executor)
         shares: dict[str, Score] = {}
         for name, labels in ((SENSITIVITY, FAULTS), (SPECIFICITY, ("intact",))):
-            of = [a for a in judged.assessments if a.subject.rpartition("-")[0] in labels]
-            shares[name] = _share(of, len(of), supported=name == SPECIFICITY)
+            assessments = [a for a in judged.assessments if a.subject.rpartition("-")[0] in labels]
+            shares[name] = _share(assessments, len(assessments), supported=name == SPECIFICITY)
         return SampleResult(
             sample=Sample(id=sample.id, question="", answer=sample.answer, metadata={"planted": True}),
             claims=claims,
@@ -295,7 +295,7 @@ async def check_claims(
         details = {**details, "extraction": {**counted, ELEMENTS: list(cells)}}
     if checks.gold:
         scores |= _f1(scores, people=bool(people))
-    more = undefined(dict.fromkeys((SENSITIVITY, SPECIFICITY), "share"), "not_asked")
+    not_asked = undefined(dict.fromkeys((SENSITIVITY, SPECIFICITY), "share"), "not_asked")
     return result.model_copy(
         update={
             "sample": sample,
@@ -308,7 +308,7 @@ async def check_claims(
             "details": details,
             "assessments": tuple(a for judged in checked for a in judged.assessments),
             "calls": (*result.calls, *listed, *(call for judged in checked for call in judged.calls)),
-            "scores": {**result.scores, **scores, **more},
+            "scores": {**result.scores, **scores, **not_asked},
         }
     )
 
@@ -400,6 +400,6 @@ def _f1(scores: Mapping[str, Score], *, people: bool) -> dict[str, Score]:
     precision, recall = scores[FOCUS].value, scores[RECALL].value
     if recall is None or (precision is None and scores[FOCUS].because not in NOT_APPLICABLE):
         return undefined(dict.fromkeys(F1, "share"), scores[FOCUS].because or scores[RECALL].because or "no_evidence")
-    both = (precision or 0.0) + recall
-    value = 2 * (precision or 0.0) * recall / both if both else 0.0
+    denominator = (precision or 0.0) + recall
+    value = 2 * (precision or 0.0) * recall / denominator if denominator else 0.0
     return dict.fromkeys(F1, Score.share(value))

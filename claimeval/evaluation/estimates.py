@@ -80,10 +80,10 @@ def spread(values: Counter[float]) -> Range | None:
 
 def _percentile(values: Counter[float], share: float) -> float:
     """Return the smallest value that at least this share of the values does not exceed."""
-    seen = 0
+    cumulative = 0
     for value in sorted(values):
-        seen += values[value]
-        if seen >= share * values.total():
+        cumulative += values[value]
+        if cumulative >= share * values.total():
             break
     return value
 
@@ -91,18 +91,18 @@ def _percentile(values: Counter[float], share: float) -> float:
 def recorded_output(store: Store, sources: Collection[Source]) -> dict[Source, Counter[float]]:
     """Return the output tokens of the newest stored replies to these prompts, as the provider counted them."""
     lengths: dict[Source, Counter[float]] = {source: Counter() for source in sources}
-    open_ = set(sources)
+    incomplete = set(sources)
     for row in islice(store.rows(newest_first=True), LOOKED_AT):
-        if not open_:
+        if not incomplete:
             break
         origin = read_origin(row.value) if row.value is not None else None
         if row.value is None or origin is None:
             continue
         source = (origin.model, origin.endpoint, origin.prompt)
-        if source in open_ and (tokens := _output_tokens(row.value)) is not None:
+        if source in incomplete and (tokens := _output_tokens(row.value)) is not None:
             lengths[source][tokens] += 1
             if lengths[source].total() >= SAMPLED:
-                open_.remove(source)
+                incomplete.remove(source)
     return lengths
 
 

@@ -151,13 +151,15 @@ class StepWorkload:
         texts.bytes += size
         texts.frames += frame.size
 
-    def line(self, per_sentence: Range, counted: TokenCounts, seen: Range | None) -> StepForecast:
+    def line(self, per_sentence: Range, counted: TokenCounts, recorded: Range | None) -> StepForecast:
         """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
         low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low, 0)
         high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high, 1)
         per_token = estimates.measured(counted) or estimates.BYTES_PER_TOKEN
         prompt = floor(low.bytes / per_token.high), ceil(high.bytes / per_token.low)
-        low_output, high_output = (low.calls * seen.low, high.calls * seen.high) if seen else (low.output, high.output)
+        low_output, high_output = (
+            (low.calls * recorded.low, high.calls * recorded.high) if recorded else (low.output, high.output)
+        )
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
             prompt = output = (0, 0)
@@ -174,7 +176,7 @@ class StepWorkload:
             batched=self.batched,
             cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1])) if price else None,
             cost_bound=high.cost_bound if price else None,
-            basis=self._basis(counted, seen) if any(prompt) else (),
+            basis=self._basis(counted, recorded) if any(prompt) else (),
         )
 
     def _sum(
@@ -197,13 +199,13 @@ class StepWorkload:
             bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
         return _ForecastTotals(calls, size, output, bound)
 
-    def _basis(self, counted: TokenCounts, seen: Range | None) -> tuple[str, str]:
+    def _basis(self, counted: TokenCounts, recorded: Range | None) -> tuple[str, str]:
         if (measured := estimates.measured(counted)) is None:
             prompt = f"assumed, {estimates.BYTES_PER_TOKEN.low:g} to {estimates.BYTES_PER_TOKEN.high:g} bytes each"
         else:
             prompt = f"{measured.low:.2f} to {measured.high:.2f} bytes each, as in {counted.replies:,} stored replies"
-        if seen is not None:
-            output = f"{seen.low:.0f} to {seen.high:.0f} a call, as in stored replies to {self.prompt.name}"
+        if recorded is not None:
+            output = f"{recorded.low:.0f} to {recorded.high:.0f} a call, as in stored replies to {self.prompt.name}"
         elif (thinking := estimates.thinking(self.judge)).high:
             output = f"assumed, {thinking.low:g} to {thinking.high:g} of them thinking"
         else:
@@ -434,7 +436,7 @@ class _Walk(Generic[T]):
             model = workload.judge.model
             counted[model] = counted.get(model, TokenCounts()).plus(workload.counted)
         open_sources = {workload.source for workload in workloads if workload.is_open}
-        seen = estimates.recorded_output(self._store, open_sources) if self._store else {}
+        recorded = estimates.recorded_output(self._store, open_sources) if self._store else {}
         ratio = estimates.spread(self._claims_per_sentence)
         return Forecast(
             samples=samples,
@@ -442,7 +444,7 @@ class _Walk(Generic[T]):
                 workload.line(
                     ratio or estimates.CLAIMS_PER_SENTENCE,
                     counted[workload.judge.model],
-                    estimates.spread(seen.get(workload.source, Counter())),
+                    estimates.spread(recorded.get(workload.source, Counter())),
                 )
                 for workload in workloads
             ),

@@ -408,13 +408,13 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[
 
 
 def _share(relevant: Sequence[bool | None]) -> tuple[float, float]:
-    yes, open_ = relevant.count(True), relevant.count(None)
-    return yes / len(relevant), (yes + open_) / len(relevant)
+    positive, unassessed = relevant.count(True), relevant.count(None)
+    return positive / len(relevant), (positive + unassessed) / len(relevant)
 
 
-def _mean(grades: Sequence[int | None], most: int) -> tuple[float, float]:
-    total, open_ = sum(grade for grade in grades if grade is not None), grades.count(None)
-    return total / len(grades), (total + most * open_) / len(grades)
+def _mean(grades: Sequence[int | None], highest: int) -> tuple[float, float]:
+    total, unassessed = sum(grade for grade in grades if grade is not None), grades.count(None)
+    return total / len(grades), (total + highest * unassessed) / len(grades)
 
 
 def precision(relevant: Sequence[bool | None]) -> tuple[float, float]:

@@ -475,11 +475,11 @@ def _names(metrics: str | Sequence[str]) -> tuple[str, ...]:
 
 def _texts(sample: Sample) -> lexical.LexicalSample:
     documents = sample.documents("contexts")
-    together = sample.references == "together" and sample.reference_answers
+    joins_references = sample.references == "together" and sample.reference_answers
     return lexical.LexicalSample(
         answer=sample.answer,
         question=sample.question,
         contexts=None if documents is None else [document.text for document in documents],
-        references=["\n\n".join(sample.reference_answers)] if together else sample.reference_answers,
+        references=["\n\n".join(sample.reference_answers)] if joins_references else sample.reference_answers,
         id=sample.id,
     )

@@ -121,19 +121,19 @@ def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[
 
 async def probe(judge: Judge, options: RunOptions) -> Probe:
     """Test a resolved judge; failures are in the result."""
-    named = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
+    unprobed = Probe(judge=judge.name, model=judge.model, endpoint=judge.endpoint, reachable=False)
     price = price_of(judge, options.prices)
-    named = named.model_copy(update={"price": {"input": price.input, "output": price.output} if price else None})
+    unprobed = unprobed.model_copy(update={"price": {"input": price.input, "output": price.output} if price else None})
     try:
         providers.check_key(judge)
     except UsageError as error:
-        return named.model_copy(update={"problem": str(error), "key_accepted": False})
+        return unprobed.model_copy(update={"problem": str(error), "key_accepted": False})
     async with providers.provider(judge.model).open(judge) as backend:
         trial = _Trial(judge, backend, options.timeout)
         steps = [await trial.extract()]
         if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
             steps.append(await trial.assess())
-    result = _result(named, judge, tuple(steps), trial)
+    result = _result(unprobed, judge, tuple(steps), trial)
     if not trial.replies or result.context_tokens:
         return result
     if stated := await stated_by_server(judge):
@@ -142,7 +142,7 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
     return result.model_copy(update={"context_tokens": known_window(judge)})
 
 
-def _result(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
+def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
     statuses = {error.status for error in trial.errors}
     learned = trial.lessons.learned([judge])[judge.name]
     lists = [reply for reply in trial.replies if _LIST.match((reply.text or "").rpartition("</think>")[2].strip())]
@@ -160,7 +160,7 @@ def _result(named: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Tr
         "context_tokens": judge.context_tokens or learned.context_tokens,
         "steps": steps,
     }
-    result = named.model_copy(update=changes)
+    result = unprobed.model_copy(update=changes)
     return result.model_copy(update={"settings": _settings(judge, result, trial)})
 
 

@@ -277,11 +277,11 @@ def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
     """Return the job after checking all settings against the samples. Raises UsageError before any call is made."""
     if options.ask is not None and not options.ask:
         raise UsageError(f"name what to ask: {', '.join(ANSWER_QUESTIONS)}")
-    named = [answer_question(name) for name in dict.fromkeys(options.ask or ())]
+    requested = [answer_question(name) for name in dict.fromkeys(options.ask or ())]
     spec = specs.parse_panel(options.judges)
     judges = specs.require_prompt_readers(spec.judges, "answers are rated")
-    survey = _survey(samples, named)
-    questions = named or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.available]
+    survey = _survey(samples, requested)
+    questions = requested or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.available]
     for name in options.prompts:
         if name not in {question.name for question in questions}:
             raise unknown_name("question with a prompt", name, [question.name for question in questions])
@@ -321,7 +321,7 @@ class _AnswerCounts(NamedTuple):
     """Names in the metadata."""
 
 
-def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _AnswerCounts:
+def _survey(samples: Iterable[Sample], requested: Sequence[RatingQuestion]) -> _AnswerCounts:
     """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an id is repeated."""
     available: set[str] = set()
     ids: dict[str, int] = {}
@@ -331,8 +331,8 @@ def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _Answ
     for number, sample in enumerate(samples, 1):
         if (first := ids.setdefault(sample.id, number)) != number:
             raise repeated_id(sample.id, first, number)
-        for question in named or ANSWER_QUESTIONS.values():
-            has_label = bool(named) or question != ABSTENTION or sample.is_answerable is not None
+        for question in requested or ANSWER_QUESTIONS.values():
+            has_label = bool(requested) or question != ABSTENTION or sample.is_answerable is not None
             if has_label and missing(question, sample) is None:
                 available.add(question.name)
         if sample.generator:
@@ -344,7 +344,7 @@ def _survey(samples: Iterable[Sample], named: Sequence[RatingQuestion]) -> _Answ
         raise DataError("there are no samples")
     if not available:
         raise UsageError("no sample has an answer to rate; name its column with --field, as in --field answer=draft")
-    for question in named:
+    for question in requested:
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")

@@ -114,12 +114,12 @@ def assigned(matches: ReferenceMatches) -> list[str]:
 
     Each reference is assigned to at most one document, so that a passage that is retrieved twice counts once.
     """
-    free = list(matches.references)
+    unassigned = list(matches.references)
     ids = []
     for rank, names in matches.by_rank.items():
-        match = next((name for name in free if name in names), None)
+        match = next((name for name in unassigned if name in names), None)
         if match:
-            free.remove(match)
+            unassigned.remove(match)
         ids.append(match or f"other-{rank}")
     return ids
 

@@ -161,10 +161,10 @@ def read_post(body: bytes) -> Post:
         raise AskerError(f"the post is not JSON: {error}", 400) from error
     if not isinstance(content, dict):
         raise AskerError("the post is not a JSON object", 400)
-    if (theirs := content.get("format")) != FORMAT:
+    if (client_format := content.get("format")) != FORMAT:
         raise AskerError(
-            f"claimeval {str(content.get('claimeval'))[:20]} writes posts of the format {str(theirs)[:20]}, and this "
-            f"server, claimeval {_version()}, reads {FORMAT}; use the same version on both sides",
+            f"claimeval {str(content.get('claimeval'))[:20]} writes posts of the format {str(client_format)[:20]}, and "
+            f"this server, claimeval {_version()}, reads {FORMAT}; use the same version on both sides",
             409,
         )
     try:

@@ -288,8 +288,8 @@ class Reader:
         if meanings == {("not_found", None), ("unsure", None)}:
             meanings = {("not_found", None)}  # "No, it cannot be told from the document" explains its no
         if len(meanings) > 1:
-            both = sorted(meaning if grade is None else str(grade) for meaning, grade in meanings)
-            raise Unparsable(f"the reply says both {' and '.join(both)}")
+            stated = sorted(meaning if grade is None else str(grade) for meaning, grade in meanings)
+            raise Unparsable(f"the reply says both {' and '.join(stated)}")
         ((meaning, grade),) = meanings
         return RecordedVerdict(meaning, grade, spec)
 

@@ -156,8 +156,8 @@ def _key_pattern(form: str) -> re.Pattern[str]:
     backslash = r"(?:\\(?:u005[cC])?)+"
 
     def either(sign: str) -> str:
-        written = [re.escape(sign), rf"{backslash}u(?i:{ord(sign):04x})"]
-        return "|".join(written if sign.isalnum() else [*written, backslash + re.escape(sign)])
+        spellings = [re.escape(sign), rf"{backslash}u(?i:{ord(sign):04x})"]
+        return "|".join(spellings if sign.isalnum() else [*spellings, backslash + re.escape(sign)])
 
     return re.compile("".join(f"(?:{either(sign)})" for sign in form))
 

@@ -44,10 +44,10 @@ class Price(NamedTuple):
         """Return US dollars for the tokens that a provider reported, including those of its cache."""
         prompt = usage.prompt_tokens or 0
         read = min(usage.cached_tokens or 0, prompt)
-        written = min(usage.cache_write_tokens or 0, prompt - read)
+        cache_written = min(usage.cache_write_tokens or 0, prompt - read)
         cached_input = self.input if self.cached_input is None else self.cached_input
         cache_write = self.input if self.cache_write is None else self.cache_write
-        extra = read * (cached_input - self.input) + written * (cache_write - self.input)
+        extra = read * (cached_input - self.input) + cache_written * (cache_write - self.input)
         return self.dollars(prompt, usage.completion_tokens or 0) + extra / 1e6
 
     def at_most(self, prompt: float, completion: float) -> float:
@@ -158,8 +158,8 @@ def _normalized(endpoint: str) -> str:
 
 
 def _files(file: str | Path | None) -> list[Path]:
-    named = os.environ.get(VARIABLE, "").split(os.pathsep)
-    return ([Path(file)] if file else []) + [Path(name) for name in named if name]
+    paths = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return ([Path(file)] if file else []) + [Path(name) for name in paths if name]
 
 
 @lru_cache(maxsize=16)

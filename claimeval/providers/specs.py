@@ -245,5 +245,5 @@ def valid_settings(settings: Mapping[str, Any], scale: Scale = THREE_WAY) -> Pan
         first = error.errors(include_url=False)[0]
         if isinstance(refused := first.get("ctx", {}).get("error"), UsageError):
             raise refused from error
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"panel setting {where}: {first['msg']}, got {first['input']!r}") from error
+        setting = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"panel setting {setting}: {first['msg']}, got {first['input']!r}") from error

@@ -100,16 +100,16 @@ class JudgeCost(Tally):
 
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs; dollars are None if any cost is unknown."""
-    every = list(costs)
-    dollars = [cost.dollars for cost in every if cost.dollars is not None]
-    seconds = [cost.seconds for cost in every if cost.seconds is not None]
+    all_costs = list(costs)
+    dollars = [cost.dollars for cost in all_costs if cost.dollars is not None]
+    seconds = [cost.seconds for cost in all_costs if cost.seconds is not None]
     return Cost(
-        calls=sum(cost.calls for cost in every),
-        reused=sum(cost.reused for cost in every),
-        prompt_tokens=_sum(cost.prompt_tokens for cost in every),
-        completion_tokens=_sum(cost.completion_tokens for cost in every),
-        cached_tokens=_sum(cost.cached_tokens for cost in every),
-        dollars=sum(dollars) if len(dollars) == len(every) else None,
+        calls=sum(cost.calls for cost in all_costs),
+        reused=sum(cost.reused for cost in all_costs),
+        prompt_tokens=_sum(cost.prompt_tokens for cost in all_costs),
+        completion_tokens=_sum(cost.completion_tokens for cost in all_costs),
+        cached_tokens=_sum(cost.cached_tokens for cost in all_costs),
+        dollars=sum(dollars) if len(dollars) == len(all_costs) else None,
         seconds=round(math.fsum(seconds), 3) if seconds else None,
     )
 
@@ -166,11 +166,11 @@ class CostTally(Tally):
 
 def windows_of(calls: Iterable[Call]) -> dict[str, int]:
     """Return the maximum number of windows in which each judge read a text of one sample, if it was too long."""
-    most: dict[str, int] = {}
+    windows: dict[str, int] = {}
     for call in calls:
         if call.window is not None:
-            most[call.judge] = max(most.get(call.judge, 0), call.window)
-    return most
+            windows[call.judge] = max(windows.get(call.judge, 0), call.window)
+    return windows
 
 
 def long_evidence(

@@ -159,11 +159,11 @@ class ExtractionTallies(Tally):
             )
         if against:
             yield from _compared(str(settings.get("against")), against, self._record.names)
-        seen = metrics.get(SENSITIVITY)
-        if seen and seen.mean is not None and seen.mean < RELIABLE:
+        sensitivity = metrics.get(SENSITIVITY)
+        if sensitivity and sensitivity.mean is not None and sensitivity.mean < RELIABLE:
             yield (
-                f"unreliable: the judge noticed {seen.hits} of {seen.judged} planted faults, under {RELIABLE:g}; do "
-                "not rely on what it says of these claims"
+                f"unreliable: the judge noticed {sensitivity.hits} of {sensitivity.judged} planted faults, under "
+                f"{RELIABLE:g}; do not rely on what it says of these claims"
             )
 
 

@@ -125,8 +125,8 @@ def representative(alike: Sequence[str], panel: Panel) -> str:
 
 
 def _largest(totals: Mapping[T, float]) -> list[T]:
-    most = max(totals.values())
-    return [key for key, total in totals.items() if total >= most - EQUAL]
+    largest = max(totals.values())
+    return [key for key, total in totals.items() if total >= largest - EQUAL]
 
 
 class VoteContext(NamedTuple):
@@ -202,8 +202,8 @@ def dawid_skene(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
     """
     assert context.rates is not None, "the rates are learned before the vote"
     evidence = context.rates.evidence((ballot.judge, ballot.choice) for ballot in ballots)
-    most = max(evidence.values())
-    likelihoods = {choice: math.exp(logarithm - most) for choice, logarithm in evidence.items()}
+    highest = max(evidence.values())
+    likelihoods = {choice: math.exp(logarithm - highest) for choice, logarithm in evidence.items()}
     return leading(_open(likelihoods, ballots, context.panel), context.panel)
 
 

@@ -73,13 +73,13 @@ def describe(setting: DeviceSettings) -> str:
     """Describe device and precision: `cpu (2 threads), float32; bfloat16 is faster here, and less exact`."""
     import torch
 
-    where = setting.device
-    if where == "cpu":
-        where += f" ({torch.get_num_threads()} threads)"
-    elif where.startswith("cuda"):
-        where += f" ({torch.cuda.get_device_name(where)})"
+    description = setting.device
+    if description == "cpu":
+        description += f" ({torch.get_num_threads()} threads)"
+    elif description.startswith("cuda"):
+        description += f" ({torch.cuda.get_device_name(description)})"
     hint = "; bfloat16 is faster here, and less exact" if setting.dtype == "float32" and _has_bfloat16(setting) else ""
-    return f"{where}, {setting.dtype}{hint}"
+    return f"{description}, {setting.dtype}{hint}"
 
 
 def batch_tokens(setting: DeviceSettings) -> int:

@@ -90,7 +90,11 @@ class ContextRelevance(Record):
         if not values:
             return dict.fromkeys(METRICS)
         best = sorted(values, reverse=True)
-        means = (math.fsum(of[:k]) / len(of[:k]) for of, numbers in ((values, TOP), (best, TOP[1:])) for k in numbers)
+        means = (
+            math.fsum(ordered[:k]) / len(ordered[:k])
+            for ordered, numbers in ((values, TOP), (best, TOP[1:]))
+            for k in numbers
+        )
         return dict(zip(METRICS, (best[0], *means), strict=True))
 
 

@@ -232,7 +232,7 @@ def test_a_device_that_runs_out_of_memory_is_said_in_one_line(
         raise RuntimeError("CUDA out of memory.\nTried to allocate 9 GiB")
 
     monkeypatch.setattr(Seq2Seq, "_read", fail)
-    message = r"t5\d* failed on cpu: CUDA out of memory\.\. If memory ran out: batches had 77 tokens"
+    message = r"t5\d* failed on cpu: CUDA out of memory\.\. If memory ran out, use batches of fewer than 77 tokens"
     with pytest.raises(UsageError, match=message):
         scores(t5, [QuestionTextPair("a", "b")], batch_size=77)
 
