@@ -94,7 +94,7 @@ def _print_long(args: DoctorOptions, data: Path) -> list[dict[str, object]]:
 
 def _print(output: Output, data: Path, surveyed: Survey) -> None:
     output.line()
-    output.line(f": {surveyed.samples} readable samples", bold=str(data))
+    output.line(f": {surveyed.readable}", bold=str(data))
     if surveyed.malformed:
         output.line(f"{surveyed.malformed_rows} malformed:", style="red")
         for problem in surveyed.malformed:

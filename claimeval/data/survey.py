@@ -78,6 +78,11 @@ class Survey(Record):
         """Whether there are samples, all rows can be read and no id repeats."""
         return bool(self.samples) and not self.malformed and not self.duplicate_ids
 
+    @property
+    def readable(self) -> str:
+        """How many samples can be read, in words."""
+        return f"{self.samples} readable {'sample' if self.samples == 1 else 'samples'}"
+
     def has_inputs_for(self, metric: str) -> bool:
         """Return whether some sample has the inputs of a metric."""
         return sum(missing.count for missing in self.missing_fields[metric]) < self.samples
@@ -156,7 +161,7 @@ class Survey(Record):
         if not self.samples:
             return html.shown(html.listed("No row can be read", malformed))
         return html.shown(
-            html.element("p", html.element("b", f"{self.samples} readable samples")),
+            html.element("p", html.element("b", self.readable)),
             html.listed(f"{self.malformed_rows} malformed", malformed),
             html.table(("metric", "claims of", "against", "available"), self.availability),
             html.listed("Remarks", self.remarks),

@@ -72,7 +72,8 @@ class Probe(Record):
         """The results as text, by topic."""
         if self.problem and not self.steps:
             return {"reachable": "yes" if self.reachable else "no", "problem": self.problem}
-        lines = {"reachable": f"yes, {self.served_model or self.model} answers" if self.reachable else "no"}
+        answers = f", {self.served_model or self.model} answers" if self.key_accepted else ""
+        lines = {"reachable": f"yes{answers}" if self.reachable else "no"}
         if self.key_accepted is not None:
             lines["key"] = "accepted" if self.key_accepted else "not accepted"
         for step in self.steps:

@@ -84,7 +84,7 @@ def test_a_notebook_shows_what_the_command_prints_with_texts_escaped() -> None:
     shown = ce.doctor([{"id": "1", "question": "<b>?", "answer": "a", "topic": "x"}], metrics="faithfulness")
     page = shown._repr_html_()
     for text in (
-        "1 readable samples",
+        "<b>1 readable sample</b>",
         "no: 1 lack contexts (first: 1)",
         "kept as metadata: topic",
         "question: &lt;b&gt;?",

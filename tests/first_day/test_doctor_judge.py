@@ -121,6 +121,12 @@ def test_a_judge_that_is_no_use_says_why(tmp_path: Path, respond: Respond, words
     assert words in done.stdout
 
 
+def test_a_server_that_refuses_every_question_is_reachable_and_no_model_answers() -> None:
+    with serve(lambda body: refusal("The model does not exist", status=404)) as server:
+        found = ce.probe(f"openai:judge@{server.url}")
+    assert found.lines["reachable"] == "yes"
+
+
 def test_a_server_that_is_down_is_no_error() -> None:
     found = ce.probe("openai:judge@http://127.0.0.1:9/v1")
     assert (found.ok, found.reachable, found.key_accepted) == (False, False, None)
