@@ -66,7 +66,13 @@ def main(rounds: int) -> None:
     """Measure all commands in turn and print the table."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise, each process compiles its modules again
     with TemporaryDirectory() as folder:
-        measure_all({**COMMANDS, "claimeval score, ten samples": ten_samples(folder)}, rounds)
+        run = f"{folder}/run"
+        of_ten_samples = {
+            "claimeval score, ten samples": ten_samples(folder),
+            "claimeval report of them": ["-m", "claimeval", "report", run],
+            "claimeval compare of them": ["-m", "claimeval", "compare", run, run],
+        }
+        measure_all({**COMMANDS, **of_ten_samples}, rounds)
 
 
 def measure_all(candidates: dict[str, list[str]], rounds: int) -> None:
