@@ -7,7 +7,7 @@ scripts without signs for the end of a sentence, such as Thai, only ?, ! and lin
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import OPENS_MARK, TRAILING_MARK
@@ -187,15 +187,16 @@ _AFTER_ORDINALS = words_of(
 """In German, a full stop makes a number an ordinal: "im 19. Jahrhundert", "am 3. Mai"."""
 
 
-def block_sentences(text: str, block: TextBlock) -> list[Span]:
-    """Split one block into sentences."""
+@lru_cache(maxsize=256)
+def block_sentences(text: str, block: TextBlock) -> tuple[Span, ...]:
+    """Split one block into sentences. Extraction prompts, claims by rule and their measures split the same texts."""
     if block.kind not in ("prose", "item"):
-        return [Span(block.start, block.end)]
+        return (Span(block.start, block.end),)
     marked = OPENS_MARK.search(text, block.start, block.end) is not None
     ends = _end(text.isascii(), marked).finditer(text, block.start, block.end)
     cuts = [match.end() for match in ends if _ends_sentence(text, block.start, match)]
     spans = [_trimmed(text, start, end) for start, end in zip([block.start, *cuts], [*cuts, block.end], strict=True)]
-    return [span for span in spans if _LETTER_OR_DIGIT.search(text, *span)]
+    return tuple([span for span in spans if _LETTER_OR_DIGIT.search(text, *span)])
 
 
 def _ends_sentence(text: str, block_start: int, end: re.Match[str]) -> bool:
