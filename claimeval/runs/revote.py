@@ -182,11 +182,8 @@ class Revote:
 
     def _scored_claims(self, result: SampleResult) -> SampleResult:
         metrics, columns = self._metrics, result.columns()
-        empty_reason = {
-            pair: one
-            for pair, one in scoring.unasked(metrics, result.sample, result.claims).items()
-            if pair not in columns
-        }
-        assessments = tuple(chain.from_iterable((columns | empty_reason).values()))
+        without = [metric for metric in metrics if (metric.claims_of, metric.against) not in columns]
+        unasked = scoring.unasked(without, result.sample, result.claims)
+        assessments = tuple(chain.from_iterable((columns | unasked).values()))
         unscored = result.replaced(assessments=assessments)
         return unscored.replaced(scores=scoring.scores(metrics, unscored, self._derived))

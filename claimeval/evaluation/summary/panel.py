@@ -344,6 +344,7 @@ class MemberTally(Tally):
     def __init__(self, judges: Sequence[str], panel: Panel, *, takes_best: bool = False) -> None:
         """With `takes_best`, the best of several alternative gold answers counts."""
         self._panel = panel
+        self._positive = frozenset(filter(panel.scale.positive, panel.scale.words))
         self._takes_best = takes_best
         self._tallies = {judge: MetricTally() for judge in judges}
         self._repeats = {judge: _Groups() for judge in judges}
@@ -384,7 +385,7 @@ class MemberTally(Tally):
                     assert ballot.because is not None, "a ballot without a choice says why"
                     counts.reasons.append(ballot.because)
                 else:
-                    counts.add(positive=self._panel.scale.positive(ballot.choice))
+                    counts.add(positive=ballot.choice in self._positive)
         judge_scores: dict[str, Score | None] = {}
         for judge, tally in self._tallies.items():
             by_number = by_judge[judge]
