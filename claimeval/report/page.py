@@ -34,7 +34,7 @@ from claimeval.report.packing import (
 )
 from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
 from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
-from claimeval.runs.directory import LABELS, RunResults, load_manifest
+from claimeval.runs.directory import RunResults, label_files, load_manifest
 from claimeval.runs.overview import Caution, Overview, PairedRuns, bar, gather
 from claimeval.runs.pictures import (
     of_arms,
@@ -51,7 +51,7 @@ from claimeval.runs.pictures import (
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.statistics.formatting import decimal
 from claimeval.statistics.pictures import Picture
-from claimeval.types.errors import DataError, visible
+from claimeval.types.errors import DataError, UsageError, visible
 from claimeval.types.records import REASONS, SampleResult
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class _PageData(NamedTuple):
     comparison: PairedRuns | None
     facets: list[Facet]
     agreement: Agreement | None = None
-    """Judges against the labels that came with the run."""
+    """Judges against the labels of people in the run directory."""
 
     def element(self) -> dict[str, object]:
         """Return the content of the element `overview`."""
@@ -267,13 +267,15 @@ class _OneRun:
         return _PageData(noted, None, None, samples.facets.facets(), self._agreement())
 
     def _agreement(self) -> Agreement | None:
-        """Return how the judges agree with the labels that came with the run."""
-        labeled = self._manifest.of_claims and (self._folder / LABELS).exists()
-        if not labeled:
+        """Return how the judges agree with the labels of people in the run directory; None if no label counts."""
+        if not self._manifest.of_claims or not label_files(self._folder):
             return None
         from claimeval.runs.agreement import measure_run
 
-        return measure_run(self._folder)
+        try:
+            return measure_run(self._folder)
+        except UsageError:  # all labels are undecided, for example
+            return None
 
     def _add(self, samples: _Samples, result: SampleResult) -> None:
         """Add a sample to the index and its details."""

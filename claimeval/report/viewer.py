@@ -35,6 +35,7 @@ from claimeval.runs.directory import (
     attached,
     beside,
     has_results,
+    label_files,
     load_manifest,
     load_summary,
     results_file,
@@ -401,7 +402,8 @@ class Viewer(ThreadingHTTPServer):
         if len(paths) == 1 and first is None and (ready := ready_made(paths[0])):
             return ready
         key = (*names, f"from {first}")
-        return self._page(key, map(results_file, paths), lambda file: render(file, *paths, first=first))
+        files = [file for path in paths for file in (results_file(path), *label_files(path))]
+        return self._page(key, files, lambda file: render(file, *paths, first=first))
 
     def series(self, names: list[str], baseline: str) -> bytes | None:
         """Return the page of three or more runs, the oldest first, or None if a name is not in the list."""
@@ -456,8 +458,9 @@ def ready_made(folder: Path) -> bytes | None:
     sources = [
         one for inside in (folder, *attached(folder).values()) for one in (results_file(inside), inside / MANIFEST)
     ]
-    summaries = [inside / SUMMARY for inside in (folder, *attached(folder).values())]
-    if any(one.exists() and one.stat().st_mtime_ns > file.stat().st_mtime_ns for one in (*sources, *summaries)):
+    sources += [inside / SUMMARY for inside in (folder, *attached(folder).values())]
+    sources += label_files(folder)
+    if any(one.exists() and one.stat().st_mtime_ns > file.stat().st_mtime_ns for one in sources):
         return None
     content = file.read_bytes()
     same = f'content="{page("report").policy}"'.encode()

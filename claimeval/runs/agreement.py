@@ -261,7 +261,7 @@ def measure_run(
     manifest = load_manifest(run)
     if not manifest.of_claims:
         raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
-    human = read_labels(labels) if labels else labels_in(run, [metric.name for metric in manifest.rows])
+    human = read_labels(labels) if labels else labels_in(run)
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
     gathering = OverviewBuilder(manifest)
     if by:

@@ -57,7 +57,7 @@ class Correction(Record):
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
-    labels = read_labels(file) if file else labels_in(run, (metric_of(run, metric).name,))
+    labels = read_labels(file) if file else labels_in(run, metric_of(run, metric).name)
     if labels is None:
         raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
     return labels

@@ -41,6 +41,8 @@ PARTS = "parts"
 """Folder in which shards write their parts, until they are merged."""
 RESULTS_PART = f"{RESULTS}.part"
 RESULTS_COMPRESSED = f"{RESULTS}.gz"
+ANNOTATION = "annotation"
+"""The folder of what `annotate` drew, and of the labels that people gave."""
 LABELS = "labels.jsonl"
 """Human labels that were imported with the run."""
 REPLIES, REPLIES_PART = "replies.jsonl.gz", "replies.jsonl.part"
@@ -366,6 +368,13 @@ def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
 
         yield write
     part.replace(path)
+
+
+def label_files(run: Path, metric: str | None = None) -> list[Path]:
+    """Return the files of the labels given with `annotate`, for all metrics or one, else that of the import, if any."""
+    name = "*" if metric is None else glob.escape(metric)
+    given = sorted((run / ANNOTATION).glob(f"{name}.labels.jsonl"))
+    return given or [file for file in (run / LABELS,) if file.exists()]
 
 
 def append_line(path: Path, fields: Mapping[str, object]) -> None:

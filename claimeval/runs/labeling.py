@@ -28,13 +28,20 @@ from claimeval.evaluation import grade
 from claimeval.evaluation.grade import gradable
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.directory import LABELS, append_line, has_results, load_manifest, read_results, write_text
+from claimeval.runs.directory import (
+    ANNOTATION,
+    append_line,
+    has_results,
+    label_files,
+    load_manifest,
+    read_results,
+    write_text,
+)
 from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform, mean_interval
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Claim, Document, Label, Record, Sample, SampleResult
 
-FOLDER = "annotation"
 Design = Literal["uniform", "stratified", "uncertainty"]
 
 
@@ -205,10 +212,10 @@ class ClaimLabels:
             append_line(self.path, fields)
 
 
-def labels_in(run: Path, metrics: Iterable[str]) -> LabelFile | None:
-    """Return the labels given with `annotate` for the metrics, else those that the run was imported with, if any."""
-    files = [path for metric in metrics if (path := _labels_path(run, metric)).exists()] or [run / LABELS]
-    return LabelFile(*files) if all(path.exists() for path in files) else None
+def labels_in(run: Path, metric: str | None = None) -> LabelFile | None:
+    """Return the labels of people in a run directory, for all metrics or one; None if there are none."""
+    files = label_files(run, metric)
+    return LabelFile(*files) if files else None
 
 
 COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
@@ -246,7 +253,7 @@ def _assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
 
 
 def _path(run: Path, metric: str) -> Path:
-    return run / FOLDER / f"{metric}.json"
+    return run / ANNOTATION / f"{metric}.json"
 
 
 def _labels_path(run: Path, metric: str) -> Path:
@@ -264,7 +271,7 @@ Mark = Literal["good", "bad", "unsure"]
 def default_path(data: Path) -> Path:
     """Return where labels of documents go: into a run, or to `runs/DATA-documents.qrels`."""
     if has_results(data):
-        return data / FOLDER / "documents.qrels"
+        return data / ANNOTATION / "documents.qrels"
     return Path("runs") / f"{data.stem}-documents.qrels"
 
 

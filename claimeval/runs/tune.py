@@ -293,7 +293,7 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
         raise UsageError(
             f"{metric.name} is not about whether a text supports claims, which is what prompts are aligned for"
         )
-    run_labels = labels_in(run, (metric.name,))
+    run_labels = labels_in(run, metric.name)
     if run_labels is None:
         raise UsageError(
             f"no labels yet: label claims with `claimeval annotate {run}`, or pass a table of labeled claims"

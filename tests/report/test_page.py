@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+import claimeval as ce
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import quoted
 from claimeval.report import assets, forms
 from claimeval.report.packing import Literals, Rebuilder, line, pack
+from claimeval.report.viewer import ready_made
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.errors import DataError, UsageError
 from tests.report.runs import BRIDGE, TOWER, TOWER_SAYS, make
@@ -55,6 +57,22 @@ def test_assets_reach_for_nothing_outside_and_never_make_markup_of_text(path: Pa
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc", text)
     assert not re.search(r"<[^>]*\son\w+=|style=", text)
     assert len(text.splitlines()) < 400
+
+
+def test_labels_given_with_annotate_show_in_the_next_page(tmp_path: Path) -> None:
+    """Of three claims the judge supports one, and people all."""
+    run = make(tmp_path / "run")
+    earlier = forms.write(run, "html")
+    assert unpacked(earlier, "overview")["agreement"] is None
+    items = list(ce.annotate(run))
+    for item in items:
+        item.label("unsure")
+    assert ready_made(run) is None, "older than the labels"
+    assert unpacked(forms.write(run, "html"), "overview")["agreement"] is None
+    for item in items:
+        item.label("supported")
+    (rater,) = unpacked(forms.write(run, "html"), "overview")["agreement"]["raters"]
+    assert (rater["compared"], rater["same"]["value"]) == (3, pytest.approx(1 / 3))
 
 
 def test_every_asset_is_part_of_a_page() -> None:
