@@ -135,7 +135,7 @@ def tune(
         transfer=None
         if second is None
         else tuning.gain(second.name, table, labeled.panel, in_use.name + TRANSFER, choice.chosen.name + TRANSFER),
-        equal_labels=tuning.equal_labels(labeled.labels),
+        equal_labels=tuning.equal_labels(labeled),
         labels=added(labeled.blank, table.labels),
         correction=tuning.correction(labeled, seed),
         cost=aligning.cost,

@@ -452,6 +452,8 @@ def _survey(
     if options.gold and not any(gold.values()):
         if gold_file is not None:
             raise UsageError(f"{options.gold}: none of its ids is the id of a sample")
+        if options.gold in columns:
+            raise UsageError(f"the field {options.gold!r} has no gold claims in any sample")
         raise unknown_name("file, or field of the samples with gold claims:", options.gold, columns)
     ranked = sorted(numbers, key=lambda name: hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest())
     chosen = frozenset(ranked[: options.sample])

@@ -548,13 +548,25 @@ def gain(judge: str, table: RaterTable, panel: Panel, before: str, after: str) -
     )
 
 
-def equal_labels(labels: Iterable[HumanLabel]) -> Estimate | None:
-    """Return the share of equal labels, of two labels that one claim has; None if no claim has two."""
-    by_claim: defaultdict[tuple[object, ...], list[object]] = defaultdict(list)
-    for one in labels:
-        by_claim[one.sample, one.claim_id, one.text, one.evidence].append(one.word or one.label or one.grade)
-    pairs = [float(first == second) for answers in by_claim.values() for first, second in itertools.pairwise(answers)]
-    return Estimate.of(mean_interval(pairs)) if pairs else None
+def equal_labels(labeled: LabeledClaims) -> Estimate | None:
+    """Return the share of equal labels, of any two labels of one claim; None if no claim has two.
+
+    Labels are compared on the scale of the prompt, as they are with a judge's.
+    """
+    choice = RaterTable((), labeled.panel).choice
+    cluster = {item.sample.id: cluster_of(item.sample, labeled.cluster) for item in labeled.items}
+    by_claim: defaultdict[tuple[str, object], list[object]] = defaultdict(list)
+    for one in labeled.labels:
+        if one.sample in cluster and (label := choice(one)) is not None:
+            by_claim[one.sample, (one.claim_id, one.text, one.evidence)].append(label)
+    pairs = [
+        (float(first == second), cluster[sample])
+        for (sample, _), labels in by_claim.items()
+        for first, second in itertools.combinations(labels, 2)
+    ]
+    return (
+        Estimate.of(mean_interval([same for same, _ in pairs], clusters=[key for _, key in pairs])) if pairs else None
+    )
 
 
 def correction(labeled: LabeledClaims, seed: int) -> Correction | None:

@@ -107,6 +107,12 @@ def test_the_claims_of_a_run_are_measured_in_its_folder(data: Path, tmp_path: Pa
     assert "(the run's)" in done.stdout
 
 
+def test_a_field_without_gold_claims_in_any_sample_is_not_called_unknown() -> None:
+    empty = [{**row, "gold": []} for row in rows(2)]
+    with pytest.raises(ce.UsageError, match="the field 'gold' has no gold claims in any sample"):
+        ce.extraction(empty, claims="facts.model", gold="gold")
+
+
 def test_gold_claims_may_be_in_a_file_a_row_a_claim(tmp_path: Path) -> None:
     file = tmp_path / "gold.jsonl"
     file.write_text("".join(json.dumps({"id": "q0", "text": text}) + "\n" for text in PEOPLE))

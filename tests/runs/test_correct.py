@@ -8,13 +8,17 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge
+from claimeval.api.people import ClaimItem
 from claimeval.data.labels import HumanLabel
+from claimeval.judging.panel import Panel
 from claimeval.runs.correct import correct, labels_of
 from claimeval.statistics import prediction_powered
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Evidence, Label
+from claimeval.types.records import Document, Evidence, Label, Sample
+from claimeval.types.scales import PARTIAL
 from tests.api.test_claims import spec
 from tests.conftest import StartServer
+from tests.report.runs import make
 
 CLAIMS = ["The tower is high.", "The WRONG king built it.", "It is old.", "A MISSING priest prayed."]
 
@@ -139,6 +143,33 @@ def test_labels_of_other_claims_than_those_drawn_are_a_random_sample(run: Path) 
     assert correct(run, None, said, "auto", 0) == correct(run, None, said, "ppi", 0)
     with pytest.raises(UsageError, match="--design uncertainty"):
         correct(run, None, said, "active", 0)
+
+
+def test_a_stratified_draw_is_corrected_by_the_words_of_the_scale(tmp_path: Path) -> None:
+    """Ten claims are drawn of 30 supported, 40 partly supported and 10 not found; people find the partly supported ones
+    supported too: 70 of 80. With the two kinds that do not count in one stratum, it would be 30/80 + 50/80 * 10/20."""
+    says = {"It is so.": "support", "It is partly so.": "partial_support", "It is not so.": "not_support"}
+    counts = {"It is so.": 30, "It is partly so.": 40, "It is not so.": 10}
+    samples = [
+        Sample(id=f"{text} {i}", question=f"{text} {i}", answer=text, contexts=(Document(id="1", text="It."),))
+        for text, count in counts.items()
+        for i in range(count)
+    ]
+    run = make(
+        tmp_path / "run",
+        samples,
+        {"strict": says},
+        metrics=["faithfulness"],
+        assess_prompt="partial",
+        panel=Panel(scale=PARTIAL),
+    )
+    for item in ce.annotate(run, n=30, design="stratified"):
+        assert isinstance(item, ClaimItem)
+        item.label("not_found" if item.claim.text == "It is not so." else "supported")
+    found = ce.correct(run)
+    assert (found.method, found.labeled) == ("stratified ppi++", 30)
+    assert found.judged.value == pytest.approx(30 / 80)
+    assert found.corrected.value == pytest.approx(70 / 80)
 
 
 def test_undecided_labels_of_a_draw_are_counted(run: Path) -> None:

@@ -18,7 +18,7 @@ import claimeval as ce
 from benchmarks.tuning import HELPFUL, tuned
 from claimeval.evaluation.tune import Candidate, edits, fixed_candidates, with_sentences
 from claimeval.judging import prompts
-from claimeval.runs.tune import Halves, LabeledClaims, by_arm, choose, halve, read_labeled
+from claimeval.runs.tune import Halves, LabeledClaims, by_arm, choose, equal_labels, halve, read_labeled
 from claimeval.statistics.agreement import kappa_difference
 from claimeval.statistics.selection import (
     CrossValidatedKappa,
@@ -377,6 +377,22 @@ def test_annotators_are_told_apart_and_show_the_ceiling(tmp_path: Path) -> None:
     assert found.equal_labels
     assert found.equal_labels.value == pytest.approx(72 / 80)  # 8 of the first 20 say no
     assert found.power.labels == 72  # where two differ, there is no majority
+
+
+def test_equal_labels_are_compared_two_by_two_on_the_scale_of_the_prompt_and_by_question(tmp_path: Path) -> None:
+    """Three labels of one claim, no, contradicted and yes: of three pairs, one is equal before a yes-or-no prompt and
+    none before three labels. Of the other claim's pair both are yes. The two claims are of one question."""
+    given = [("a", "no"), ("a", "contradicted"), ("a", "yes"), ("b", "yes"), ("b", "yes")]
+    content = [
+        {**rows(1)[0], "claim": f"It is claim {claim}.", "label": label, "annotator": str(number)}
+        for number, (claim, label) in enumerate(given)
+    ]
+    path = write(tmp_path / "labels.jsonl", content)
+    for prompt, expected in (("binary", 2 / 4), ("three_way", 1 / 4)):
+        same = equal_labels(read_labeled(path, prompt, None))
+        assert same
+        assert same.value == pytest.approx(expected)
+        assert (same.n, same.clusters) == (4, 1)
 
 
 def test_a_proposer_sees_mistakes_of_the_choosing_half_alone(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
