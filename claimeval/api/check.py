@@ -1,4 +1,4 @@
-"""One answer, judged now: a guardrail with a time limit, and no run."""
+"""`check`: a guardrail that judges one answer within a time limit, without a run."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ async def acheck(
     timeout: float = 30.0,
     options: RunOptions = RunOptions(),
 ) -> SampleResult:
-    """Judge one answer now, before it is shown. `check` blocks, `acheck` is awaited; both take the same arguments.
+    """Judge one answer before it is shown. `check` blocks, `acheck` is awaited; both take the same arguments.
 
     One judge extracts the claims of the answer and assesses them. There is no run directory, but replies are cached. A
-    score is a number only if the judge answered about every claim that it counts: `check(...).faithfulness` is None if
-    calls failed or the time was up, and `["faithfulness"].because` has the reason.
+    score is defined only if the judge assessed every claim that it counts: `check(...).faithfulness` is None if calls
+    failed or the time was up, and `["faithfulness"].because` has the reason.
 
     Args:
         answer: The answer.
-        contexts: Retrieved texts, in order; without any, nothing supports the answer.
+        contexts: Retrieved texts, in order; if empty, no claim is supported.
         judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there is no default.
         question: The question, which the judge reads to understand the answer.
         reference_answers: Gold answers, for metrics such as `correctness`.
-        history: The messages before the question, with `role` and `content`. Judges read them with the question; as
-            evidence they count only for metrics of `answer` against `history` or `contexts+history`.
+        history: The messages before the question, with `role` and `content`. Judges read them with the question. They
+            are evidence only for metrics of `answer` against `history` or `contexts+history`.
         metrics: As for `score`.
         extract_prompt: Name or path of the prompt that extracts claims.
         assess_prompt: Name or path of the prompt that assesses claims.
         timeout: Seconds for the whole check. Claims without a reply by then are unassessed (`timeout`). A local model
-            first finishes its current batch.
+            finishes its current batch first.
         options: How the judge is asked, and what may be spent.
 
     Returns:
@@ -107,11 +107,10 @@ async def acheck(
 
 
 def _loop_message(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with a warning where it blocks a running event loop."""
+    """Return the function with a warning if it blocks a running event loop."""
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
-        """Warn, then judge."""
         with contextlib.suppress(RuntimeError):
             asyncio.get_running_loop()
             warnings.warn("check blocks the running event loop; use `await acheck(...)`", stacklevel=2)
@@ -124,7 +123,7 @@ check = _loop_message(blocking_twin(acheck))
 
 
 class _CheckJob:
-    """The claims of one answer; what has no reply at the deadline is unassessed. Keeps the result, however it ends."""
+    """Job that judges one answer until a deadline and keeps the result."""
 
     def __init__(self, claims: ClaimsJob, deadline: float) -> None:
         self._claims = claims
@@ -133,7 +132,7 @@ class _CheckJob:
         self._deadline = deadline
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
-        """Nothing is: what cannot be asked is unassessed."""
+        """Return False: claims that cannot be judged are unassessed."""
         return False
 
     async def evaluate(self, item: Sample, executor: Executor) -> SampleResult:
@@ -143,19 +142,19 @@ class _CheckJob:
 
 
 class _ExecutorUntil:
-    """Executor that fails with `timeout` what has no reply at the deadline."""
+    """Executor whose requests fail with `timeout` at the deadline."""
 
-    def __init__(self, behind: Executor, deadline: float) -> None:
-        self._behind = behind
+    def __init__(self, executor: Executor, deadline: float) -> None:
+        self._executor = executor
         self._deadline = deadline
-        self.review: Review | None = getattr(behind, "review", None)
+        self.review: Review | None = getattr(executor, "review", None)
 
     async def ask(self, request: Request) -> Outcome:
         """Return the reply, or the failure."""
         await asyncio.sleep(0)  # `asyncio.timeout` needs its task; see `concurrently.start_soon`
         try:
             async with asyncio.timeout_at(self._deadline):
-                return await self._behind.ask(request)
+                return await self._executor.ask(request)
         except TimeoutError:
             return Failure(reason="timeout", message="the time of check was up")
 

@@ -72,7 +72,7 @@ async def ascore(
         judges: `provider:model`, `openai:model@URL`, YAML files, their content, or `Judge`; several are a panel. There
             is no default.
         metrics: Names (`faithfulness`, `f1`, `nuggets`, ...), `NAME=CLAIMS_OF:AGAINST` or `Metric`. Default:
-            faithfulness, correctness, coverage and context_recall, those that the data has the fields for.
+            faithfulness, correctness, coverage and context_recall, as far as the data has the fields for them.
         extractor: The judge that extracts the claims. Default: the first judge.
         extract_prompt: Name or path of the prompt that extracts claims.
         assess_prompt: Name or path of the prompt that assesses claims. Default: `three_way`, or `partial` if a metric
@@ -80,11 +80,11 @@ async def ascore(
         language: Language of the shipped prompts: `de`, `fr`, `es`, `pt`, `hi`, `zh`, `ja`, `ar`, or `auto` for the
             language of two thirds of the first 200 samples. Default: English. Custom prompts are not translated.
         per_document: Also assess each claim against each document alone. None: as in the panel file, else no.
-        shuffle_contexts: Number of other orders of the documents to assess claims under, 0 or more.
-        claims_per_call: Claims in one question, 1 to 50, for every judge. None: each judge's setting.
+        shuffle_contexts: Number of other document orders under which claims are also assessed, 0 or more.
+        claims_per_call: Claims per call, 1 to 50, for every judge. None: each judge's setting.
         references: Whether one of several gold answers is enough (`any`) or they are right only `together`. Default:
             what the data say, else `any`.
-        extract_per_judge: Have every judge extract claims and assess only those.
+        extract_per_judge: Have every judge extract claims and assess only its own.
         fields: Sample field to column name, as in `{"answer": "draft"}`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
@@ -120,9 +120,7 @@ async def ascore(
         cluster=options.cluster,
     )
     selection = select_metrics(metric_names(metrics)) if metrics is not None else None
-    make_job(
-        job_options, selection or MetricSelection(SUPPORT, None)
-    )  # refuses judges and prompts before the data are read
+    make_job(job_options, selection or MetricSelection(SUPPORT, None))  # checks judges and prompts before reading data
     examination = Examination(samples, data, read, options)
     surveyed = survey(examination, selection.rows if selection else SUPPORT)
     chosen = choose_metrics(selection, surveyed)
@@ -163,7 +161,7 @@ async def arejudge(
     panel: PanelOptions | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge a run of any job again: other judges, prompts, metrics or votes. A run of `measure` is computed again.
+    """Judge a run of any job again with other judges, prompts, metrics or votes. A run of `measure` is recomputed.
 
     Claims come from the run unless you name another `extractor` or `extract_prompt`. A verdict is reused if judge
     settings, prompt, evidence and claim are the same. With only another `panel` or fewer `metrics`, the votes are
@@ -174,7 +172,7 @@ async def arejudge(
         source: A run of claims, ratings, grades or measures, or its directory; a result file of RAGChecker, ragas or
             deepeval; or data as for `score`.
         judges: Judges to ask, or names of judges of the run. None: all of the run.
-        keep_verdicts: Keep the verdicts of the run's judges with those of the new ones.
+        keep_verdicts: Keep the verdicts of the run's judges in addition to those of the new judges.
         metrics: As for `score`, or ratings of the run; None: those of the run.
         extractor: The judge that extracts claims from texts without claims. If it is not the run's extractor, it
             extracts all claims again.
@@ -222,7 +220,7 @@ async def arejudge(
         from claimeval.evaluation.measure import job_of as measured_again
 
         if job_options != ClaimsOptions(metrics=job_options.metrics, cluster=job_options.cluster) or keep_verdicts:
-            raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be others")
+            raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be changed")
         job = measured_again(before.manifest, None if metrics is None else list(map(str, metric_names(metrics))))
         record = before.recorded(job.manifest, limit)
         samples = Results(before, lambda result, _: result.sample)
@@ -238,7 +236,7 @@ rejudge = blocking_twin(arejudge)
 
 
 def _source(data: Data, read: Read) -> RejudgeSource:
-    """Return a run, another tool's results, or samples without verdicts."""
+    """Return the source: a run, results of another tool, or samples without verdicts."""
     from claimeval.runs.rejudge import RejudgeSource, open_source
 
     if isinstance(data, Run):

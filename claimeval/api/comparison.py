@@ -1,4 +1,4 @@
-"""Runs side by side: `compare` and `experiment`."""
+"""`compare` and `experiment`, and their result `Comparison`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Comparison:
     """Two or more runs over the same samples, paired by sample id.
 
-    `metrics` compares the last run with the baseline, `against` any run with it, and `trend` each run with the one
-    before.
+    `metrics` compares the last run with the baseline, `against` compares any run with it, and `trend` compares each run
+    with the previous one.
     """
 
     def __init__(
@@ -52,23 +52,23 @@ class Comparison:
         self.baseline = baseline
         """The position of the run that the others are compared with."""
         self.table = table
-        """Of an experiment: scores, differences, flips and costs of every arm."""
+        """For an experiment: scores, differences, flips and costs of every arm."""
         self._metrics, self._by, self._cluster = metrics, by, cluster
         self._pairs: dict[int, PairedRuns] = {}
 
     @property
     def chosen(self) -> str | None:
-        """The arm of an experiment that agrees best with people; None if none was chosen."""
+        """The arm of an experiment that agrees best with human labels; None if none was chosen."""
         return self.table.selection.arm if self.table and self.table.selection else None
 
     @cached_property
     def metrics(self) -> Mapping[str, MetricComparison]:
-        """By name, the difference of the last run to the baseline: `metrics["faithfulness"].difference.low`."""
+        """Differences of the last run to the baseline, by metric: `metrics["faithfulness"].difference.low`."""
         return {metric.metric: metric for metric in self.against(self._last).metrics}
 
     @cached_property
     def trend(self) -> Series:
-        """Each run with the one before and with the baseline, in the order given, and the slope of each metric."""
+        """Each run compared with the previous one and with the baseline, in order, and the slope of each metric."""
         with ExitStack() as stack:
             folders = [stack.enter_context(run.on_disk()) for run in self.runs]
             names = [self._name(number) for number in range(len(folders))]
@@ -87,7 +87,7 @@ class Comparison:
         return self._pairs[run]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table, a row per run and metric: both means, their difference with its interval, p, adjusted p."""
+        """Return a table with a row per run and metric: both means, difference with interval, p, adjusted p."""
         columns = ("run", "metric", "n", "baseline", "mean", "difference", "low", "high", "p", "p_adjusted")
         rows = []
         for position in range(len(self.runs)):
@@ -97,10 +97,10 @@ class Comparison:
         return dataframe(columns, rows, columns[3:])
 
     def report(self, out: str | Path | None = None, *, format: forms.Form = "html") -> str:
-        """Return the report of two runs, or the steps and the trend of more, as text, and write it to a file.
+        """Return the report of two runs, or the trend of more, as text, and write it to a file.
 
         Args:
-            out: The file to write; None to write none. Beside Markdown go its pictures.
+            out: The file to write. None only returns the text. Pictures of Markdown are written next to it.
             format: `html`, `md` or `json`.
         """
         if len(self.runs) > 2:
@@ -116,7 +116,7 @@ class Comparison:
         return f"<Comparison of {len(self.runs)} runs: {changes}>"
 
     def _repr_html_(self) -> str:
-        """Show differences with intervals and tests, and the first claims that flipped; of an experiment its table."""
+        """Show differences with intervals and tests, and the first flips; for an experiment, its table."""
         from claimeval.report import notebook
 
         if self.table:
@@ -145,7 +145,7 @@ def compare(
     """Compare two or more runs over the same samples, paired by sample id.
 
     Args:
-        runs: Runs or their directories, the oldest first.
+        runs: Runs or their directories, oldest first.
         baseline: The run that the others are compared with: its position, or the name of its directory.
         metrics: Names, as a list or one text with commas. Default: all that the runs share.
         by: A field of the samples; `.against(run).by` has the metrics for each of its values, as in `metadata.topic`.
@@ -161,23 +161,23 @@ def compare(
     if len(runs) < 2:
         raise UsageError(f"compare needs two runs or more; given {len(runs)}")
     loaded = [run if isinstance(run, Run) else Run.load(run) for run in runs]
-    for each in loaded:
-        if each.path and (line := incomplete(each.path)):
+    for run in loaded:
+        if run.path and (line := incomplete(run.path)):
             warnings.warn(line, stacklevel=2)
     baseline = _position(baseline, loaded)
     loaded = _of_one_job(loaded)
     names = None if metrics is None else [canonical_name(str(name)) for name in metric_names(metrics)]
     comparison = Comparison(loaded, baseline, metrics=names, by=by, cluster=cluster)
-    _ = comparison.trend if len(loaded) > 2 or names else comparison.metrics  # what cannot be compared is refused here
+    _ = comparison.trend if len(loaded) > 2 or names else comparison.metrics  # raises if the runs cannot be compared
     return comparison
 
 
 def _of_one_job(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs; if their jobs differ, of each the run of a job that all of them are or have attached."""
-    for job in dict.fromkeys(each.job for each in runs):
-        alike = [each if each.job == job else each.attached.get(job) for each in runs]
-        if None not in alike:
-            return [each for each in alike if each is not None]
+    """Return the runs; if their jobs differ, replace runs by attached runs of a job that all of them have."""
+    for job in dict.fromkeys(run.job for run in runs):
+        of_job = [run if run.job == job else run.attached.get(job) for run in runs]
+        if None not in of_job:
+            return [run for run in of_job if run is not None]
     return list(runs)
 
 
@@ -202,7 +202,7 @@ def experiment(
 ) -> Comparison:
     """Run prompt variants and judges over the same samples and compare them with a baseline.
 
-    Questions that two arms share are asked once. Caps hold over all arms together.
+    Requests that arms share are sent once. Limits such as `max_cost` hold over all arms together.
 
     Args:
         design: A YAML file or the same mapping: `data`, `judges`, `metrics`, `baseline`, `grid` or `arms`, `labels`.
@@ -217,8 +217,8 @@ def experiment(
 
     Raises:
         UsageError: Before any call, for what you can fix.
-        StoppedEarly: A cap was reached, or an arm failed; then the others are finished, and `.run` is their comparison.
-            The same call resumes, and what is in `out` remains.
+        StoppedEarly: A limit was reached, or an arm failed. If an arm failed, the others are finished, and `.run` is
+            their comparison. The same call resumes; files in `out` remain.
     """
     from claimeval.api.jobs import blocking
     from claimeval.report.progress_bar import progress_bar
@@ -268,13 +268,13 @@ def experiment(
 
 
 def prepared_experiment(design: Experiment, options: RunOptions) -> PreparedExperiment:
-    """Return an experiment that can be carried out: its data are read, examined and recorded as those of `score`."""
+    """Read and examine the data of an experiment as `score` does, and prepare its arms."""
     from claimeval.api.data import Examination, Read, samples_of
     from claimeval.runs.experiments.running import PreparedExperiment, prepare
 
-    how = Read(design.fields, design.limit, design.skip_malformed)
+    read_options = Read(design.fields, design.limit, design.skip_malformed)
     options = replace(options, cluster=design.cluster)
-    examination = Examination(samples_of(design.data, how), design.data, how, options)
+    examination = Examination(samples_of(design.data, read_options), design.data, read_options, options)
     plans = prepare(design, examination)
     manifests = tuple(examination.described(job.manifest) for job in plans)
     return PreparedExperiment(design, plans, manifests, examination.items, examination.total)

@@ -1,4 +1,4 @@
-"""What doors take as data, and the doors that prepare data: read, examine, draw, import."""
+"""Data for the public functions, and `read_samples`, `doctor`, `draw` and `import_replies`, which prepare data."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ EXAMINED = 20_000
 AHEAD = 20
 """Rows of a large file that are read ahead for every sample that is judged."""
 HELD = 4 * 2**20
-"""Bytes of a file up to which its samples are kept in memory, so that it is read once."""
+"""Size in bytes up to which the samples of a file are kept in memory."""
 
 
 class Read(NamedTuple):
-    """How data are read."""
+    """Options for reading data."""
 
     fields: Mapping[str, str] = NO_FIELDS
     """Sample field to column name."""
     limit: int | None = None
     """The number of samples, from the first; None for all."""
     skip_malformed: bool = False
-    """Whether rows that cannot be read or repeat an id are left out."""
+    """Whether to leave out rows that cannot be read or repeat an id."""
 
 
 ALL = Read()
@@ -72,7 +72,7 @@ def read_samples(
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
-        fields: Sample field to column name, as in `{"answer": "draft"}`; before the names recognized by default.
+        fields: Sample field to column name, as in `{"answer": "draft"}`; takes precedence over the default names.
         limit: The number of samples to read, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
 
@@ -81,22 +81,22 @@ def read_samples(
 
     Raises:
         DataError: A row is malformed (the message names file, line and field), no column is known, or there is no row.
-        UsageError: `fields` names a field that samples do not have, or the data are nothing that can be read.
+        UsageError: `fields` names a field that samples do not have, or the data have an unsupported type.
     """
     return iter(samples_of(data, Read(fields, limit, skip_malformed)))
 
 
 def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, str] = NO_FIELDS) -> Survey:
-    """Examine data: which metrics they provide the inputs for, and what is missing or malformed.
+    """Examine data: the metrics that they have the fields for, and missing or malformed values.
 
     Args:
         data: A file, a run or its directory, samples, rows, or a table.
-        metrics: The metrics to look at, as for `score`. Default: all built-in ones.
+        metrics: The metrics to examine, as for `score`. Default: all built-in metrics.
         fields: Sample field to column name, as in `{"answer": "draft"}`.
 
     Returns:
-        Counts per metric of what is missing, malformed rows with file, line and field, duplicate ids, contexts per
-        sample, and the first sample as it was read. Data without a readable row have `samples` 0.
+        Missing fields per metric, malformed rows with file, line and field, duplicate ids, contexts per sample, and the
+        first sample as it was read. Data without a readable row have `samples` 0.
 
     Raises:
         DataError: The file does not exist, or cannot be split into rows. A malformed row raises nothing.
@@ -115,14 +115,14 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
 
 
 class DrawnRows(list[dict[str, Any]]):
-    """Rows that were drawn from a log, with `drawn` added to each: source, row, stratum and sampling probability."""
+    """Rows drawn from a log. Each has the additional field `drawn`: source, row, stratum and sampling probability."""
 
     def __init__(self, rows: Iterable[dict[str, Any]], strata: Mapping[str, LogStratum], empty_questions: int) -> None:
         super().__init__(rows)
         self.strata = strata
-        """By value of the field that was stratified by, how many rows and different questions there were and are."""
+        """Counts of rows and distinct questions, in the log and drawn, by value of the field `stratify`."""
         self.empty_questions = empty_questions
-        """Rows with an empty question; they were left out."""
+        """Number of rows with an empty question, which were left out."""
 
 
 def draw(
@@ -141,19 +141,19 @@ def draw(
     """Draw a test set from a log of real questions, in one pass and bounded memory.
 
     Each distinct question is equally likely, however often it was asked. If the log grows, most of the draw stays the
-    same. Traces are drawn too, one row each.
+    same. A trace is one row.
 
     Args:
         log: A file, `-` for JSON Lines on standard input, or rows as mappings.
-        n: How many rows to draw; fewer are drawn if the log has no more different questions. Default: 200.
+        n: The number of rows to draw; fewer if the log has fewer distinct questions. Default: 200.
         every: Draw one in this many distinct questions instead of `n`. Whether a question is drawn does not depend on
-            the rest of the log, so daily logs are drawn alike.
-        stratify: A field, as in `generator` or `metadata.topic`: each of its values gets its share.
+            the rest of the log, so that logs of different days can be drawn separately.
+        stratify: A field, such as `generator` or `metadata.topic`; each of its values gets its share of the rows.
         min_per_stratum: Minimum number of rows for each value, if it has that many.
-        seed: Another seed draws others.
-        keep_duplicates: Draw rows, so that frequent questions are drawn more often.
+        seed: Another seed draws other questions.
+        keep_duplicates: Draw from all rows, so that frequent questions are drawn more often.
         duplicate_threshold: Similarity of words, 1 to 100, from which two questions are near duplicates; one is kept.
-        fields: The column of the question, as `{"question": "prompt"}`, if it has none of the usual names.
+        fields: The column of the question, as `{"question": "prompt"}`, if it has none of the default names.
         out: A JSON Lines file to write.
 
     Returns:
@@ -216,19 +216,19 @@ def import_replies(
     panel: PanelOptions = PanelOptions(),
     cluster: str | None = None,
 ) -> Run:
-    """Turn recorded replies of judges, or results of ragas, RAGChecker and deepeval, into a run, without a call.
+    """Convert recorded replies of judges, or results of ragas, RAGChecker and deepeval, into a run, without a call.
 
     Args:
         file: The recorded replies: .jsonl, .json, .csv or .parquet.
-        mapping: Which fields hold what, as a YAML file or its content; None for result files of known tools.
+        mapping: The mapping of fields, as a YAML file or its content; None for result files of known tools.
         out: The run directory to write. None keeps the run in memory.
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
         cluster: The field whose equal values are one cluster in intervals. Default: the question.
 
     Returns:
-        The run. Texts in which no verdict could be read are unassessed, and listed in `unread.jsonl` of its directory;
-        `import.json` says how the replies of each judge were read.
+        The run. Replies without a readable verdict are unassessed, and listed in `unread.jsonl` of its directory;
+        `import.json` counts how the replies of each judge were read.
 
     Raises:
         UsageError: The file is of no known tool and there is no mapping, or the mapping is wrong.
@@ -256,10 +256,10 @@ def samples_of(
         data: Samples, rows, a run, or the path of a file or run directory.
         read: How the data are read.
         references: Whether one of several gold answers is enough, for all samples.
-        problems: What becomes of rows that cannot be read, instead of `read.skip_malformed`.
+        problems: How rows that cannot be read are treated, instead of `read.skip_malformed`.
 
     Raises:
-        UsageError: If a field is unknown, `limit` is below 1, or the data are nothing that can be read.
+        UsageError: A field is unknown, `limit` is below 1, or the data have an unsupported type.
     """
     fields, limit, skip_malformed = read
     reading.check_fields(fields)
@@ -273,7 +273,6 @@ def samples_of(
         path = Path(data)
 
         def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
-            """Read the file, or these rows of it, once."""
             return reading.read_samples(
                 path, fields=fields, references=references, limit=limit, problems=problems, positions=positions
             )
@@ -282,13 +281,12 @@ def samples_of(
             return LargeFile(path, read_file, problems, read)
         return ReadSamples(lambda: read_file(problems), problems, hold=True)
     rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
-    read_rows = reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit)
-    samples = list(read_rows)
+    samples = list(reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit))
     return ReadSamples(lambda: iter(samples), problems)
 
 
 class ReadSamples(Reiterable[Sample]):
-    """Samples that were read from rows, and the rows that could not be read."""
+    """Samples read from rows, and the rows that could not be read."""
 
     def __init__(self, begin: Callable[[], Iterator[Sample]], problems: Problems, *, hold: bool = False) -> None:
         super().__init__(begin, hold=hold)
@@ -296,13 +294,13 @@ class ReadSamples(Reiterable[Sample]):
 
 
 ReadFile = Callable[[Problems, range | None], Iterator[Sample]]
-"""Reads the samples in these rows of a file, in all for None, with what becomes of rows that cannot be read."""
+"""Reads the samples in some rows of a file, or in all rows for None; `Problems` collects rows that cannot be read."""
 
 
 class LargeFile(ReadSamples):
-    """The samples of a file that is not held in memory.
+    """The samples of a file that is not kept in memory.
 
-    Its beginning is examined before the first call, and the rest while samples are judged, some rows ahead.
+    Its beginning is examined before the first call, the remaining rows while samples are judged, some rows ahead.
     """
 
     def __init__(self, path: Path, read_file: ReadFile, problems: Problems, read: Read) -> None:
@@ -319,16 +317,15 @@ class LargeFile(ReadSamples):
 
     @cached_property
     def _row_each(self) -> bool:
-        """Whether every row is a sample, or ends the run."""
+        """Whether every row is a sample, or an error that ends the run."""
         first = next(read_rows(self._path), None)
         return not self.problems.skip and first is not None and not is_trace(first.fields)
 
-    def examined(self) -> ExaminedFile:
-        """Return the samples, of which each is yielded after rows further on are read too."""
-        return ExaminedFile(self)
-
     def read_ahead(self, positions: range | None) -> Iterator[Sample]:
-        """Yield the samples in these rows. DataError for one that cannot be read."""
+        """Yield the samples in these rows, each after the following rows were checked.
+
+        Raises DataError for a row that cannot be read.
+        """
         ahead = iter(()) if self.problems.skip else self._read_file(Problems(unique_ids=True), positions)
         for sample in self._read_file(self.problems, positions):
             try:
@@ -340,7 +337,7 @@ class LargeFile(ReadSamples):
             yield sample
 
     def count(self) -> int:
-        """Return how many samples there are; rows are not parsed where each is a sample."""
+        """Return the number of samples, without parsing rows if each row is a sample."""
         if not self._row_each:
             return super().count()
         count, limit = count_rows(self._path), self._read.limit
@@ -348,7 +345,7 @@ class LargeFile(ReadSamples):
 
 
 class ExaminedFile(Reiterable[Sample]):
-    """The samples of a large file, which is examined some rows ahead."""
+    """The samples of a large file; rows are checked ahead while samples are judged."""
 
     def __init__(self, file: LargeFile) -> None:
         super().__init__(lambda: file.read_ahead(None))
@@ -357,7 +354,7 @@ class ExaminedFile(Reiterable[Sample]):
         self.count = file.count  # type: ignore[method-assign]  # the same samples
 
     def part(self, positions: range) -> Reiterable[Sample]:
-        """Return the samples at these places; rows before them are not parsed where each row is a sample."""
+        """Return the samples at these positions, without parsing the rows before them if each row is a sample."""
         if not self._file._row_each:
             return super().part(positions)
         return Reiterable(lambda: self._file.read_ahead(positions) if positions else iter(()))
@@ -385,9 +382,9 @@ class Examination:
         return None if isinstance(self._samples, LargeFile) and count == EXAMINED else count
 
     def described(self, record: Manifest) -> Manifest:
-        """Return the manifest of a run over these samples, with a note of the rows that were left out.
+        """Return the manifest of a run over these samples, with a note about rows that were left out.
 
-        Raises UsageError if the samples do not have the field of the clusters.
+        Raises UsageError if no sample has the cluster field.
         """
         check_cluster(self._cluster, self._samples)
         fields, limit, _ = self._read
@@ -398,19 +395,19 @@ class Examination:
 
     @property
     def items(self) -> Iterable[Sample]:
-        """The samples that are judged."""
+        """The samples to judge."""
         if self.total is not None or not isinstance(self._samples, LargeFile):
             return self._samples
-        return self._samples.examined()
+        return ExaminedFile(self._samples)
 
 
 def is_run(data: Data) -> bool:
-    """Return whether the data is the path of a run directory."""
+    """Return whether the data are the path of a run directory."""
     return isinstance(data, (str, Path)) and has_results(Path(data))
 
 
 def path_of(data: Data) -> Path | None:
-    """Return the file or run directory that the data come from; None for rows and for a run in memory."""
+    """Return the file or run directory of the data; None for rows and for a run in memory."""
     if isinstance(data, Run):
         return data.path
     return Path(data) if isinstance(data, (str, Path)) else None
@@ -454,7 +451,7 @@ TAKEN = (
     "the name of a file, a run, samples, dicts, dataclasses or models, a dict of columns, a DataFrame, an Arrow table "
     "or a Hugging Face Dataset"
 )
-"""What doors take as data, in messages."""
+"""Supported data, as messages list them."""
 
 
 def _row(item: Any, number: int) -> SourceRow | Sample:

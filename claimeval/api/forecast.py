@@ -1,9 +1,9 @@
-"""Before a run: what a door would ask and cost (`plan`), and what a judge does (`probe`)."""
+"""Before a run: `plan` forecasts its calls and cost, `probe` tests a judge."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, ParamSpec
 
@@ -24,13 +24,13 @@ from claimeval.types.requests import Judge
 P = ParamSpec("P")
 
 
-class _Stopped(Exception):  # ends the door before it asks anything; no error
+class _Stopped(Exception):  # ends the function before it asks a judge; not an error
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
 
 
 def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Forecast:
-    """Forecast what `door(*args, **kwargs)` would ask and cost, without asking anything.
+    """Forecast the calls and cost of `door(*args, **kwargs)` without asking a judge.
 
     Args:
         door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `extraction`, `tune`, `measure`, `write_queries` or
@@ -39,37 +39,38 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
         kwargs: Its keyword arguments.
 
     Returns:
-        Calls, tokens and US dollars per step and judge, less what is cached. Requests that arms of an experiment share
-        are counted in the first one. Judges without a known price (`judges_without_price`) have no cost.
+        Calls, tokens and US dollars per step and judge, without cached requests. Requests shared by arms of an
+        experiment are counted in the first arm. Judges without a known price (`judges_without_price`) have no cost.
 
     Raises:
         UsageError: As the function does for these arguments, or if it cannot be planned.
     """
-    run_options = kwargs.get("options")
-    options = run_options if isinstance(run_options, RunOptions) else RunOptions()
     if door is experiment:
-        return _forecast_arms(args[0] if args else kwargs["design"], options)
+        return _forecast_arms(args[0] if args else kwargs["design"], _options(kwargs))
     return planned(door, *args, **kwargs).forecast
 
 
+def _options(kwargs: Mapping[str, object]) -> RunOptions:
+    options = kwargs.get("options")
+    return options if isinstance(options, RunOptions) else RunOptions()
+
+
 class Planned(NamedTuple):
-    """What a door prepared before it was stopped, and what that would ask."""
+    """A prepared job and its forecast."""
 
     prepared: Prepared
     forecast: Forecast
 
 
 def planned(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Planned:
-    """Return what `plan` returns, with the job that it is about."""
-    run_options = kwargs.get("options")
-    options = run_options if isinstance(run_options, RunOptions) else RunOptions()
+    """Return the forecast of `plan` with the job that it is about."""
     try:
         with before_run(_stop):
             result = door(*args, **kwargs)
             if inspect.iscoroutine(result):
                 blocking(result)
     except _Stopped as stopped:
-        return Planned(stopped.prepared, _forecast(stopped.prepared, options))
+        return Planned(stopped.prepared, _forecast(stopped.prepared, _options(kwargs)))
     raise UsageError(f"{getattr(door, '__name__', 'this')} asks no judge or cannot be planned")
 
 
@@ -83,8 +84,7 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         return Forecast(samples=prepared.total or 0, lines=(), basis=())
 
     async def walk() -> Forecast:
-        """Count what the job would ask."""
-        with cached_replies(options) as store:  # is open in the thread that reads it
+        with cached_replies(options) as store:  # opened in the thread that reads it
             batched = batched_judges(job.asked, options)
             return await forecast(prepared.items, job, store, options.prices, batched=batched)
 
@@ -92,12 +92,11 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
 
 
 def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
-    """Return what each arm of an experiment would ask; what an earlier arm asks is not counted again."""
+    """Return the forecast of each arm of an experiment; requests of an earlier arm are not counted again."""
     prepared = prepared_experiment(read(design), options)
     counted: set[int] = set()
 
     async def walk() -> dict[str, Forecast]:
-        """Count what each arm would ask."""
         forecasts: dict[str, Forecast] = {}
         with cached_replies(options) as store:
             for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
@@ -114,12 +113,12 @@ def _forecast_arms(design: Any, options: RunOptions) -> Forecast:
     lines = tuple(
         line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, arm in arms.items() for line in arm.lines
     )
-    how = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.basis))
-    return Forecast(samples=next(iter(arms.values())).samples, lines=lines, basis=how)
+    basis = tuple(dict.fromkeys(text for arm in arms.values() for text in arm.basis))
+    return Forecast(samples=next(iter(arms.values())).samples, lines=lines, basis=basis)
 
 
 def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:
-    """Return the reply cache if there is one here; it is not made."""
+    """Return the reply cache, or None if it does not exist; it is not created."""
     folder = cache_folder(options.cache)
     return Store(folder) if (folder / MARKER).exists() and not options.via else nullcontext()
 
@@ -130,11 +129,11 @@ def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[s
 
 
 def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
-    """Ask a judge one real question of each kind, and say what it does; it never raises for a judge that is down.
+    """Test a judge with one real question of each kind. A judge that is down does not raise.
 
     The two questions are paid for and not cached. `.settings` are the recommended lines of a judge file.
 
-    Raises UsageError for a judge that cannot be asked, such as a wrong setting or one that reads no prompts.
+    Raises UsageError if a setting is wrong or the judge reads no prompts.
     """
     parsed = specs.parse_judge(parse_spec(judge))
     specs.require_prompt_readers((parsed,), "questions are put")

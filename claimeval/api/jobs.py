@@ -1,18 +1,16 @@
-"""How doors run a job: from what was prepared to a `Run`, in memory or in a run directory; blocking or awaited."""
+"""Running a prepared job for the functions of this package: checks, shards, engines, and the resulting `Run`."""
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
 import hashlib
 import logging
 import shutil
-import threading
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,19 +48,19 @@ Judges = JudgeSpec | Sequence[JudgeSpec]
 
 
 class Prepared(NamedTuple):
-    """A job that is checked and ready to run: what is asked, about which items."""
+    """A job that is checked and ready to run, with its items."""
 
     job: Job[Any] | MeasureJob
     manifest: Manifest
     items: Iterable[Any]
     total: int | None
-    """How many items there are; None if nobody counted them."""
+    """The number of items; None if it is not known."""
     source: Path | None
-    """The file or run directory that the items come from."""
+    """The file or run directory of the items."""
     rejudged: PreparedRejudge | None = None
-    """What is taken over from the source, if it is judged again."""
+    """The reusable verdicts of the source, for a rejudge."""
     unit: str = "samples"
-    """What the progress counts."""
+    """The unit of the progress."""
 
     @classmethod
     def over(cls, job: Job[Any] | MeasureJob, examination: Examination) -> Prepared:
@@ -72,7 +70,7 @@ class Prepared(NamedTuple):
 
     @property
     def recounts(self) -> bool:
-        """Whether votes of a source are counted again, and nobody is asked."""
+        """Whether only the votes of the source are counted again, without asking a judge."""
         return self.rejudged is not None and not self.rejudged.asks
 
     @property
@@ -86,7 +84,7 @@ BEFORE_RUN: ContextVar[Callable[[Prepared], None] | None] = ContextVar("before_r
 
 @contextmanager
 def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
-    """Call `inspect` with every job that doors are about to run inside this context; what it raises stops the job."""
+    """Call `inspect` with every job before it runs inside this context; an exception stops the job."""
     token = BEFORE_RUN.set(inspect)
     try:
         yield
@@ -100,11 +98,11 @@ async def run_prepared(
     """Run a prepared job, or only count its votes, and write the run to `out`.
 
     Args:
-        prepared: The job with its samples and what an earlier run knows.
-        out: Run directory to write. None: keep the run in memory.
-        overwrite: Whether a run with other settings in `out` may be replaced.
+        prepared: The job with its items.
+        out: The run directory to write. None keeps the run in memory.
+        overwrite: Whether to replace a run with other settings in `out`.
         panel: How verdicts are counted.
-        options: Concurrency, caps, cache and progress.
+        options: Concurrency, limits, cache and progress.
 
     Returns:
         The run, complete or stopped early.
@@ -141,11 +139,11 @@ async def run_prepared(
 
 
 SHARDED = ("score", "rate", "grade", "measure")
-"""The jobs whose runs can be cut into shards."""
+"""The jobs whose runs can be split into shards."""
 
 
 class ShardRun(Run):
-    """The run of one shard: the results of its samples, which are a part of the run in `folder` once it is merged."""
+    """The run of one shard, with the results of its samples."""
 
     def __init__(
         self, part: Part, manifest: Manifest, tallies: SummaryBuilder, status: RunStatus, index: PartIndex | None
@@ -154,13 +152,13 @@ class ShardRun(Run):
         results = RunResults(part.lines, part.replies) if index else ()
         super().__init__(manifest.finished(summary.samples), summary, results)
         self.part = part
-        """Where its results are."""
+        """The files of its results."""
 
 
 async def _run_shard(
     prepared: Prepared, folder: Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
 ) -> Run:
-    """Run one shard of a prepared job, unless it is finished; what is merged is finished too."""
+    """Run one shard of a prepared job, unless it is finished or the run is merged."""
     from claimeval.distributed.parts import DONE, Part, begin, is_merged, keep_labels, tallies_of
     from claimeval.distributed.shards import Recipe, cut, run_shard
 
@@ -199,7 +197,7 @@ async def _run_shard(
 async def _run_on_engine(
     prepared: Prepared, folder: Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
 ) -> Run:
-    """Run a prepared job on a cluster, shard by shard, and merge the shards; what is merged is finished."""
+    """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged already."""
     from claimeval.distributed.parts import Part, begin, is_merged, keep_labels
     from claimeval.distributed.shards import Recipe, cut
 
@@ -222,7 +220,7 @@ async def _run_on_engine(
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
         progress = Progress(total, options.progress or progress_bar(), unit=prepared.unit)
-        progress.done = total - sum(len(batch.positions) for batch in works)
+        progress.done = total - sum(len(work.positions) for work in works)
         run = run_identity(record, items) if options.capped else ""
         status = await run_shards(Recipe(prepared.job, record, options, prepared.recounts), works, items, progress, run)
         raise_if_stopped(status)
@@ -233,7 +231,7 @@ async def _run_on_engine(
 
 
 async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
-    """Ask, or only count the votes of a source again, and write the run."""
+    """Run the job, or only count the votes of its source again, and write the run."""
     if prepared.rejudged and prepared.recounts:
         return recount_into(writer, prepared.rejudged, panel, options).status
     job, progress = prepared.job, Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
@@ -251,12 +249,12 @@ async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, 
 
 
 def is_measure(job: Job[Any] | MeasureJob) -> TypeIs[MeasureJob]:
-    """Return whether no judge is asked."""
+    """Return whether the job is `measure`, which asks no judge."""
     return job.name == "measure"
 
 
 def _announce(job: Job[Any], options: RunOptions) -> None:
-    """Tell the log which device local judges run on; warn if batches are pending that would be paid twice."""
+    """Log the device of local judges, and warn if requests are pending in batches that would be paid twice."""
     if options.offline:
         return
     for judge in job.judges:
@@ -275,9 +273,9 @@ def _announce(job: Job[Any], options: RunOptions) -> None:
 
 
 def folder_for(out: str | Path, prepared: Prepared) -> Path:
-    """Return the run directory: `out`, or with a final slash a folder in it, the same for the same call.
+    """Return the run directory: `out`, or if it ends with a slash, a folder in it that is the same for the same call.
 
-    That is `out/DATA-SETTINGS`; for a job over a run directory, `RUN/JOB`.
+    That folder is `out/DATA-SETTINGS`, or `RUN/JOB` for a job over a run directory.
     """
     if not str(out).endswith("/"):
         return Path(out)
@@ -289,14 +287,14 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
 
 
 def parse_specs(judges: Judges) -> tuple[str | Judge, ...]:
-    """Return judges one by one."""
+    """Return judges as a tuple."""
     if isinstance(judges, (str, Path, Mapping, Judge)):
         return (parse_spec(judges),)
     return tuple(map(parse_spec, judges))
 
 
 def parse_spec(spec: JudgeSpec) -> str | Judge:
-    """Return a judge as text or record: the content of a judge file becomes a record."""
+    """Return a judge as text or record; the content of a judge file becomes a record."""
     if isinstance(spec, Mapping):
         return specs.from_fields(spec, "the judge", str(spec.get("model", "")))
     return str(spec) if isinstance(spec, Path) else spec
@@ -318,32 +316,20 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine to completion. If this thread already runs an event loop, use a new thread."""
     if not _in_event_loop():
         return asyncio.run(coroutine)
-    outcome: list[T] = []
-    errors: list[BaseException] = []
+    from concurrent.futures import ThreadPoolExecutor
 
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        """Run the coroutine in this thread."""
-        try:
-            outcome.append(context.run(asyncio.run, coroutine))
-        except BaseException as error:  # noqa: BLE001  # handed to the thread that waits
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="claimeval")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return outcome[0]
+    executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="claimeval")
+    try:
+        return executor.submit(copy_context().run, asyncio.run, coroutine).result()
+    finally:
+        executor.shutdown(wait=False)
 
 
 def blocking_twin(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return `NAME`, which blocks, for the coroutine function `aNAME`; also inside a running event loop."""
+    """Return the blocking function `NAME` for the coroutine function `aNAME`; it also works in an event loop."""
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
-        """Block until the coroutine is done."""
         return blocking(function(*args, **kwargs))
 
     door.__name__ = door.__qualname__ = function.__name__.removeprefix("a")

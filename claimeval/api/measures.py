@@ -1,7 +1,8 @@
-"""Metrics without a judge (`measure`), and how good claims are (`extraction`)."""
+"""`measure` for metrics without a judge, and `extraction` for the quality of claims."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -35,13 +36,13 @@ def measure(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Compute metrics without a judge: of words, of ranks, of a local model, or custom functions.
+    """Compute metrics without a judge: lexical and rank metrics, those of local models, or custom functions.
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
         metrics: Names and groups, as in `rouge_l,recall@5` (groups `lexical`, `overlap`, `retrieval`, `perplexity`,
-            `reward`, `similarity`), as a list or one text with commas; or functions by name, which return None where
-            they are undefined.
+            `reward`, `similarity`), as a list or one text with commas; or functions by name, which return None for an
+            undefined value.
         match: How a retrieved document is matched with a reference: by its id, or by its text.
         collapse_ids: A regular expression to remove from document ids, so that passages become documents.
         normalization: How words are normalized before they are compared.
@@ -52,14 +53,14 @@ def measure(
         out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in it
             that is named after data and settings, or `RUN/measure` if the data are a run directory.
         overwrite: Replace a run with other settings in `out`.
-        options: `cluster` for intervals, `cache` for what local models compute, and `progress`.
+        options: `cluster` for intervals, `cache` for results of local models, and `progress`.
 
     Returns:
-        The scores of every sample and their summary; data without a sample raise DataError.
+        The scores of every sample and their summary.
 
     Raises:
         UsageError: A metric is unknown, or an option does not fit it.
-        DataError: A row of the data is malformed, or two samples have one id.
+        DataError: A row of the data is malformed, two samples have the same id, or there is no sample.
     """
     job = make_job(
         Measurement(
@@ -105,22 +106,22 @@ def extraction(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Measure how good claims are: what they lose of their texts, and what is wrong with them.
+    """Measure the quality of claims: how much of their texts they cover, and their faults.
 
-    Without gold claims and judge, counts are taken from the words alone, without a call.
+    Without gold claims and judge, the measures are computed from the words alone, without a call.
 
     Args:
         source: A run, whose claims are measured, or data as for `score`.
-        claims: Which claims: `local` (the splitter of `local:lexical`), `sentences`, a field of the data that has them
-            (`human_claims`, or `sentences.facts.text` through lists), or a prompt for the `extractor`. None: the run's,
-            for data `local`.
+        claims: The claims to measure: `local` (the splitter of `local:lexical`), `sentences`, a field of the data
+            (`human_claims`, or `sentences.facts.text` through lists), or a prompt for the `extractor`. None: those of
+            the run, or `local` for other data.
         extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None.
         gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or `text` (one claim).
         judge: Judge of whether claims are entailed by their text, cover it, and state single facts, and, for
             samples with contexts, whether they can be judged without their text.
-        sample: How many texts the judge is asked about.
-        elements: Whether the judge also lists the elements of each text, says which can be verified, and which the
-            claims cover: `elements_right` and `elements_f1`. At three calls and more a text.
+        sample: The number of texts that the judge is asked about.
+        elements: Whether the judge also lists the elements of each text, which of them are verifiable, and which the
+            claims cover, for `elements_right` and `elements_f1`. Takes three or more calls per text.
         matching: How claims are compared with gold claims. `guarded` is always shown; the second one is `pairs`,
             `contain` (the default), `support`, or `judge`.
         against: A run whose claims are a second extractor over the same samples.
@@ -132,8 +133,8 @@ def extraction(
         options: How judge and extractor are asked, and what may be spent.
 
     Returns:
-        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts of the gold claims
-        and of the other extractor, and remarks; each result says which claims and sentences a count concerns.
+        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts for gold claims and
+        for the other extractor, and remarks; each result lists the claims and sentences behind the counts.
 
     Raises:
         UsageError: Before any call, for what you can fix: an unknown field, matching or prompt.
@@ -162,8 +163,7 @@ def extraction(
     examined: Any = list(run.results[:limit]) if of_whole_run and run else examination
     job = extraction_job(job_options, examined, of_run=of_whole_run)
     if of_whole_run:
-        for _ in examination:  # counts the samples
-            pass
+        deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items
     prepared = Prepared(
         job,
@@ -176,7 +176,7 @@ def extraction(
 
 
 def claims_of(run: Run) -> dict[str, tuple[Claim, ...]]:
-    """Return the claims of a run by sample; of the answers, else of the references."""
+    """Return the claims of a run by sample: those of the answers, or of the references if answers have none."""
     part = "answer" if any(claim.of == "answer" for result in run.results for claim in result.claims) else "reference"
     return {result.sample.id: claims_in_run(result, part) for result in run.results}
 

@@ -1,4 +1,4 @@
-"""Judges and people: how far they agree, scores corrected by labels, and labels given in Python."""
+"""Human labels: `agreement` of judges with people, `correct` for corrected scores, and `annotate` to give labels."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def agreement(
     """Compare the judges of a run with people or with each other, or scores of whole answers with human ratings.
 
     Args:
-        run: A run, or its directory; or a table that has scores and ratings.
+        run: A run, or its directory; or a table with scores and ratings.
         labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
             `annotator`; or with `id` and `rating`, a number for the whole answer. None: those from `annotate`, else
             those that the run was imported with; if there are none, judges are compared with each other.
-        evidence: The evidence that the labels are about, if there are several kinds and the labels name none.
-        scores: Of a run, the metrics that are compared with ratings (all by default); of a table the fields of scores,
-            as `responses.f1`. A field with an object has a score for each of its fields.
-        ratings: The fields of the ratings; a list has those of several annotators. Default: `rating`.
-        pairs: Rows of a table have two scores, of two answers, and a rating that is higher the more the second one is
-            preferred.
-        by: A field of the samples, as `metadata.topic`: `.slices` has agreement and confusion for each of its values.
+        evidence: The evidence that the labels are about, if the run has several kinds and the labels name none.
+        scores: For a run, the metrics to compare with ratings (default: all); for a table, the fields of scores, as in
+            `responses.f1`. An object has one score for each of its fields.
+        ratings: The fields of the ratings; a list has the ratings of several annotators. Default: `rating`.
+        pairs: Each row of a table has two scores, of two answers, and a rating that is higher the more the second
+            answer is preferred.
+        by: A field of the samples, such as `metadata.topic`; `.slices` has agreement and confusion for each value.
         half_width: Target half-width of the interval of the share of labels equal to people's; `labels_needed` of a
-            rater is the number of labels it still takes.
+            rater is the number of additional labels that this takes.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
 
     Returns:
-        For ratings (`.ratings`): correlations with each score, and of two annotators with each other. Otherwise
-        accuracy, precision, recall, kappa and confusion of each judge and the panel; kappa between any two raters;
-        Krippendorff's alpha and Gwet's AC1 of the judges. `raters` is empty without labels.
+        For ratings (`.ratings`): correlations with each score, and between annotators. Otherwise accuracy, precision,
+        recall, kappa and confusion of each judge and the panel; kappa between any two raters; Krippendorff's alpha and
+        Gwet's AC1 of the judges. `raters` is empty without labels.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
@@ -78,7 +78,7 @@ def agreement(
     file = None if labels is None else Path(labels)
     if file and (ratings or scores or has_ratings(file)):
         if pairs:
-            raise UsageError("pairs is for a table with two scores in a row")
+            raise UsageError("pairs is for a table with two scores per row")
         with _folder(run).on_disk() as folder:
             return Agreement.of_ratings(rate_run(folder, file, ratings, scores, cluster))
     if ratings or scores or pairs:
@@ -96,7 +96,7 @@ def correct(
     seed: int = 0,
     cluster: str | None = None,
 ) -> Correction:
-    """Correct the score of the judges by human labels of some claims.
+    """Correct the score of the judges with human labels of some claims.
 
     Args:
         run: A run of claims, or its directory.
@@ -109,8 +109,8 @@ def correct(
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
 
     Returns:
-        The score by the judges, corrected, and by people alone, each with its interval, and how many more labels would
-        halve the interval.
+        The score by the judges, the corrected score, and the score by people alone, each with its interval, and the
+        number of additional labels that would halve the interval.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
@@ -138,29 +138,29 @@ def annotate(
 ) -> Annotation:
     """Draw claims of a run, or retrieved documents, for people to label; verdicts are not shown.
 
-    Iterate the result and call `item.label(...)`: each label is saved at once, and items that have one are left out.
+    Iterate the result and call `item.label(...)`. Each label is saved at once, and labeled items are left out.
 
     Args:
-        run: A run with a path, or its directory. With `documents` any data; with `corpus`, queries.
-        n: How many claims to draw (default 100), or with `documents` how many questions (default 50).
+        run: A run with a path, or its directory. With `documents`, any data; with `corpus`, queries.
+        n: The number of claims to draw (default 100), or with `documents` of questions (default 50).
         metric: The metric whose claims are drawn. Default: the first of the run.
-        design: How claims are drawn: with equal probability, equally many for each of the judges' labels, or more
-            likely if judges are unsure.
+        design: How claims are drawn: `uniform` with equal probability, `stratified` with equal numbers for each label
+            of the judges, `uncertainty` with higher probability if judges are unsure.
         seed: Seed of the draw.
         annotator: A name to store with each label of a claim.
         documents: Label retrieved documents (`good`, `bad`, `unsure`) instead of claims.
-        depth: How many documents to label for each question, from the best (default 10).
-        corpus: The documents of a collection, for queries; with `trec_run`.
-        trec_run: The ranking whose documents are labeled.
+        depth: The number of top documents to label for each question (default 10).
+        corpus: The documents of a collection, for queries; needs `trec_run`.
+        trec_run: The TREC run whose documents are labeled.
         fields: Sample field to column name, for a file of samples.
         out: The qrels file of the document labels. Default: `RUN/annotation/documents.qrels`, or
             `runs/DATA-documents.qrels`.
 
     Returns:
-        What was drawn, or what was drawn before with the same options.
+        The drawn items with their labels so far; the same options give the same items.
 
     Raises:
-        UsageError: The run has no path or too few judged claims, or something else was drawn before.
+        UsageError: The run has no path or too few judged claims, or items were drawn before with other options.
         DataError: The directory holds no finished run.
     """
     if documents:
@@ -189,12 +189,12 @@ CLAIM_LABELS = ("supported", "contradicted", "not_found", "unsure")
 
 
 class ClaimItem(NamedTuple):
-    """A claim to label, with its evidence and nothing that a judge said."""
+    """A claim to label with its evidence, without verdicts."""
 
     sample: Sample
     claim: Claim
     against: str
-    """The part that is the evidence, as in `contexts`."""
+    """The part that is the evidence, such as `contexts`."""
     documents: tuple[Document, ...]
     """The evidence."""
     label: Callable[[str], None]
@@ -207,7 +207,7 @@ class ClaimItem(NamedTuple):
 
 
 class Annotation(ABC):
-    """What was drawn for people to label, and the labels so far; iterating gives the items without one.
+    """Items drawn for people to label, and their labels so far; iterating yields the items without a label.
 
     Claims are `ClaimItem`, documents `DocumentItem`; `item.label(...)` saves a label at once.
     """
@@ -220,38 +220,38 @@ class Annotation(ABC):
     @property
     @abstractmethod
     def labeled(self) -> int:
-        """How many items have a label, "unsure" included."""
+        """The number of items with a label, including "unsure"."""
 
     @property
     def estimate(self) -> LgtmEstimate:
-        """LGTM@depth of documents: the mean over questions of the share of good ones."""
+        """LGTM@depth of documents: the mean over questions of the share of good documents."""
         raise UsageError("labeled claims give no estimate by themselves; see `correct`")
 
     @abstractmethod
     def __len__(self) -> int:
-        """Return how many items were drawn."""
+        """Return the number of items that were drawn."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[ClaimItem | DocumentItem]:
         """Yield the items without a label."""
 
     def export(self, path: str | Path) -> int:
-        """Write the drawn claims as CSV with an empty column `label`, and return how many there are."""
+        """Write the drawn claims as CSV with an empty column `label`, and return their number."""
         raise UsageError("documents are labeled with `label`; there is no table of them")
 
 
 class ClaimAnnotation(Annotation):
-    """Claims that were drawn, and the labels that they have so far; iterating gives the claims without one."""
+    """Claims drawn for people to label."""
 
     def __init__(self, run: Path, draw: ClaimDraw, annotator: str) -> None:
         self.draw = draw
-        """What was drawn: metric, design, seed, population, items."""
+        """The draw: metric, design, seed, population, items."""
         self._run, self._annotator = run, annotator
         self._file = labeling.ClaimLabels(run, draw.metric.name)
 
     @cached_property
     def items(self) -> tuple[ClaimItem, ...]:
-        """All claims, those with a label included."""
+        """All claims, including those with a label."""
         against = self.draw.metric.against
         return tuple(
             ClaimItem(
@@ -266,17 +266,17 @@ class ClaimAnnotation(Annotation):
 
     @property
     def path(self) -> Path:
-        """Return the path of the file of labels."""
+        """The file of the labels."""
         return self._file.path
 
     @property
     def labels(self) -> Mapping[tuple[str, str], str]:
-        """The labels of the annotator so far, by sample and claim; everyone's if no annotator is named."""
+        """Labels of the annotator so far, by sample and claim; of all annotators if none is named."""
         return self._file.by(self._annotator)
 
     @property
     def labeled(self) -> int:
-        """Return the number of claims with a label."""
+        """The number of claims with a label."""
         return len(self.labels)
 
     def __len__(self) -> int:
@@ -286,7 +286,7 @@ class ClaimAnnotation(Annotation):
         return (item for item in self.items if item.key not in self.labels)
 
     def export(self, path: str | Path) -> int:
-        """Write the labels to a file and return their number."""
+        """Write the drawn claims as CSV with an empty column `label`, and return their number."""
         return labeling.export(self._run, self.draw, Path(path))
 
     def _save(self, question: ClaimToLabel, label: str) -> None:
@@ -302,11 +302,11 @@ class DocumentItem(NamedTuple):
     question: str
     document: Document
     number: int
-    """Of the question, from 1."""
+    """Number of the question, from 1."""
     position: int
-    """Of the document among those of the question, in the order in which they are shown, from 1."""
+    """Position of the document among those of the question, in the order in which they are shown, from 1."""
     documents: int
-    """How many of them there are."""
+    """Number of documents of the question."""
     label: Callable[[str], None]
     """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns."""
 
@@ -317,33 +317,33 @@ class DocumentItem(NamedTuple):
 
 
 class DocumentAnnotation(Annotation):
-    """Documents that were drawn, and the labels that they have so far; iterating gives the documents without one."""
+    """Documents drawn for people to label."""
 
     def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentToLabel]) -> None:
         self.draw = draw
-        """What was drawn: questions, depth, seed, population."""
+        """The draw: questions, depth, seed, population."""
         self.items = tuple(DocumentItem(*pair, label=partial(self._save, pair)) for pair in todo)
-        """All documents, those with a label included."""
+        """All documents, including those with a label."""
         self._labels = labels
 
     @property
     def path(self) -> Path:
-        """Return the path of the file of labels."""
+        """The file of the labels."""
         return self._labels.path
 
     @property
     def labels(self) -> Mapping[tuple[str, str], Mark]:
-        """The labels so far, by question and document."""
+        """Labels so far, by question and document."""
         return self._labels.answers
 
     @property
     def labeled(self) -> int:
-        """Return the number of documents with a label."""
+        """The number of documents with a label."""
         return len(self._labels.answers)
 
     @property
     def estimate(self) -> LgtmEstimate:
-        """Return the estimate from the labels given so far."""
+        """LGTM@depth from the labels so far."""
         return labeling.lgtm(self.draw, self._labels.answers)
 
     def __len__(self) -> int:
@@ -367,17 +367,12 @@ def _annotate_documents(
     seed: int,
     depth: int | None,
 ) -> DocumentAnnotation:
-    """Draw documents to label; `ranked` gives the first documents of each question, to a depth."""
+    """Draw documents to label; `ranked(depth)` returns the top documents of each question."""
     labels = DocumentLabels(target)
     before = labels.drawn
     depth = depth or (before.first if before else labeling.FIRST)
-    drawn, todo = labeling.draw_documents(
-        ranked(depth),
-        n or (before.count if before else labeling.COUNT),
-        first=depth,
-        seed=seed,
-        source=source,
-    )
+    n = n or (before.count if before else labeling.COUNT)
+    drawn, todo = labeling.draw_documents(ranked(depth), n, first=depth, seed=seed, source=source)
     labels.begin(drawn)
     return DocumentAnnotation(labels, drawn, todo)
 

@@ -1,4 +1,4 @@
-"""What `Run.push` sends: every score and every verdict under an id of its own, to a platform loaded by its name."""
+"""`Run.push`: the scores and verdicts that it sends, each under a stable id, and the platforms that receive them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Platform = Literal["otlp", "mlflow", "langfuse"]
 TRACE = "trace_id"
-"""Field of the metadata that holds the id of a sample's trace."""
+"""Metadata field with the id of a sample's trace."""
 EXPLAINED = 4000
 """Characters of an explanation that are sent."""
 ERROR = 300
@@ -26,19 +26,19 @@ ERROR = 300
 
 
 class Pushed(NamedTuple):
-    """What was sent, or would be in a dry run."""
+    """Counts of the records that were sent, or would be in a dry run."""
 
     where: str
-    """The address or run that has it now."""
+    """The address or run that received them."""
     records: Mapping[str, int]
-    """How many records of which kind."""
+    """Number of records, by kind."""
     left_out: Mapping[str, int]
-    """How many were not sent, by reason."""
+    """Number of records that were not sent, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a platform is reasons besides the run."""
+    """Options of `Run.push` for the platform."""
 
     url: str | None = None
     experiment: str | None = None
@@ -47,12 +47,12 @@ class Settings:
     progress: Callable[[Progress], None] | None = None
 
     def started(self, total: int, unit: str) -> Progress:
-        """Return the progress of sending so many records."""
+        """Return the progress of sending `total` records."""
         return Progress(total, self.progress, unit=unit)
 
 
 class Outlet(Protocol):
-    """What a module of `claimeval.integrations` has to be a platform."""
+    """A module of `claimeval.integrations` that is a platform."""
 
     def push(self, run: Run, settings: Settings) -> Pushed:
         """Send the run."""
@@ -63,17 +63,17 @@ class Finding(NamedTuple):
     """A score of a sample, or a verdict on one claim, document or answer."""
 
     id: str
-    """The same whenever the same judges answer the same questions about the same sample."""
+    """Hash of settings, sample, name and subject, so the same for the same question."""
     sample: str
     name: str
-    """The metric; of a verdict the metric or question with the suffix `claim` or `verdict`."""
+    """The metric; for a verdict, the metric or question with the suffix `claim` or `verdict`."""
     value: float | None
     label: str | None
     because: Reason | None
-    """Why there is no value."""
+    """Reason for a missing value."""
     explanation: str
     details: dict[str, str | int | float]
-    """Counts of a score; subject, its text and the evidence of a verdict."""
+    """Counts of a score; subject, text and evidence of a verdict."""
     trace: str | None
     span: str | None
     response: str | None
@@ -94,7 +94,7 @@ def push(run: Run, to: str, settings: Settings) -> Pushed:
 
 @contextmanager
 def sending(platform: str, address: str, *errors: type[Exception]) -> Iterator[None]:
-    """Turn a missing package, and errors of a platform while it is spoken to, into a UsageError of one line."""
+    """Turn a missing package and errors of the platform into a UsageError of one line."""
     try:
         yield
     except ImportError as error:
@@ -125,9 +125,9 @@ def findings(run: Run, field: str = TRACE) -> Iterator[Finding]:
                 because,
                 text[:EXPLAINED],
                 details,
-                _of(sample, field),
-                _of(sample, "span_id") if field != "span_id" else None,
-                _of(sample, "response_id"),
+                _metadata_id(sample, field),
+                _metadata_id(sample, "span_id") if field != "span_id" else None,
+                _metadata_id(sample, "response_id"),
                 bool(subject),
             )
 
@@ -177,14 +177,14 @@ def _explanations(assessment: Assessment, details: Mapping[str, str | int | floa
     return "\n".join([str(details.get("claim", details["subject"])), *why, *reasons])
 
 
-def _of(sample: Sample, field: str) -> str | None:
-    """Return an id in the metadata of a sample; `id` is that of the sample."""
+def _metadata_id(sample: Sample, field: str) -> str | None:
+    """Return an id from the metadata of a sample; `id` is the id of the sample."""
     value = sample.id if field == "id" else sample.metadata.get(field.removeprefix("metadata."))
     return None if value is None or value == "" else str(value)
 
 
 def with_trace(rows: Iterable[Finding], platform: str, field: str) -> list[Finding]:
-    """Return what has a trace. Raises UsageError if nothing has."""
+    """Return the findings with a trace. Raises UsageError if there are none."""
     traced = [row for row in rows if row.trace]
     if not traced:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Doors that rate whole answers and grade documents."""
+"""`rate` for whole answers and `grade` for documents, and their asynchronous twins."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def arate(
         data: As for `score`.
         judges: As for `score`.
         ask: Any of `relevance`, `faithfulness`, `correctness`, `abstention`, as a list or one text with commas. None:
-            all that the data has the fields for.
+            all whose fields the data has.
         prompts: Names or paths of prompts by question.
         fields: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
@@ -102,25 +102,25 @@ async def agrade(
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge documents: how relevant they are to a question. `grade` blocks, `agrade` is awaited.
+    """Judge how relevant documents are to a question. `grade` blocks, `agrade` is awaited.
 
     Args:
         data: As for `score`; the contexts of the samples are graded. With `corpus`, the queries; None for a BEIR folder
             in `corpus`.
         judges: As for `score`.
-        against: Grade documents by the `question`, or match them with the `reference_contexts` of their sample.
+        against: Grade documents against the `question`, or match them with the `reference_contexts` of their sample.
         scale: `umbrela` (0 to 3), `graded`, `binary`, a YAML file or a `Scale`.
         prompt: Name or path of the prompt. Default: `steps`, or `same_content` against reference contexts.
-        documents_per_call: Documents in one call; with more than one, a grade also depends on its neighbors.
+        documents_per_call: Documents in one call; with several, a grade also depends on the other documents.
         measures: Rank metrics of matches.
-        corpus: The documents of queries.
-        trec_runs: With `corpus`: TREC runs whose first documents are graded.
-        depth: How many documents of each query and TREC run are graded.
+        corpus: The documents of a collection.
+        trec_runs: With `corpus`: TREC runs whose top documents are graded.
+        depth: The number of documents to grade for each query and TREC run.
         qrels: Human grades to compare with; with `corpus`, these pairs are graded too.
         fields: As for `score`.
         limit: The number of samples or queries, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
-        out: As for `score`; with a grade the folder also gets `qrels.txt`.
+        out: As for `score`; if documents have grades, the folder also gets `qrels.txt`.
         overwrite: Replace a run with other settings in `out`.
         panel: How several judges' grades become one. Default: the median; for matches, the majority.
         options: How the judges are asked, and what may be spent.
@@ -167,21 +167,18 @@ def graded_samples(
     depth: int,
     qrels: str | Path | None,
 ) -> Iterable[Sample]:
-    """Return the samples whose contexts `grade` grades for these arguments.
+    """Return the samples whose contexts are graded: those of the data, or one per query of the collection.
 
     Args:
         data: Samples with contexts, or the queries of a collection.
-        read: How the data are read; `limit` also holds for the queries of a collection.
-        corpus: File with the documents of a collection.
-        trec_runs: Rankings whose top documents form the pool.
-        depth: Number of documents taken from each ranking.
+        read: How the data are read; `limit` also applies to the queries of a collection.
+        corpus: The documents of a collection.
+        trec_runs: TREC runs whose top documents form the pool.
+        depth: The number of documents taken from each TREC run.
         qrels: Grades whose pairs are graded again.
 
-    Returns:
-        The samples of the data, or one sample per query of the collection.
-
     Raises:
-        UsageError: If there is neither data nor a corpus, or a corpus without rankings and qrels.
+        UsageError: There is neither data nor a corpus, or a corpus without TREC runs and qrels.
     """
     if corpus is None:
         if data is None:

@@ -49,13 +49,13 @@ EXCERPT = 120
 WORST = 5
 """Claims that a failed assertion names."""
 MAX_MISSING = 0.01
-"""The share of samples or claims of a metric that may be lost to failures."""
+"""Default for the share of samples or claims of a metric that may be lost to failures."""
 
 R = TypeVar("R")
 
 
 class MetricSummaries(dict[str, MetricSummary]):
-    """The metrics of a run by name; an alias of a name works too, and KeyError names the nearest metric."""
+    """The metrics of a run by name or alias. KeyError names the closest metric."""
 
     def __missing__(self, metric: str) -> MetricSummary:
         from difflib import get_close_matches
@@ -68,7 +68,7 @@ class MetricSummaries(dict[str, MetricSummary]):
 
 
 class Run:
-    """The result of a job: what was asked, a result for every sample, and what the results add up to.
+    """The result of a job: its settings, a result for every sample, and their summary.
 
     `len(run)` is the number of samples, iterating gives their results, and `run["faithfulness"]` is the summary of a
     metric. Results of a run with a `path` are read from disk when they are needed.
@@ -78,9 +78,9 @@ class Run:
         self, manifest: Manifest, record: Summary, results: Sequence[SampleResult], *, path: Path | None = None
     ) -> None:
         self.manifest = manifest
-        """What was asked: data, judges, prompts, panel, settings, versions."""
+        """The settings: data, judges, prompts, panel, versions."""
         self.record = record
-        """What the results add up to, as `summary.json` has it."""
+        """The summary of the results, as in `summary.json`."""
         self.summary = MetricSummaries(record.metrics)
         """The summary of each metric by name."""
         self.results = results
@@ -115,7 +115,7 @@ class Run:
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """The samples, in order; of `write_queries` the questions that were kept."""
+        """The samples, in order; for `write_queries` the questions that were kept."""
         from claimeval.evaluation import write_queries
 
         if self.job == write_queries.NAME:
@@ -124,9 +124,9 @@ class Run:
 
     @property
     def qrels(self) -> dict[str, dict[str, int]]:
-        """The grades of documents by sample, as `claimeval.ir` takes them; a document without a grade is not there.
+        """The grades of documents by sample, in the form that `claimeval.ir` takes; ungraded documents are left out.
 
-        Of `write_queries` the source of each question, with grade 1.
+        For `write_queries`, the source of each question has grade 1.
         """
         from claimeval.runs.jobs import qrels_of
 
@@ -139,7 +139,7 @@ class Run:
 
     @property
     def attached(self) -> Mapping[str, Run]:
-        """The runs of other jobs over this run, by job; empty for a run in memory."""
+        """The attached runs, by job: runs of other jobs over this run. Empty for a run in memory."""
         if self.path is None:
             return {}
         folders = (folder.parent for folder in sorted(self.path.glob(f"*/{MANIFEST}")))
@@ -156,14 +156,14 @@ class Run:
         return iter(self.results)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether manifest, summary and results are equal; when and where a run was stored does not count."""
+        """Return whether manifest, summary and results are equal; time and path of a run are ignored."""
         if not isinstance(other, Run):
             return NotImplemented
         manifest, other_manifest = (run.manifest.model_copy(update={"created": None}) for run in (self, other))
         same = (manifest, self.record) == (other_manifest, other.record)
         return same and list(self.results) == list(other.results)
 
-    __hash__ = None  # type: ignore[assignment]  # runs hold what cannot be hashed
+    __hash__ = None  # type: ignore[assignment]  # runs hold unhashable values
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {decimal(metric.mean)}" for name, metric in self.summary.items())
@@ -173,7 +173,7 @@ class Run:
         return f"<Run of {samples}{where}{stopped}: {means}>"
 
     def _repr_html_(self) -> str:
-        """Show a card a metric, what must be read with the numbers, and the five worst claims with their evidence."""
+        """Show a card per metric, the notes, and the five worst claims with their evidence."""
         from claimeval.report import notebook
 
         attached = {job: run.record for job, run in self.attached.items()}
@@ -203,13 +203,13 @@ class Run:
         return slices(self.results, field, chosen, self.manifest.cluster)
 
     def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
-        """Return in how many samples retrieval missed it, the model ignored it, it was made up, or all is fine.
+        """Count the samples in which retrieval missed it, the model ignored it, it was made up, or all is fine.
 
         Args:
             threshold: The value from which context recall and faithfulness count as high, from 0 to 1.
 
         Returns:
-            The counts; None unless samples have both metrics. `claimeval.runs.slices.diagnose` does so for one sample.
+            The counts; None unless samples have both metrics. For one sample see `claimeval.runs.slices.diagnose`.
         """
         tally = DiagnosisTally(threshold)
         for result in self.results:
@@ -227,8 +227,8 @@ class Run:
         """Return a table of the run; undefined values are NaN, and None in columns of text.
 
         Args:
-            table: `samples`, a row a sample, indexed by id, with value, reason and counts of each metric; `claims`, a
-                row a claim and evidence; `verdicts`, a row a verdict; `calls`, a row a call.
+            table: `samples` has one row per sample, indexed by id, with value, reason and counts of each metric;
+                `claims` one row per claim and evidence; `verdicts` one per verdict; `calls` one per call.
 
         Raises:
             UsageError: pandas is not installed, or there is no such table.
@@ -248,7 +248,7 @@ class Run:
         fail_over: Mapping[str, float] = NO_GATES,
         max_missing: float = MAX_MISSING,
     ) -> tuple[str, ...]:
-        """Check the means and what was lost to failures; an undefined mean fails its gate.
+        """Check means and failures against limits; an undefined mean fails its gate.
 
         Args:
             fail_under: Metric to the lowest mean allowed.
@@ -283,9 +283,9 @@ class Run:
         """Assert that metrics reach a value: `run.assert_at_least(faithfulness=0.9)`.
 
         Args:
-            figure: What must reach the value: the `mean`, the low end of its interval (`low`), or a count: `hits`
-                (supported claims), `judged` (claims with a label), `n` (samples with a value).
-            least: The least value of each metric.
+            figure: The figure that must reach the value: the `mean`, the low end of its interval (`low`), or a count:
+                `hits` (supported claims), `judged` (claims with a label), `n` (samples with a value).
+            least: The minimum for each metric.
 
         Raises:
             AssertionError: A metric is lower or undefined, or over 1 % of its samples or claims were lost to failures;
@@ -320,12 +320,12 @@ class Run:
     def worst_claims(self, *metrics: str, limit: int = WORST) -> list[str]:
         """Return claims that are not supported, with verdicts and evidence, in words.
 
-        Contradicted claims come first, then those not found, then those without a label; among equals, those of the
-        lowest scores.
+        Contradicted claims come first, then claims not found, then claims without a label; equal labels are ordered by
+        score, lowest first.
 
         Args:
-            metrics: The metrics that the claims count for; none for all.
-            limit: The number of claims.
+            metrics: The metrics that count the claims. Default: all.
+            limit: The maximum number of claims.
         """
         rows = {metric.name: metric for metric in self.manifest.rows}
         worst: dict[str, tuple[int, float]] = {}
@@ -342,9 +342,9 @@ class Run:
         """Return the report of the run as text, and write it to a file.
 
         Args:
-            out: The file to write; None to write none.
-            format: `html` (one page with everything, offline), `md` (a comment), `csv` (a table) or `json`.
-            rows: What a row of the table is, with `csv`.
+            out: The file to write. None only returns the text.
+            format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`.
+            rows: The rows of the table, for `csv`.
 
         Returns:
             The content of the report.
@@ -373,7 +373,7 @@ class Run:
         dry_run: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Pushed:
-        """Send the scores and the verdicts on claims to a platform; sent again, they replace what was sent before.
+        """Send the scores and the verdicts on claims to a platform. Sending them again replaces them.
 
         Args:
             to: `otlp` (an event for each score and verdict, to a collector of OpenTelemetry), `mlflow` (a run with
@@ -385,7 +385,7 @@ class Run:
             progress: Called as records are sent.
 
         Returns:
-            How many records of which kind were sent, where to, and what was left out and why.
+            Counts of the records that were sent, by kind, and of those left out, by reason.
 
         Raises:
             UsageError: The platform's package is not installed, a key is missing, no sample has a trace where one is
@@ -397,14 +397,14 @@ class Run:
         """Write the run as a run directory with its report.
 
         Args:
-            out: The folder; made if there is none.
+            out: The folder; created if it does not exist.
             overwrite: Replace a run with other settings.
 
         Returns:
             The folder, which `Run.load` reads.
 
         Raises:
-            UsageError: The folder holds something else, or cannot be written.
+            UsageError: The folder holds other files, or cannot be written.
         """
         from claimeval.report import forms
 
@@ -416,7 +416,7 @@ class Run:
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """Read a run directory; its results are read from disk when they are needed.
+        """Load a run directory; its results are read from disk on demand.
 
         Raises:
             DataError: The folder holds no finished run, or one of another format.
@@ -426,18 +426,18 @@ class Run:
 
     @classmethod
     def merge(cls, path: str | Path, *, compress: bool = False) -> Run:
-        """Join the shards of a run: its files are then those of a run that one process made.
+        """Merge the shards of a run; the files are then those of a run by one process.
 
         Args:
-            path: The run directory that the shards were given as `out`. A run that is merged already is read.
-            compress: Whether to write `results.jsonl.gz`, not `results.jsonl`.
+            path: The `out` of the shards. If the run is merged already, it is loaded.
+            compress: Write `results.jsonl.gz` instead of `results.jsonl`.
 
         Returns:
-            The run. Up to 20,000 samples its report is written too; `run.report` writes that of a larger one.
+            The run. For up to 20,000 samples its report is written too; use `run.report` for larger runs.
 
         Raises:
-            UsageError: Shards are missing, or a part is cut, of other settings, of other data or of another version.
-            StoppedEarly: The run directory cannot be written, as on a full disk; the same call begins anew.
+            UsageError: Shards are missing, or a part is truncated or has other settings, data or versions.
+            StoppedEarly: The run directory cannot be written, as on a full disk; the same call starts again.
         """
         from claimeval.distributed.parts import merge
 
@@ -447,7 +447,7 @@ class Run:
         return run
 
     def in_memory(self) -> Run:
-        """Return the run with all results read, without its path."""
+        """Return the run without its path, with all results in memory."""
         return Run(self.manifest, self.record, tuple(self.results))
 
     def _write(self, folder: Path, *, overwrite: bool = False) -> Path:
@@ -460,7 +460,7 @@ class Run:
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """Yield the run directory; a run in memory has one inside the context only."""
+        """Yield the run directory; for a run in memory, a temporary one."""
         if self.path:
             yield self.path
             return
@@ -469,7 +469,7 @@ class Run:
 
 
 def write_page(run: Run) -> None:
-    """Write the report of a run on disk; that of a large one only when it is asked for."""
+    """Write the report of a run on disk, unless the run is large; remove an outdated one."""
     assert run.path, "the run is on disk"
     if run.record.samples <= WHOLE:
         from claimeval.report import forms
@@ -480,14 +480,14 @@ def write_page(run: Run) -> None:
 
 
 def failures_in_words(record: Summary) -> Iterator[str]:
-    """Yield a line for each reason why verdicts or scores are missing, with what one judge replied."""
+    """Yield a line for each reason why verdicts or scores are missing, with the reply of one judge."""
     for reason, example in record.lost.items():
         excerpt = visible(example.excerpt, EXCERPT) or "nothing"
         yield f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
 
 
 def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> None:
-    """Raise UsageError for a gate on a metric that is not among these, and for a limit that is no number of 0 to 1."""
+    """Raise UsageError for a gate on an unknown metric, or with a limit outside 0 to 1."""
     for gates in limits:
         for name, limit in gates.items():
             if not 0 <= limit <= 1:
@@ -497,7 +497,7 @@ def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> 
 
 
 class _Mapped(Sequence[R]):
-    """What a function makes of each result, made when it is needed."""
+    """The values of a function for each result, computed on access."""
 
     def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], R]) -> None:
         self._results, self._function = results, function
@@ -519,7 +519,7 @@ class _Mapped(Sequence[R]):
 
 
 def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
-    """Raise Interrupted or StoppedEarly, with the run as far as it went, if a job ended early or a judge stopped."""
+    """Raise Interrupted or StoppedEarly, with the unfinished run, if a job ended early or a judge stopped."""
     if status.interrupted:
         raise Interrupted(run)
     if status.budget_exhausted:

@@ -33,8 +33,8 @@ async def awrite_queries(
         corpus: A file or folder of documents, or documents.
         judge: The judge that writes.
         checker: The judge that checks the questions. Default: the writer.
-        n: How many documents to draw.
-        per_document: How many questions to write about each.
+        n: The number of documents to draw.
+        per_document: The number of questions to write about each document.
         seed: Another seed draws other documents.
         write_prompt: Name or path of the prompt that writes.
         check_prompt: Name or path of the prompt that checks.
@@ -43,7 +43,7 @@ async def awrite_queries(
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        A result for every document, with all questions and the reasons of those rejected; `.samples` are the questions
+        A result for every document, with its questions and the reasons for rejections; `.samples` are the questions
         that were kept, with answer, passage and source, and `.qrels` their sources.
 
     Raises:

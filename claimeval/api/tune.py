@@ -1,8 +1,8 @@
-"""Aligning a judge's prompt with human labels: `tune`.
+"""`tune`: alignment of a judge's prompt with human labels.
 
-A judge can write candidates from its mistakes, by the reflective optimizer GEPA (package `gepa`). What is optimized is
-the text that is added to the system message of the prompt in use. GEPA sees the choosing half alone: it reflects on
-mistakes on one part of it, and keeps what is better on the other.
+Candidates are fixed sentences, or texts that a judge writes from its mistakes with the reflective optimizer GEPA
+(package `gepa`). They are added to the system message of the prompt in use. GEPA only sees the choosing half: it
+reflects on mistakes in one part of it, and scores texts on the other part.
 """
 
 from __future__ import annotations
@@ -56,34 +56,34 @@ def tune(
     write_anyway: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Tuning:
-    """Align the prompt of a judge with people: choose it by one half of the labels, and report it on the other.
+    """Align the prompt of a judge with people: choose it on one half of the labels, and report it on the other.
 
-    The halves are cut by question. The power of the labels is logged before any call.
+    The labels are split by question. Their power is logged before any call.
 
     Args:
-        labels: A run with labels (of `annotate`, or that it was imported with), or a table with a labeled claim a row:
-            `id`, `question`, `contexts`, `claim`, `label`, and `annotator` if there are several.
+        labels: A run with labels (from `annotate`, or imported with the run), or a table with one labeled claim per
+            row: `id`, `question`, `contexts`, `claim`, `label`, and `annotator` if there are several.
         judge: The judge whose prompt is aligned.
         proposer: A judge that writes candidates from the mistakes on the choosing half, by GEPA (`claimeval[gepa]`).
             Default: fixed sentences, each alone and in pairs.
-        candidates: How many prompts to try besides the one in use.
-        second_judge: A judge to report the chosen prompt for as well, to see whether the gain transfers.
+        candidates: The number of prompts to try besides the one in use.
+        second_judge: Another judge for which to report the chosen prompt, to see whether the gain transfers.
         assess_prompt: The prompt to start from. Default: that of the run; for a table `three_way`, or `binary` if
             people never say "contradicted".
         seed: Seed of the halves and folds.
         anyway: Continue with fewer than 60 labels.
         out: The file (.j2) to write the chosen prompt to, if its gain is beyond the noise of the labels.
-        write_anyway: Write the chosen prompt even if it is not; its first lines say so.
+        write_anyway: Write the chosen prompt even if its gain is not; its first lines say so.
         options: How the judges are asked, and what may be spent on both halves together.
 
     Returns:
-        The candidates, the one chosen, and its gain on the half that chose nothing: agreement, kappa and confusion
-        before and after, with a paired interval.
+        The candidates, the chosen one, and its gain on the reporting half: agreement, kappa and confusion before and
+        after, with a paired interval.
 
     Raises:
-        UsageError: Before any call, for what you can fix, as fewer than 60 labels.
+        UsageError: Before any call, for what you can fix, such as fewer than 60 labels.
         DataError: A row of the labels is malformed.
-        StoppedEarly: A cap was reached, or a judge cannot be asked. The same call resumes.
+        StoppedEarly: A limit was reached, or a judge cannot be asked. The same call resumes.
     """
     if options.shard or options.engine:
         raise UsageError("options: tune runs on this machine without shards; use `via` to ask through a server")
@@ -156,7 +156,7 @@ def _fixed(count: int) -> tuple[Candidate, ...]:
 def _report_arms(
     labeled: LabeledClaims, judges: Sequence[Judge], in_use: Candidate, chosen: Candidate
 ) -> list[PromptArm]:
-    """Return the prompt in use and the chosen one, once if they are the same, for each judge."""
+    """Return an arm for the prompt in use and one for the chosen prompt, unless they are the same, for each judge."""
     return [
         arm(candidate, labeled.job(judge), candidate.name + (TRANSFER if number else ""))
         for number, judge in enumerate(judges)
@@ -172,7 +172,7 @@ def _planned(
     path: Path,
     writer: Judge | None,
 ) -> Prepared:
-    """Return everything that may be asked; which prompt is chosen is not known, so it is taken for the longest."""
+    """Return all requests that may be sent, assuming that the longest candidate is chosen."""
     arms = tuple(arm(candidate, labeled.job(judges[0])) for candidate in candidates)
     longest = max(candidates, key=lambda candidate: sum(map(len, candidate.sentences)))
     report = tuple(_report_arms(labeled, judges, candidates[0], longest))
@@ -187,17 +187,17 @@ def _planned(
 
 @dataclass(frozen=True)
 class _Proposals(TuneJob):
-    """A tuning as it is planned with a proposer: with its trials, and what it is shown."""
+    """The forecast of a tuning with a proposer: also has trials of proposals, and requests to the proposer."""
 
     trials: tuple[PromptArm, ...] = ()
     tried_on: frozenset[str] = frozenset()
     """Ids of the samples on which proposals are scored."""
     requests: Mapping[str, Request] = field(default_factory=dict)
-    """By the id of a sample, what the proposer is asked meanwhile."""
+    """Requests to the proposer, by the id of the sample with which each is counted."""
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges that may be asked."""
         return (*self.judges, *{request.judge.name: request.judge for request in self.requests.values()}.values())
 
     @property
@@ -214,7 +214,7 @@ class _Proposals(TuneJob):
         )
 
     async def evaluate(self, item: SampleResult, executor: Executor) -> SampleResult:
-        """Ask what is asked about an item, trials included."""
+        """Send the requests about an item, including trials."""
         result = await super().evaluate(item, executor)
         calls = list(result.calls)
         if item.sample.id in self.tried_on:
@@ -234,7 +234,7 @@ def _planned_proposals(
     candidates: Sequence[Candidate],
     writer: Judge,
 ) -> TuneJob:
-    """Return a tuning with a call of the proposer a candidate, and each candidate tried on half of the samples."""
+    """Return the tuning with one call of the proposer per candidate, and a trial of each on half of the samples."""
     learned, scored = items[::2], items[1::2]
     requests = {}
     for number, item in enumerate(learned[: len(candidates) - 1]):
@@ -250,13 +250,13 @@ def _planned_proposals(
 
 
 def _seen(labeled: LabeledClaims, result: SampleResult, claim: str) -> str:
-    """Return what the judge saw of a claim."""
+    """Return a claim with its question and evidence, as a judge sees it."""
     texts = [document.text for document in result.sample.documents(labeled.metric.against) or ()]
     return f"Question: {result.sample.question}\nEvidence: {' | '.join(texts)}\nClaim: {claim}"
 
 
 def _proposing(judge: Judge, prompt: str) -> Request:
-    """Return the request that puts a prompt as it is to a judge."""
+    """Return the request that sends a text to a judge unchanged."""
     return Request(
         judge=judge,
         messages=(Message(role="user", content=prompt),),
@@ -267,7 +267,7 @@ def _proposing(judge: Judge, prompt: str) -> Request:
 
 
 class _Aligning:
-    """Asks about one half after the other, under the same caps; counts each reply once."""
+    """Asks the judges about both halves under the same limits, and counts the cost of each reply once."""
 
     def __init__(self, labeled: LabeledClaims, halves: Halves, judges: Sequence[Judge], options: RunOptions) -> None:
         self._options, self._writer = options, judges[-1]
@@ -280,7 +280,7 @@ class _Aligning:
 
     @property
     def cost(self) -> Cost:
-        """What all replies cost so far."""
+        """The cost of all replies so far."""
         return total(cost.cost() for cost in self._costs.values())
 
     def ask(
@@ -289,18 +289,18 @@ class _Aligning:
         """Return the verdicts of the arms on the items."""
         job = TuneJob(tuple(arms))
         run = RunInMemory(job.manifest)
-        shown = progress or self._progress
-        outcome = blocking(run_into(run, job, items, options=self._options, progress=shown, run=self._run))
+        progress = progress or self._progress
+        outcome = blocking(run_into(run, job, items, options=self._options, progress=progress, run=self._run))
         raise_if_stopped(outcome.status)
         self._count(run.results)
         return run.results
 
     def ask_aside(self, items: Sequence[SampleResult], arms: Sequence[PromptArm]) -> Sequence[SampleResult]:
-        """Return the same, with a progress of its own."""
+        """Return the same verdicts, with a separate progress."""
         return self.ask(items, arms, Progress(len(items), self._notify))
 
     def write(self, prompt: str) -> str:
-        """Return what the proposing judge replies to a prompt."""
+        """Return the reply of the proposer to a prompt."""
         job, replies = ProposingJob(self._writer), list[Proposed]()
         progress = Progress(1, self._notify, unit="proposals")
         raise_if_stopped(
@@ -321,7 +321,7 @@ class _Aligning:
 
 
 def _write(path: Path, labeled: LabeledClaims, chosen: Candidate, tuning: Tuning) -> None:
-    """Write the chosen prompt, with a comment after its header that says what was measured."""
+    """Write the chosen prompt, with a comment after its header that states its measured gain."""
     source = with_sentences(labeled.prompt, chosen).source
     end = source.index("#}") + 2
     gain, power = tuning.gain, tuning.power
@@ -338,34 +338,34 @@ def _share(value: float | None) -> str:
 
 
 ADDED = "rules"
-"""What GEPA calls the text."""
+"""Name of the optimized text in GEPA's candidates."""
 FIRST = "Judge each claim by the evidence, as a careful reader would."
-"""The text that is first improved on."""
+"""The text that GEPA starts from."""
 AT_ONCE = 3
-"""Samples whose mistakes a judge reflects on at a time."""
+"""Number of samples whose mistakes a judge reflects on at a time."""
 GEPA_ASKS = 1200
-"""Characters of what GEPA says around them, about."""
+"""Approximate number of characters that GEPA's own prompt adds."""
 
 Ask = Callable[[Sequence[SampleResult], Sequence[PromptArm]], Sequence[SampleResult]]
 """Returns the verdicts of arms on items."""
 
 
 class Proposed(NamedTuple):
-    """What a judge wrote."""
+    """The reply of the proposer."""
 
     text: str
     result: SampleResult
-    """With its calls."""
+    """Holds the calls."""
 
 
 class ProposingJob(NamedTuple):
-    """Put a prompt as it is to a judge."""
+    """Job that sends a prompt to the proposer unchanged."""
 
     judge: Judge
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """The proposer."""
         return (self.judge,)
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
@@ -373,11 +373,10 @@ class ProposingJob(NamedTuple):
         return self.judge.name in stopped
 
     async def evaluate(self, item: str, executor: Executor) -> Proposed:
-        """Return the reply to a prompt, empty if none could be read."""
+        """Return the reply to a prompt; its text is empty if it cannot be read."""
         request = _proposing(self.judge, item)
 
         def read(completion: Completion, request: Request) -> str | Failure:
-            """Return the text of a reply."""
             return read_reply(completion, request, str)
 
         reply = await ask_until_read(request, read, executor, CallAddress("propose", "answer"))
@@ -394,16 +393,16 @@ def proposed(
     write: Callable[[str], str],
     seed: int,
 ) -> tuple[Candidate, ...]:
-    """Return candidates that GEPA finds on the choosing half, the shorter first.
+    """Return candidates that GEPA finds on the choosing half, shortest first.
 
     Args:
         labeled: The labels.
         items: The samples of the choosing half.
         judge: The judge whose prompt is aligned.
-        count: How many candidates are wanted; fewer are returned if GEPA keeps fewer.
+        count: The number of candidates to return; fewer if GEPA keeps fewer.
         ask: Judges items with arms.
-        write: Puts a prompt to the proposing judge and returns its reply.
-        seed: Of what GEPA draws.
+        write: Sends a prompt to the proposer and returns its reply.
+        seed: Seed for GEPA.
 
     Raises:
         UsageError: The package `gepa` is not installed.
@@ -432,12 +431,12 @@ def proposed(
 
 class _Logger:
     def log(self, message: str) -> None:
-        """Keep what GEPA says of its steps for those who debug."""
+        """Log a message of GEPA at level DEBUG."""
         logger.debug("%s", message)
 
 
 class _Adapter:
-    """What GEPA needs to know of a task: scores of a text on samples, and the mistakes to learn from."""
+    """GEPA adapter: scores a text on samples, and collects the mistakes to learn from."""
 
     propose_new_texts = None
 
@@ -445,7 +444,7 @@ class _Adapter:
         self._labeled, self._job, self._ask = labeled, labeled.job(judge), ask
 
     def evaluate(self, batch: list[SampleResult], candidate: dict[str, str], capture_traces: bool = False) -> Any:
-        """Return the share of claims of each sample with the label of people, and the mistakes."""
+        """Return the share of claims of each sample whose label equals the human label, and the mistakes."""
         from gepa.core.adapter import EvaluationBatch
 
         proposal = Candidate("proposal", (candidate[ADDED],))
@@ -459,7 +458,7 @@ class _Adapter:
         return EvaluationBatch(outputs=list(results), scores=scores, trajectories=mistakes if capture_traces else None)
 
     def _mistakes(self, result: SampleResult, name: str) -> list[dict[str, str]]:
-        """Return for each claim what the judge saw, what it said, and what people say."""
+        """Return input, verdict and human label of each claim."""
         records = []
         for claim in result.claims:
             alone = [a for a in by_arm(result).assessments if a.subject == claim.id]
@@ -478,6 +477,6 @@ class _Adapter:
     def make_reflective_dataset(
         self, candidate: dict[str, str], eval_batch: Any, components_to_update: list[str]
     ) -> dict[str, list[dict[str, str]]]:
-        """Return what the proposing judge is shown."""
+        """Return the mistakes that the proposer is shown."""
         shown = [record for records in eval_batch.trajectories or () for record in records]
         return dict.fromkeys(components_to_update, shown)
