@@ -1,4 +1,4 @@
-"""`claimeval annotate`: claims or documents, labeled in the terminal."""
+"""`claimeval annotate`: labeling claims or documents in the terminal."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   b back   q
 MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
 MARK_KEYS = "y good   n not good   ? unsure   b back   m all of the text   q stop"
 ROOM = 12
-"""Lines of the screen that are not the document's."""
+"""Lines of the screen that the document does not use."""
 LEAST = 6
-"""Lines of a document that are shown on the smallest screen."""
+"""Minimum number of lines of a document that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentOptions:
-    """Which documents are labeled."""
+    """Options for labeling documents."""
 
     documents: bool = False
-    """Label retrieved documents as good or not; gives LGTM@DEPTH and qrels."""
+    """Label retrieved documents as good or bad, for LGTM@DEPTH and qrels."""
     depth: int | None = None
-    """Documents of each question; 10 by default."""
+    """Documents per question.  [default: 10]"""
     corpus: Path | None = None
     """The documents of a collection: .jsonl with id and text, or .tsv."""
     trec_run: Path | None = None
     """The TREC run to label."""
     out: Out = None
-    """Qrels to write; default RUN/annotation/documents.qrels, or runs/DATA-documents.qrels."""
+    """Qrels to write.  [default: RUN/annotation/documents.qrels, or runs/DATA-documents.qrels]"""
     fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
 
@@ -57,12 +57,12 @@ class DocumentOptions:
 class AnnotateOptions:
     """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b back.
 
-    You see the question, the claim and the evidence, and nothing of the judge's verdict. Every label is saved at once;
-    stop with q and resume with the same command. `claimeval agreement RUN` then compares the judges with you, and
-    `claimeval correct RUN` corrects the score.
+    You see the question, the claim and the evidence, but no verdict. Every label is saved at once; stop with q and
+    resume with the same command. `claimeval agreement RUN` then compares the judges with you, and `claimeval correct
+    RUN` corrects the score.
 
-    With --documents you label the first documents that were retrieved: y good, n not, ? unsure, b back, m all of a long
-    text. The share of good ones is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
+    With --documents you label the top retrieved documents: y good, n not, ? unsure, b back, m the whole text. The share
+    of good documents is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
 
     Example: claimeval annotate answers.jsonl --documents --n 30 --out labels.qrels
 
@@ -72,17 +72,17 @@ class AnnotateOptions:
     run: Annotated[Path, Argument("RUN|DATA")]
     """A run directory; with --documents also samples, or queries if there is a --corpus."""
     n: Annotated[int | None, Names("-n", "--n")] = None
-    """Claims to draw, 100 by default; with --documents questions, 50 by default."""
+    """Claims to draw (default: 100); with --documents, questions to draw (default: 50)."""
     metric: str | None = None
-    """Metric whose claims are drawn; the first of the run by default."""
+    """Metric whose claims are drawn.  [default: the first of the run]"""
     design: Literal["uniform", "stratified", "uncertainty"] = "uniform"
-    """uniform, stratified (enough of each label of the judge), or uncertainty (likelier if it is unsure)."""
+    """uniform, stratified (equal numbers of each label of the judges) or uncertainty (more of the uncertain ones)."""
     seed: int = 0
     """Another seed draws other claims or questions."""
     annotator: str = ""
-    """Your name, kept with each label; each name gets all drawn claims to label."""
+    """Your name, stored with each label; each name gets all drawn claims to label."""
     export: Path | None = None
-    """Write the drawn claims to this CSV file to label elsewhere, and end."""
+    """Write the drawn claims to this CSV file, for labeling elsewhere, and exit."""
     output: Output = Output()
     about: Annotated[DocumentOptions, Heading("Documents")] = DocumentOptions()
 
@@ -91,7 +91,7 @@ class AnnotateOptions:
 
 
 def do(args: AnnotateOptions) -> int:
-    """Ask until everything is labeled or you stop, print the state, and return the exit code."""
+    """Ask for labels until all items have one or you stop, print the counts, and return the exit code."""
     from claimeval.api.people import ClaimAnnotation, DocumentAnnotation
     from claimeval.api.people import annotate as draw
 
@@ -147,9 +147,9 @@ def _ask_about_claims(output: Output, drawn: ClaimAnnotation) -> None:
 
 
 def _key(output: Output, keys: Keys, labels: Collection[str], line: str, *, first: bool, other: str = "") -> str:
-    """Return the next key that is a label, q, b unless this is the first item, or another one; else print the keys."""
+    """Return the next key that is a label, q, b (except for the first item) or `other`; explain other keys."""
     while (key := keys.next()) not in {*labels, "q", *other} and not (key == "b" and not first):
-        output.line("This is the first one." if key == "b" else line, wrap=True)
+        output.line("This is the first item." if key == "b" else line, wrap=True)
     return key
 
 

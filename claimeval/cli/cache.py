@@ -1,4 +1,4 @@
-"""`claimeval cache` and `batch`: what a reply cache holds, and the batches at providers that it waits for."""
+"""`claimeval cache` and `batch`: commands about the content of a reply cache, and about its pending batches."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their quest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatsOptions(CacheOptions):
-    """Show what the reply cache holds: replies and bytes by model and prompt, and from when."""
+    """Show the content of the reply cache: number, size and dates of replies by model and prompt."""
 
 
 def stats(args: StatsOptions) -> int:
-    """Print what the cache holds, and return the exit code."""
+    """Print the content of the cache, and return the exit code."""
     from claimeval.judging import prompts
     from claimeval.store.stats import collect_stats
 
@@ -101,9 +101,9 @@ def verify(args: VerifyOptions) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions(CacheOptions):
-    """Write replies as JSON Lines: key, origin, checksum, and the body as it was received.
+    """Write replies as JSON Lines: cache key, origin, checksum, and the body as it was received.
 
-    The file holds the judges' words in plain text, never a key. Exits with 1 if replies had to be left out.
+    The file holds the replies in plain text, never an API key. Exits with 1 if replies had to be left out.
 
     Example: claimeval cache export replies.jsonl, or claimeval cache export - --run runs/a | gzip > replies.jsonl.gz
     """
@@ -111,7 +111,7 @@ class ExportOptions(CacheOptions):
     file: Annotated[Path, Argument("FILE")]
     """File to write; `-` for standard output."""
     run: Path | None = None
-    """Only the replies that the results of this run rest on. Default: all in the cache."""
+    """Only the replies behind the results of this run.  [default: all in the cache]"""
 
 
 def export(args: ExportOptions) -> int:
@@ -137,14 +137,14 @@ def export(args: ExportOptions) -> int:
 
 
 def _keys(run: Path) -> Iterator[str]:
-    """Yield the keys of the calls of a run that brought a reply."""
+    """Yield the keys of the calls of a run that have a reply."""
     from claimeval.runs.directory import read_results
 
     return (call.key for result in read_results(run) for call in result.calls if call.reply is not None)
 
 
 def _export(store: Store, file: Path, keys: Iterable[str] | None) -> transfer.ExportCounts:
-    """Write a file that is complete or missing, and readable by its owner alone."""
+    """Write the file atomically, readable by its owner only."""
     from claimeval.store import transfer
 
     if file.exists():
@@ -225,11 +225,11 @@ class BatchListOptions(CacheOptions):
     """
 
     names: Annotated[tuple[str, ...], Argument("NAME")] = ()
-    """Names as listed, or their beginnings; all by default."""
+    """Names as listed, or their beginnings.  [default: all]"""
     every: Annotated[bool, Names("--all")] = False
-    """Also batches that have ended."""
+    """Also list batches that have ended."""
     refresh: bool = False
-    """Ask the providers for the status; read no results."""
+    """Ask the providers for the status, without reading results."""
 
 
 def list_(args: BatchListOptions) -> int:
@@ -253,7 +253,7 @@ class CollectOptions(CacheOptions):
 
 
 def collect(args: CollectOptions) -> int:
-    """Read results, print what they held, and return the exit code."""
+    """Read results, print the counts, and return the exit code."""
     collected = _with_admin(args.cache, lambda admin: admin.collect(()))
     received, output = collected.received, args.output
     cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
@@ -276,9 +276,9 @@ def collect(args: CollectOptions) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CancelOptions(CacheOptions):
-    """Cancel batches: the provider runs no more of them, and a run asks their requests again.
+    """Cancel batches at the provider. A run sends their requests again.
 
-    What has run by then is charged; `claimeval batch collect` still reads it.
+    Requests that have been processed by then are charged; `claimeval batch collect` still reads their results.
 
     Example: claimeval batch cancel 3f2a9c01
     """
@@ -286,9 +286,9 @@ class CancelOptions(CacheOptions):
     names: Annotated[tuple[str, ...], Argument("NAME")] = ()
     """Names as `claimeval batch list` shows them, or their beginnings."""
     every: Annotated[bool, Names("--all")] = False
-    """All that are pending."""
+    """Cancel all pending batches."""
     forget: bool = False
-    """Drop the batch here without asking the provider: for one that is lost. What it costs is unknown."""
+    """Drop a lost batch here without asking the provider. Its cost stays unknown."""
 
 
 def cancel(args: CancelOptions) -> int:
@@ -304,7 +304,7 @@ def cancel(args: CancelOptions) -> int:
 
 
 def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]]) -> R:
-    """Return what the work returns; an error of a provider ends the command."""
+    """Return the result of the action. Raises StoppedEarly for an error of a provider."""
     from claimeval.execution.batch.polling import open_batch_admin
     from claimeval.store.store import Store, existing_cache
     from claimeval.types.requests import CallError
@@ -372,8 +372,7 @@ def _age(batch: Batch) -> str:
 
 batch = group(
     "batch",
-    "List, collect and cancel the batches of `--batch`. The same command resumes by itself; these are for the time in "
-    "between.",
+    "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command again.",
     command("list", BatchListOptions, list_),
     command("collect", CollectOptions, collect),
     command("cancel", CancelOptions, cancel),

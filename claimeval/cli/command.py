@@ -1,7 +1,7 @@
-"""A command from a frozen dataclass: a field is an option, its docstring the help, its type the type.
+"""Commands from frozen dataclasses: each field is an option, and its docstring is the help text.
 
-A field whose type is such a record too gives its fields as options. Values out of range are refused by the record's
-checks, so the command line refuses what Python refuses, in the same words.
+The fields of nested dataclasses are options too. Values are checked by the dataclass, so that the command line and
+Python refuse the same values with the same messages.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
     float: (click.FLOAT, "X"),
     str: (click.STRING, "TEXT"),
 }
-"""How each type is read, and its placeholder; of a union the first that is listed here."""
+"""The click type and placeholder of each type; for a union, the first one listed here."""
 _HELP = {"help_option_names": ["-h", "--help"]}
 WIDTH = 100
-"""Columns that help takes at most."""
+"""Maximum width of a help page in columns."""
 COLUMN = 26
-"""Columns for the names of options; longer names have a line of their own."""
+"""Width of the names of options in columns; longer names have a separate line."""
 
 
 class Argument:
-    """Marks a field that is given by its position, under this placeholder."""
+    """Marks a positional argument, with its placeholder."""
 
     def __init__(self, metavar: str | None = None) -> None:
         self.metavar = metavar
 
 
 class Names:
-    """The names of an option, if they are not just `--` and the name of its field."""
+    """The names of an option, if they are not `--` and the name of its field."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
 
 
 class Pairs(Names):
-    """Marks a mapping that is given as pairs: each use of the option adds one, of the form `FIELD=COLUMN`."""
+    """Marks a mapping that is given as pairs: each use of the option adds one, in the form `FIELD=COLUMN`."""
 
     def __init__(self, name: str, form: str) -> None:
         super().__init__(name)
@@ -63,14 +63,14 @@ class Pairs(Names):
 
 
 class Heading:
-    """A heading of the help page for a field or, of a record, for these of its fields; others are not options."""
+    """The heading of a field, or of some fields of a nested dataclass; fields without a heading are no options."""
 
     def __init__(self, name: str, *names: str) -> None:
         self.name, self.names = name, names
 
 
 class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class before click 8.4
-    """One of several words, or else a value of another type."""
+    """One of several words, or a value of another type."""
 
     name = "choice"
 
@@ -107,7 +107,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # as above
 
 @dataclass(frozen=True, slots=True)
 class CommandParameter:
-    """A parameter, and what the help page needs besides."""
+    """A parameter with its heading, and the dataclass and field that it comes from."""
 
     parameter: click.Parameter
     heading: str
@@ -116,28 +116,28 @@ class CommandParameter:
 
 
 class HelpPage(click.Command):
-    """A command whose help is a page."""
+    """A command whose help page is at most `WIDTH` columns wide."""
 
     def get_help(self, ctx: click.Context) -> str:
-        """Return the page, at most `WIDTH` columns wide."""
+        """Return the help page."""
         formatter = help_formatter()
         self.format_help(ctx, formatter)
         return formatter.getvalue().rstrip("\n")
 
 
 class RecordCommand(HelpPage):
-    """A command whose help fits 80 columns and has its texts under headings."""
+    """A command from a dataclass, whose help lists the options under headings."""
 
     def __init__(self, name: str, record: type, door: Callable[..., Any] | None, **settings: Any) -> None:
         self.record, self.entries = record, list(_entries(record, "Options"))
         self.door = door
-        """The function of the API that the command calls, with its record and options of the run; None: not planned."""
+        """Calls the API function of the command with its record and run options; None if it cannot be planned."""
         super().__init__(name, params=[entry.parameter for entry in self.entries], context_settings=_HELP, **settings)
 
     def read(self, arguments: list[str], *, parent: click.Context | None = None) -> Any:
-        """Return the record of the arguments, without doing anything."""
+        """Parse the arguments into the record, without running the command."""
         with self.make_context(self.name, arguments, parent=parent) as context:
-            return self.record(**_given(self.record, context.params))
+            return self.record(**_field_values(self.record, context.params))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options of each heading."""
@@ -167,32 +167,32 @@ def help_formatter() -> click.HelpFormatter:
 def command(
     name: str, record: type[Record], do: Callable[[Record], int], door: Callable[..., Any] | None = None
 ) -> RecordCommand:
-    """Return the command that makes the record of its options and passes it to `do`, which returns the exit code.
+    """Return the command that parses its options into a record and passes it to `do`.
 
     Args:
         name: The name of the command.
         record: The dataclass of its options.
-        do: Carries the command out.
-        door: Calls the function of the API, where `claimeval plan` can say what it would ask.
+        do: Runs the command and returns the exit code.
+        door: Calls the API function, for commands that `claimeval plan` can forecast.
     """
 
     def call(**values: Any) -> None:
-        click.get_current_context().exit(do(record(**_given(record, values))))
+        click.get_current_context().exit(do(record(**_field_values(record, values))))
 
     return RecordCommand(name, record, door, callback=call, help=record.__doc__)
 
 
 class Group(HelpPage, click.Group):
-    """Commands under one name, each with its line."""
+    """A command with subcommands."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with the first sentence of each."""
+        """Write the subcommands with the first sentence of each."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, member.get_short_help_str(WIDTH)) for name, member in self.commands.items()])
 
 
 def group(name: str, text: str, *commands: click.Command) -> click.Group:
-    """Return the command that has these commands."""
+    """Return the command with these subcommands."""
     return Group(name, {str(member.name): member for member in commands}, help=text, context_settings=_HELP)
 
 
@@ -201,21 +201,21 @@ def field_texts(record: type) -> dict[str, str]:
     import ast
     from textwrap import dedent
 
-    texts = {of.name: "" for of in fields(record)}
+    texts = {field.name: "" for field in fields(record)}
     for base in reversed([base for base in record.__mro__ if is_dataclass(base)]):
         tree = ast.parse(dedent(inspect.getsource(base))).body[0]
-        for of, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
-            if isinstance(of, ast.AnnAssign) and isinstance(of.target, ast.Name) and isinstance(text, ast.Expr):
+        for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
                 first = inspect.cleandoc(ast.literal_eval(text.value)).partition("\n\n")[0]
-                texts[of.target.id] = first.replace("\n", " ")
+                texts[field.target.id] = first.replace("\n", " ")
     return texts
 
 
-def _given(record: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a record's fields; those of its records are put into their defaults."""
-    given = {of.name: values[of.name] for of in fields(record) if of.name in values}
-    nested: dict[str, Any] = {of.name: of.default for of in fields(record) if is_dataclass(of.default)}
-    return given | {name: replace(default, **_given(default, values)) for name, default in nested.items()}
+def _field_values(record: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a record's fields; nested records are their defaults with these values."""
+    plain = {field.name: values[field.name] for field in fields(record) if field.name in values}
+    nested: dict[str, Any] = {field.name: field.default for field in fields(record) if is_dataclass(field.default)}
+    return plain | {name: replace(default, **_field_values(default, values)) for name, default in nested.items()}
 
 
 def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
@@ -228,8 +228,8 @@ def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
 def _entries(
     record: type, heading: str, only: Iterable[str] = (), defaults: object = None
 ) -> Iterator[CommandParameter]:
-    """Return the parameters of a record; where it is a field of another, that one's default for it decides theirs."""
-    by_name = {of.name: of for of in fields(record)}
+    """Yield the parameters of a record; `defaults` is the default of a nested record."""
+    by_name = {field.name: field for field in fields(record)}
     for name in only or by_name:
         hint, annotations = _hint(record, name)
         under = [part for part in annotations if isinstance(part, Heading)]
@@ -244,7 +244,7 @@ def _entries(
 
 
 def _unique(option: Pairs, _: click.Context, __: click.Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a mapping. Raises UsageError for a name that is given two values."""
+    """Return the pairs as a mapping. Raises UsageError if a name has two values."""
     values: dict[str, Any] = {}
     for key, value in pairs:
         if values.setdefault(key, value) != value:

@@ -29,10 +29,10 @@ COLUMNS = ("metric", "n", "A", "B", "B minus\nA", "95 %\ninterval", "p", "p\n(Ho
 class CompareOptions:
     """Compare two or more runs, sample by sample: paired differences, intervals, tests, and the claims that flipped.
 
-    Samples are aligned by id, and those that only one run has are counted. Two systems, two judges, two prompts:
-    whatever was scored with the same metrics can be compared, also runs without a judge. Of three or more runs, oldest
-    first, each is compared with the one before and the last with the first (or with --baseline), and the trend over
-    all of them is tested, which a slow fall does not escape. Nothing is asked.
+    Samples are paired by id, and samples of one run only are counted. Runs of two systems, judges or prompts can be
+    compared if they have metrics in common, also runs without a judge. With three or more runs, oldest first, each is
+    compared with the previous one and the last with the first (or with --baseline), and the trend over all of them is
+    tested, which also finds a slow decline. No judge is asked.
 
     Example: claimeval compare runs/before runs/after --out comparison.html
 
@@ -42,17 +42,17 @@ class CompareOptions:
     runs: Annotated[tuple[Path, ...], Argument("RUN")]
     """Run directories over the same samples. Differences are later minus earlier."""
     metrics: Metrics = None
-    """Comma-separated; prints the series of these metrics, for two runs too."""
+    """Comma-separated; prints the series of these metrics, also for two runs."""
     baseline: str | None = None
-    """Hold the other runs against this one: its name, or its place from 0.  [default: the first]"""
+    """Run to compare the others with: its name, or its position from 0.  [default: the first]"""
     by: str | None = None
-    """Also a table by this field, as in metadata.topic."""
+    """Also print a table by this field, as in metadata.topic."""
     flips: int = 10
-    """Flipped claims to print, or with three or more runs changed samples, at most 5."""
+    """Flipped claims to print; with three or more runs, changed samples (at most 5)."""
     out: Out = None
-    """File for the page of the runs; as .md Markdown with pictures beside it, as .json the numbers."""
+    """File for the report: a page (.html), Markdown with pictures next to it (.md) or the numbers (.json)."""
     plot: Path | None = None
-    """File to draw into (.svg): the differences of two runs, or each metric over three or more."""
+    """SVG file for a picture: the differences of two runs, or each metric over three or more."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the first run]"""
     output: Output = Output()
@@ -62,7 +62,7 @@ class CompareOptions:
 
 
 def do(args: CompareOptions) -> int:
-    """Compare the runs, print what differs, and return the exit code."""
+    """Compare the runs, print the differences, and return the exit code."""
     from claimeval.api import comparison
     from claimeval.statistics.pictures import check_name
 
@@ -199,7 +199,7 @@ def _cells(metric: MetricComparison) -> list[str]:
 
 
 def print_series(output: Output, runs: Series, changed: int) -> None:
-    """Print a table a metric; of each step at most `changed` samples that changed most, and never more than 3."""
+    """Print a table for each metric, and the samples that changed most in each step, at most `changed` and 3."""
     from claimeval.metrics.scoring import ends_in_words
 
     columns = ("n", "mean", "95 %\ninterval", "change", "95 %\ninterval", "p\n(Holm)", "up", "down")

@@ -1,4 +1,4 @@
-"""`claimeval doctor`: which metrics a data file can feed, what is wrong with it, and what a judge does."""
+"""`claimeval doctor`: checks of a data file and of judges."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from claimeval.data.survey import Survey
     from claimeval.types.probes import Probe
 
-LISTED = {"doctor": ("Start", 2, "Check a data file, or try a judge with two real questions.")}
+LISTED = {"doctor": ("Start", 2, "Check a data file, or test a judge with two real questions.")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorOptions:
-    """Check a data file: which metrics it can feed, what samples lack, and which rows are malformed.
+    """Check a data file: the metrics that it has the fields for, missing fields, and malformed rows.
 
-    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tries a judge with
-    two short questions, and exits with 1 if it cannot be used as it is; with both, says which samples do not fit.
+    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tests a judge with
+    two short questions, and exits with 1 if it cannot be used with these settings. With both, also counts the samples
+    that exceed the judge's context window.
 
     Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or objects with
     `id`, `text`, `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`,
@@ -36,7 +37,7 @@ class DoctorOptions:
     data: Annotated[Path | None, Argument("DATA")] = None
     """The samples: .jsonl, .json, .csv or .parquet."""
     judges: Annotated[tuple[str, ...], Names("-j", "--judge")] = ()
-    """Try PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
+    """Test PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
     metrics: Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
     fields: Fields = field(default_factory=dict)
@@ -45,7 +46,7 @@ class DoctorOptions:
 
 
 def do(args: DoctorOptions) -> int:
-    """Survey the file, try the judges, print both, and return the exit code."""
+    """Survey the file, test the judges, print the results, and return the exit code."""
     if args.data is None and not args.judges:
         raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
     probes = [_try(args.output, judge) for judge in args.judges]
@@ -67,7 +68,7 @@ doctor = command("doctor", DoctorOptions, do)
 
 
 def _try(output: Output, judge: str) -> Probe:
-    """Try a judge and print what it does."""
+    """Test a judge and print the result."""
     from claimeval.api.forecast import probe
 
     result = probe(judge)
@@ -78,14 +79,14 @@ def _try(output: Output, judge: str) -> Probe:
 
 
 def _print_long(args: DoctorOptions, data: Path) -> list[dict[str, object]]:
-    """Print how many samples do not fit into the windows of the judges, and return it."""
+    """Print how many samples exceed the context windows of the judges, and return the counts."""
     from claimeval.api.claims import score
     from claimeval.api.forecast import plan
 
     try:
         ahead = plan(score, data, judges=args.judges, metrics=args.metrics, fields=args.fields)
     except UsageError as error:
-        args.output.note(f"what fits into the judges' windows is not known: {error}")
+        args.output.note(f"cannot check the judges' context windows: {error}")
         return []
     for long in ahead.long:
         args.output.line(f"- {long.in_words(ahead.samples, long.judge)}")

@@ -1,4 +1,4 @@
-"""`claimeval experiment`: prompts and judges over the same samples."""
+"""`claimeval experiment`: comparison of prompts and judges over the same samples."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LISTED = {"experiment": ("Judge", 5, "Compare prompts and judges over the same s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentOptions:
-    """Compare prompts and judges over the same samples, and say which differences are more than noise.
+    """Compare prompts and judges over the same samples, and test which differences are more than noise.
 
-    Questions that two arms share are asked once: an arm that changes only the assessment prompt pays for no
-    extraction. Stop at any time; the same command resumes and pays nothing twice.
+    Requests that arms share are sent once: an arm with another assessment prompt does not pay for extraction. Stop at
+    any time; the same command resumes and pays nothing twice.
 
     A file may be: {data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt: [three_way, binary]}}
     """
@@ -34,7 +34,7 @@ class ExperimentOptions:
     file: Annotated[Path, Argument("FILE")]
     """YAML file with data, judges and a grid or arms."""
     out: Out = None
-    """Folder; default experiments/FILE."""
+    """Folder to write.  [default: experiments/FILE]"""
     select: bool = False
     """Choose the arm that agrees best with human labels on half of the questions; report it on the other half."""
     output: Output = Output()
@@ -42,7 +42,7 @@ class ExperimentOptions:
 
 
 def do(args: ExperimentOptions) -> int:
-    """Run the arms, print what differs, and return the exit code."""
+    """Run the arms, print the differences, and return the exit code."""
     from claimeval.api import comparison
 
     output = args.output

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from claimeval.metrics.extraction import ExtractionSummary, Ratio
     from claimeval.metrics.scoring import MetricSummary
 
-LISTED = {"extraction": ("Judge", 6, "Measure how good extracted claims are.")}
+LISTED = {"extraction": ("Judge", 6, "Measure the quality of extracted claims.")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionQuestions:
-    """Which claims are measured, and what they are held against."""
+    """Options for the claims to measure, and for comparing them."""
 
     claims: str | None = None
-    """local, sentences, a field, or a prompt for --extractor. Default: the run's, for data local."""
+    """local, sentences, a field, or a prompt for --extractor.  [default: those of the run, else local]"""
     extractor: str | None = None
     """Model that extracts claims with the prompt (default: atomic)."""
     gold: str | None = None
@@ -34,25 +34,25 @@ class ExtractionQuestions:
     matching: str = "guarded"
     """Second matching: pairs, contain (the default), support, judge."""
     against: Path | None = None
-    """A run whose claims are a second extractor."""
+    """A run with the claims of a second extractor."""
     judge: Annotated[str | None, Names("-j", "--judge")] = None
     """Judge of whether claims are entailed, cover the text, ..."""
     sample: int = 200
     """Texts that the judge is asked about."""
     elements: bool = False
-    """Let the judge list what each text says, and check what claims cover of it."""
+    """Have the judge list the elements of each text, and check which of them the claims cover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionCommand:
-    """Measure how good claims are: what they lose of their texts, and what is wrong with them.
+    """Measure the quality of claims: how much of their texts they cover, and their faults.
 
     From the words alone, without a call: sentences without a claim; numbers, dates, names, negations and hedges that no
-    claim has; claims with numbers or words of elsewhere, that point at something, repeat another, are fragments,
-    compound, or stand under the wrong sentence. With --gold, precision and recall by two matchings, one guarded by
-    numbers and negation. With --judge, what words cannot show, and first whether the judge notices planted faults.
+    claim has; claims with foreign numbers or words, with unresolved references, duplicates, fragments, compound claims,
+    and claims assigned to the wrong sentence. With --gold, precision and recall by two matchings, one guarded by
+    numbers and negation. With --judge, entailment, coverage and more, and whether the judge notices planted faults.
 
-    A field may lie in lists, as sentences.facts.text. The numbers of a run become RUN/extraction.
+    A field may be inside lists, such as sentences.facts.text. The metrics of a run become RUN/extraction.
 
     Example: claimeval extraction runs/a
 
@@ -64,7 +64,7 @@ class ExtractionCommand:
     out: Out = None
     """Run directory; default RUN/extraction or runs/DATA-SETTINGS."""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Annotated[ExtractionQuestions, Heading("Questions")] = ExtractionQuestions()
@@ -138,7 +138,6 @@ def _print_matchings(output: Output, run: Run, summary: ExtractionSummary) -> No
         return
 
     def row(name: str) -> Iterator[str]:
-        """Yield precision, recall, F1 with its interval, and the mean of the texts' F1."""
         yield name
         f1 = run.summary[f"{name}_f1"]
         yield from (decimal(run.summary[f"{name}_{share}"].mean) for share in ("precision", "recall"))

@@ -1,4 +1,4 @@
-"""`claimeval grade`: how relevant documents are, as qrels."""
+"""`claimeval grade`: relevance grades of documents, as qrels."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 LISTED = {"grade": ("Retrieval", 1, "Grade how relevant documents are; write qrels.")}
 MEASURES = "ndcg@10,P@10"
-"""By which systems are put in order, by the judges' grades and by those of people."""
+"""Measures that order TREC runs by the judges' grades and by human grades."""
 
 GradingPanel = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "escalate")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeQuestions:
-    """What the judges are asked."""
+    """Options for the questions to judges."""
 
     against: Literal["question", "reference_contexts"] = "question"
-    """question, or reference_contexts: whether a context holds what one of them says."""
+    """question, or reference_contexts: whether a context has the content of one of them."""
     scale: str = "umbrela"
     """umbrela (0 to 3), graded (0 to 2), binary, or a YAML file with `meanings` and `positive_from`."""
     prompt: str | None = None
     """steps, plain, or a .j2 file.  [default: steps]"""
     documents_per_call: int = 1
-    """Documents in one question; with more, a grade also depends on its neighbors."""
+    """Documents per call; with several, a grade also depends on the other documents."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "documents_per_call")
@@ -51,7 +51,7 @@ class GradeQuestions:
 class GradeOptions:
     """Grade how relevant documents are to a question; write qrels.
 
-    A pair that could not be graded is unassessed with its reason, never a 0. Of samples it also gives the metrics
+    A pair that could not be graded is unassessed with its reason, never a 0. Samples also get the metrics
     `context_relevance` (share of relevant contexts), `context_grade` (mean grade) and `context_precision_ap`. Stop at
     any time; the same command resumes and pays nothing twice.
 
@@ -61,24 +61,24 @@ class GradeOptions:
     """
 
     data: Annotated[Path, Argument("DATA")]
-    """Samples or a run, whose contexts are graded; queries with --corpus; or a BEIR folder."""
+    """Samples or a run whose contexts are graded; with --corpus, queries; or a BEIR folder."""
     judges: Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     corpus: Path | None = None
     """The documents: .jsonl with id and text, or .tsv."""
     trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
-    """A TREC run whose first documents are graded; repeatable."""
+    """A TREC run whose top documents are graded; repeatable."""
     depth: int = 10
-    """Documents of each query and run that are graded."""
+    """Documents to grade for each query and TREC run."""
     qrels: Path | None = None
-    """Grades by people to compare with: TREC, BEIR or a table with query_id, doc_id, grade. With --corpus these pairs
+    """Human grades to compare with: TREC, BEIR or a table with query_id, doc_id, grade. With --corpus, these pairs
     are graded too."""
     measures: Annotated[str | None, Names("-m", "--measures")] = None
-    """Rank measures, of the order of systems (ndcg@10,P@10) or, against reference contexts, of the samples."""
+    """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of the samples."""
     out: Out = None
     """Run directory; default RUN/grade or runs/DATA-SETTINGS."""
     overwrite: bool = False
-    """Replace grades of other settings in --out."""
+    """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Annotated[GradeQuestions, Heading("Questions")] = GradeQuestions()
@@ -97,7 +97,7 @@ def do(args: GradeOptions) -> int:
     from claimeval.runs.jobs import QRELS
 
     people = _people(args)
-    gates = Gates(max_missing=1.0)  # of pairs below; of samples a single one without a grade is lost
+    gates = Gates(max_missing=1.0)  # pairs are checked below; a sample counts as lost for a single ungraded pair
     finished = watch(lambda options: door(args, options), args.options, gates, args.output)
     run, output = finished.run, args.output
     if finished.of_shard:
@@ -134,7 +134,7 @@ def door(args: GradeOptions, options: RunOptions) -> Run:
         raise UsageError("--corpus, --trec-run and --qrels go with --against question")
     settings = arguments(args, corpus=_corpus(args), out=args.out or "runs/", options=options)
     if not (matching and args.measures):
-        del settings["measures"]  # they put systems in order; only matches are ranked by the function
+        del settings["measures"]  # they order TREC runs; `grade` takes measures of matches only
     return grade(**settings)
 
 
@@ -198,7 +198,7 @@ def _compared(args: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Valid
 
 
 def _print(output: Output, grades: Grades, record: Manifest) -> None:
-    """Print how often each judge gave each grade, and the pairs without a grade by reason."""
+    """Print the counts of grades by judge, and of pairs without a grade by reason."""
     from claimeval.providers.specs import short_names
 
     question, names = record.questions[0], short_names(grades.members)
@@ -224,11 +224,11 @@ def _print(output: Output, grades: Grades, record: Manifest) -> None:
 
 
 SHOWN = 5
-"""Refused grades that are named."""
+"""Refused grades that are printed for each assessor."""
 
 
 def print_validity(output: Output, compared: Mapping[str, Validity], *, confusions: bool) -> None:
-    """Print a row for each assessor; with `confusions` also how each grade is confused, and the order of systems."""
+    """Print a row for each assessor, and with `confusions` also the confusion of grades and the order of systems."""
     if not compared:
         return
     first = next(iter(compared.values()))
@@ -261,7 +261,7 @@ def print_validity(output: Output, compared: Mapping[str, Validity], *, confusio
 
 
 def print_refused(output: Output, refused: Mapping[str, Sequence[Refused]], scale: Scale) -> None:
-    """Print the grades that are not on the scale, the first of each assessor by name."""
+    """Print the number of grades that are not on the scale, and the first of them, for each assessor."""
     for name, grades in refused.items():
         if grades:
             first = ", ".join(f"{grade.query} {grade.document}: {grade.grade}" for grade in grades[:SHOWN])

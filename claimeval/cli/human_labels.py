@@ -1,4 +1,4 @@
-"""`claimeval agreement` and `correct`: judges against people, and scores corrected by their labels."""
+"""`claimeval agreement` and `correct`: judges compared with people, and scores corrected with human labels."""
 
 from __future__ import annotations
 
@@ -26,55 +26,55 @@ LISTED = {
     "correct": ("People", 3, "Correct a score with human labels."),
 }
 PAIRS = 15
-"""Pairs of raters that are printed; of more only the range is."""
+"""Maximum number of pairs of raters that are printed; for more, the range is printed."""
 COLUMNS = 3
-"""Raters that are printed in columns; more are printed in rows."""
+"""Maximum number of raters that are printed in columns; more are printed in rows."""
 TABLES = 4
 """Raters whose confusions are printed."""
 DISPUTES = 10
-"""Claims on which judges are divided that are printed."""
+"""Disputed claims that are printed."""
 SHOWN = 100
 """Characters of a claim or a reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeAgreement:
-    """How grades of documents are compared."""
+    """Options for comparing grades of documents."""
 
     scale: str = "umbrela"
     """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
     assessors: Path | None = None
-    """Names for a list of `grades` in a table, in its order: a JSON list, or an object with one."""
+    """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one."""
     trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
-    """A TREC run that both put in order; repeatable."""
+    """TREC run to order by the grades of both; repeatable."""
     measures: Annotated[str, Names("-m", "--measures")] = "ndcg@10,P@10"
-    """Rank measures by which runs are put in order."""
+    """Rank measures that order the TREC runs."""
     out: Out = None
-    """Folder for the grades of each assessor as qrels."""
+    """Folder to write the grades of each assessor to, as qrels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeAnswers:
-    """How scores of whole answers are compared with ratings by people."""
+    """Options for comparing scores of whole answers with human ratings."""
 
     scores: Annotated[tuple[str, ...], Names("--score")] = ()
-    """Metric of the run, or field of a table, as in responses.f1; repeatable. Default: all of the run."""
+    """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
     ratings: Annotated[tuple[str, ...], Names("--rating")] = ()
     """Field of ratings by people (numbers); repeatable.  [default: rating]"""
     pairs: bool = False
-    """A row has scores of two answers, and ratings that prefer the second."""
+    """Each row has scores of two answers, and a rating that is higher the more the second is preferred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementOptions:
     """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
 
-    Accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the labels
-    that are confused, by the values of a field too; kappa between any two raters, Krippendorff's alpha and Gwet's AC1.
+    Prints accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the
+    confusion of labels; kappa between any two raters, Krippendorff's alpha and Gwet's AC1.
 
     A file of labels has `id` (of the sample), `claim_id` or `text` (the claim, or a passage of the answer; neither for
     the whole sample), `label` (supported, contradicted, not_found, yes, no, or a grade), and, if needed, `against` and
-    `annotator`. With `rating`, a number for the whole answer, its correlation with the scores is given.
+    `annotator`. With `rating`, a number for the whole answer, the ratings are correlated with the scores.
 
     Example: claimeval agreement runs/a --labels labels.csv --evidence contexts
 
@@ -84,26 +84,26 @@ class AgreementOptions:
     """
 
     runs: Annotated[tuple[Path, ...], Argument("RUN")]
-    """A run directory; a table with --rating; or files of grades (qrels, tables), each by an assessor or several."""
+    """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several assessors."""
     labels: Path | None = None
-    """Human labels, .jsonl or .csv, or grades; by default those from `annotate`, else those of an import, if any."""
+    """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an import]"""
     evidence: str | None = None
     """Evidence that the labels are about, if claims were assessed against several: contexts, reference, ..."""
     by: str | None = None
-    """Also agreement and confusion by the values of this field, as in metadata.topic."""
+    """Also print agreement and confusion by this field, as in metadata.topic."""
     half_width: float = 0.05
-    """Interval wanted of the share of equal labels: says how many more labels it takes."""
+    """Target half-width of the interval of the share of equal labels, for the number of labels still needed."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the run]"""
     plot: Path | None = None
-    """File to draw into (.svg): the kappa of each two raters, and each rater's labels against people's."""
+    """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater with people."""
     output: Output = Output()
     answers: Annotated[WholeAnswers, Heading("Whole answers")] = WholeAnswers()
     grades: Annotated[GradeAgreement, Heading("Documents")] = GradeAgreement()
 
 
 class ShortNames(dict[str, str]):
-    """What tables call each judge; anyone else, such as the panel, by the full name."""
+    """Short names of judges in tables; other raters, such as the panel, keep their name."""
 
     def __missing__(self, name: str) -> str:
         return name
@@ -128,7 +128,7 @@ def _named(agreement: RatingAgreement) -> list[tuple[str, str]]:
 
 
 def _last_parts(names: Iterable[str]) -> dict[str, str]:
-    """Return the last part of each path, if that tells them apart; else the paths."""
+    """Return the last part of each path if these are unique, else the paths."""
     short = {name: name.rpartition(".")[2] for name in names}
     return short if len(set(short.values())) == len(short) else {name: name for name in short}
 
@@ -271,8 +271,8 @@ def _print(output: Output, run: Path, report: Agreement, names: ShortNames, fiel
         of = f" (without {later}, who saw disputed claims only)" if later else ""
         numbers = f"Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}"
         output.line(f" Judges{of}: {numbers}")
-    for reason, those in _without_interval(report, names).items():
-        output.line(f" No interval for {', '.join(those)}: {reason}.", style="dim")
+    for reason, figures in _without_interval(report, names).items():
+        output.line(f" No interval for {', '.join(figures)}: {reason}.", style="dim")
     _print_judges(output, report.judges, names)
     for rater in report.raters:
         if rater.calibration and rater.calibration.n:
@@ -281,7 +281,7 @@ def _print(output: Output, run: Path, report: Agreement, names: ShortNames, fiel
 
 
 def _print_slices(output: Output, slices: Sequence[RaterSlice], names: ShortNames) -> None:
-    """Print each rater against people by the values of a field, with the labels that it confuses."""
+    """Print the agreement of each rater with people by value of a field, with its confusions."""
     rows = []
     for part in slices:
         wrong = [
@@ -296,7 +296,7 @@ def _print_slices(output: Output, slices: Sequence[RaterSlice], names: ShortName
 
 
 def _print_next(args: AgreementOptions, report: Agreement, names: ShortNames) -> None:
-    """Print how many more labels would do, and what else these labels are good for."""
+    """Print how many more labels are needed, and what `correct` and `tune` could do with the labels."""
     from claimeval.statistics.selection import power
 
     counts = {names[rater.rater]: rater.labels_needed for rater in report.raters}
@@ -316,7 +316,7 @@ def _print_next(args: AgreementOptions, report: Agreement, names: ShortNames) ->
 
 
 def _print_judges(output: Output, judges: Sequence[JudgeNumbers], names: ShortNames) -> None:
-    """Print what each judge costs, how long it takes, how far it agrees, and what it failed at."""
+    """Print cost, speed, agreement and failures of each judge."""
     rows = [
         (
             names[judge.judge] + " *" * judge.on_front,
@@ -372,7 +372,7 @@ def _print_disputes(output: Output, disputes: Sequence[Dispute], names: ShortNam
 
 
 def _without_interval(report: Agreement, names: ShortNames) -> dict[str, list[str]]:
-    """By reason the printed values that have no interval; that pairs of many raters have none needs no reason."""
+    """Return the names of printed values without an interval, by reason; pairs of many raters are left out."""
     from claimeval.runs.agreement import by_measure
     from claimeval.statistics.bootstrap import NOT_REQUESTED
 
@@ -392,7 +392,7 @@ def _without_interval(report: Agreement, names: ShortNames) -> dict[str, list[st
 
 
 def _print_numbers(output: Output, raters: Sequence[RaterReport], names: ShortNames) -> None:
-    """Print a column a rater with intervals, or for many raters a row each with the main numbers."""
+    """Print a column with intervals for each rater, or for many raters a row with the main numbers."""
     if len(raters) > COLUMNS:
         graded = raters[0].weighted_kappa is not None
         rows = []
@@ -435,11 +435,10 @@ def _short(number: Estimate | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectOptions:
-    """Correct a score with human labels: the judges' score, the corrected one, and that by people alone.
+    """Correct a score with human labels: prints the judges' score, the corrected score, and the score by people alone.
 
     The judges are compared with people on the labeled claims, and their score on all claims is shifted by their errors.
-    The micro score is corrected: supported claims over judged claims. Intervals draw all samples of a question
-    together.
+    The micro score is corrected: supported claims over judged claims. Intervals resample whole questions.
 
     Example: claimeval annotate runs/a --n 150, then claimeval correct runs/a
     """
@@ -447,11 +446,11 @@ class CorrectOptions:
     run: Annotated[Path, Argument("RUN")]
     """A run directory."""
     labels: Path | None = None
-    """Human labels of claims or samples; by default those of `claimeval annotate`, else of the import."""
+    """Human labels of claims or samples.  [default: those from `claimeval annotate`, else those of an import]"""
     metric: str | None = None
-    """Metric to correct; the first of the run by default."""
+    """Metric to correct.  [default: the first of the run]"""
     method: Literal["auto", "ppi", "stratified", "active", "rogan-gladen"] = "auto"
-    """auto fits how claims were drawn; or ppi, stratified, active, rogan-gladen (labels from elsewhere)."""
+    """auto (by how claims were drawn), ppi, stratified, active or rogan-gladen (for labels from elsewhere)."""
     seed: int = 0
     """Seed of the bootstrap interval."""
     cluster: str | None = None

@@ -1,4 +1,4 @@
-"""`claimeval import-replies`: recorded replies, or another tool's results, as a run."""
+"""`claimeval import-replies`: a run from recorded replies or from results of another tool."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from claimeval.types.options import PanelOptions
 if TYPE_CHECKING:
     from claimeval.runs.import_replies import JudgeReading
 
-LISTED = {"import-replies": ("Data", 3, "Turn recorded replies or results into a run.")}
+LISTED = {"import-replies": ("Data", 3, "Convert recorded replies or results into a run.")}
 SHOWN = 10
-"""Unread texts that are printed; the file lists all."""
+"""Unread replies that are printed; the file lists all."""
 WIDTH = 110
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRepliesOptions:
-    """Turn recorded judge replies, or another tool's results, into a run that can be voted on, measured and rejudged.
+    """Convert recorded replies of judges, or results of another tool, into a run that can be voted on and rejudged.
 
-    Nothing is guessed: a text that says both yes and no, or neither, is unassessed, and `unread.jsonl` in the run lists
-    it. A mapping for rows such as {"row": 1, "question": "...", "answer": "...", "human": "Yes", "gpt": "Yes, ..."}:
+    Nothing is guessed: a reply that says both yes and no, or neither, is unassessed and listed in `unread.jsonl` of the
+    run. A mapping for rows such as {"row": 1, "question": "...", "answer": "...", "human": "Yes", "gpt": "Yes, ..."}:
 
     \b
         id: row
@@ -49,18 +49,18 @@ class ImportRepliesOptions:
     out: Annotated[Path, Names("-o", "--out")]
     """Run directory."""
     mapping: Path | None = None
-    """YAML file: which fields hold sample, claim, replies and human label, and the forms of replies. Not needed for
+    """YAML file with the fields of sample, claim, replies and human label, and the forms of replies. Not needed for
     results of RAGChecker, ragas and deepeval."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]"""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     output: Output = Output()
     panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
 
 
 def do(args: ImportRepliesOptions) -> int:
-    """Import the file, print the run and what could not be read, and return the exit code."""
+    """Import the file, print the run and its unread replies, and return the exit code."""
     from claimeval.api import data as api
     from claimeval.cli.run_table import print_run
     from claimeval.runs.import_replies import COUNTS, ImportCounts
@@ -76,7 +76,7 @@ def do(args: ImportRepliesOptions) -> int:
     if counts.repeated:
         output.note(
             f"{counts.repeated} rows repeat a claim text of their sample and count as replicates of the judge. If they "
-            "are separate claims, map `claim_id` to a field that tells them apart."
+            "are separate claims, map `claim_id` to a field that distinguishes them."
         )
     if counts.labels:
         output.line(f"{counts.labels} human labels: `claimeval agreement {args.out}` compares the judges with them")

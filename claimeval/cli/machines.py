@@ -1,4 +1,4 @@
-"""`claimeval serve` and `merge`: one run on many machines, which ask through one and join their shards."""
+"""`claimeval serve` and `merge`: a shared server for the calls of many machines, and merging of shards."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from claimeval.distributed.server import Address
 
 LISTED = {
-    "serve": ("Upkeep", 4, "Ask for many machines: one store, one pace, one budget."),
-    "merge": ("Upkeep", 5, "Join the shards of a run."),
+    "serve": ("Upkeep", 4, "Ask for many machines: one cache, one pace, one budget."),
+    "merge": ("Upkeep", 5, "Merge the shards of a run."),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """Ask judges for many machines: with one reply cache, one pace, one budget, and the keys in one place.
+    """Ask judges for many machines: with one reply cache, one pace, one budget, and the API keys in one place.
 
-    Every judged command asks through it with --via HOST:PORT. Ctrl-C ends it; what is in flight is kept.
+    Commands with judges use it with --via HOST:PORT. Press Ctrl-C to stop; replies in flight are still stored.
 
     It speaks plain HTTP: for TLS put a proxy in front. From other machines it needs a token in $CLAIMEVAL_TOKEN.
 
@@ -38,13 +38,13 @@ class ServeOptions:
     """
 
     judges: Judges
-    """Who may be asked: PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    """Judge that clients may use: PROVIDER:MODEL[@URL] or judge file; repeatable."""
     listen: str = "127.0.0.1:8812"
     """HOST:PORT that clients use."""
     names: Annotated[tuple[str, ...], Names("--name")] = ()
-    """Another host name by which clients reach it. Repeatable."""
+    """Another host name that clients use. Repeatable."""
     budget: str = "serve"
-    """What the caps are for; under another name spending begins at 0."""
+    """Name of the budget for the limits; a new name starts at 0."""
     options: Annotated[
         RunOptions,
         Heading(
@@ -80,7 +80,6 @@ async def _serve(args: ServeOptions, address: Address, token: str | None) -> Sta
         shown = 0
 
         def show(progress: Progress) -> None:
-            """Show the progress, unless nothing was asked since it was shown."""
             nonlocal shown
             if shown != (shown := progress.done + progress.calls) or progress.in_flight:
                 line.show(progress)
@@ -104,17 +103,17 @@ serve = command("serve", ServeOptions, do_serve)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeOptions:
-    """Join the shards of a run, which then has the files of a run that one process made.
+    """Merge the shards of a run. The files are then those of a run by one process.
 
-    Nobody is asked anything. Votes that need the whole run are taken now.
+    No judge is asked. Votes that need the whole run are counted now.
 
     Example: claimeval merge runs/a
     """
 
     run: Annotated[Path, Argument("RUN")]
-    """The run directory that the shards were given as --out."""
+    """The run directory: the --out of the shards."""
     compress: bool = False
-    """Write `results.jsonl.gz`, not `results.jsonl`."""
+    """Write `results.jsonl.gz` instead of `results.jsonl`."""
     output: Output = Output()
     gates: Gated = Gates()
 

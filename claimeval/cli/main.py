@@ -1,7 +1,7 @@
-"""The command line: modules of commands, loaded when one is called. Errors are one line and a code.
+"""The command line. The module of a command is imported when it is called; errors are one line and an exit code.
 
-Exit codes: 0 done, 1 finished but a gate failed, 2 the caller's mistake, 3 stopped early and resumable, 130 interrupted
-by Ctrl-C, SIGTERM or SIGHUP, 70 a defect of claimeval.
+Exit codes: 0 done, 1 finished but a gate failed, 2 usage error, 3 stopped early and resumable, 130 interrupted by
+Ctrl-C, SIGTERM or SIGHUP, 70 a bug in claimeval.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from claimeval.cli.terminal import go_on_in_a_child, in_words, interrupt_on_term
 from claimeval.types.errors import ClaimevalError, UsageError, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
-"""The headings of `--help`. What stands under them the modules of the commands say, each in a dict of its commands:
-`LISTED = {NAME: (HEADING, POSITION, TEXT)}`. It is read from the file, since importing them all is slow."""
+"""The headings of `--help`. Each module lists its commands under them: `LISTED = {NAME: (HEADING, POSITION, TEXT)}`.
+The lists are parsed from the files, because importing all modules is slow."""
 UNLISTED = dict.fromkeys(("lexical", "perplexity", "reward", "retrieval"), "measure")
-"""Commands that `--help` leaves to the one they belong to."""
+"""Commands that `--help` does not list, and the command they are a variant of."""
 HINTS = {
     "eval": "score",
     "evaluate": "score",
@@ -38,16 +38,16 @@ HINTS = {
     "sample": "draw",
     "queries": "write-queries",
 }
-"""Names that other tools and earlier versions have, and the commands that are meant."""
+"""Names in other tools and earlier versions, and the commands that they correspond to."""
 LOST = "the cluster lost its head, or the node of this command; run the same command to resume"
 CRASHED = 70
-"""The exit code of a defect, EX_SOFTWARE of sysexits.h."""
+"""The exit code for a bug, EX_SOFTWARE of sysexits.h."""
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
-"""New objects after which the command line looks for unreachable ones: more than a short command makes."""
+"""New objects between two garbage collections: more than a short command creates."""
 
 
 class Listed(NamedTuple):
-    """A command: its module, and where and how `--help` lists it."""
+    """A command: its module, and its entry in `--help`."""
 
     module: str
     heading: str
@@ -67,13 +67,13 @@ def _listed_in(module: str) -> dict[str, Listed]:
 
 
 def listed() -> dict[str, Listed]:
-    """Return all commands by name, read from the files of this room."""
+    """Return all commands by name, read from the files of this package."""
     modules = sorted(path.stem for path in _FOLDER.glob("*.py"))
     return {name: entry for module in modules for name, entry in _listed_in(module).items()}
 
 
 def commands() -> dict[str, dict[str, str]]:
-    """Return the line of each command by name, under the headings."""
+    """Return the text of each command by heading and name."""
     by_heading: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
     for name, entry in sorted(listed().items(), key=lambda item: item[1].position):
         by_heading[entry.heading][name] = entry.text
@@ -81,14 +81,14 @@ def commands() -> dict[str, dict[str, str]]:
 
 
 class Root(HelpPage, click.Group):
-    """Loads a command when it is called, and lists all under headings."""
+    """Imports a command when it is called, and lists all commands under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         return [name for rows in commands().values() for name in rows]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the command's module, which has it under its name."""
+        """Import the module of the command and return the command."""
         name_listed = UNLISTED.get(name, name)
         entry = _listed_in(name_listed).get(name_listed) or listed().get(name_listed)
         if entry is None:
@@ -100,7 +100,7 @@ class Root(HelpPage, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Refuse an unknown command with the nearest known one."""
+        """Raise UsageError for an unknown command, with the closest match."""
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name):
             return super().resolve_command(ctx, args)
@@ -140,7 +140,7 @@ app = Root(
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command and return its exit code; errors of claimeval and of the system pass through."""
+    """Run a command and return its exit code; errors of claimeval and of the system are raised."""
     if not arguments:
         print(app.get_help(click.Context(app, info_name="claimeval")))
         return 2
@@ -165,19 +165,19 @@ def _error_message(error: click.ClickException) -> str:
 
 
 def _collect_rarely() -> None:
-    """Let Python look for unreachable objects rarely, and not at exit.
+    """Run the garbage collector rarely, and not at exit.
 
-    It would look 200 times while modules are loaded, and twice through all objects as the process ends: a quarter of
-    the time of a short command, in which it finds nothing. Frozen objects are not looked through.
+    By default it runs 200 times while modules are loaded, and twice over all objects at exit: a quarter of the time of
+    a short command, without freeing anything. Frozen objects are not collected.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     atexit.register(gc.freeze)
 
 
 def main() -> None:
-    """Run the command line; the console script."""
+    """Run the command line; the entry point of the console script."""
     _collect_rarely()
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it reads a file of every installed package for them
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins reads a file of every package
     prepare_streams()
     interrupt_on_termination()
     if any(word.partition("=")[0] == "--engine" for word in sys.argv):
@@ -193,11 +193,11 @@ def main() -> None:
         fail(str(error), 3)
     except KeyboardInterrupt as error:
         fail(str(error) or "interrupted", 130)
-    except Exception as error:  # noqa: BLE001  # the last resort: exit code 1 would be taken for a failed gate
-        if "KeyboardInterrupt" in str(error):  # pydantic makes an error of one that comes while it builds a validator
+    except Exception as error:  # noqa: BLE001  # last resort: Python's exit code 1 would mean a failed gate
+        if "KeyboardInterrupt" in str(error):  # pydantic wraps one that occurs while it builds a validator
             fail("interrupted", 130)
-        if isinstance(error, OSError) and (told := in_words(error)):
-            fail(*told)
+        if isinstance(error, OSError) and (message_and_code := in_words(error)):
+            fail(*message_and_code)
         import traceback
 
         traceback.print_exc()
@@ -206,7 +206,7 @@ def main() -> None:
 
 
 def fail(message: str, code: int) -> None:
-    """Print one line on standard error, with --json also the JSON object, and exit."""
+    """Print one line on standard error and, with --json, the JSON object; then exit."""
     print(f"claimeval: {visible(message)}", file=sys.stderr)
     if "--json" in sys.argv:
         from claimeval.cli.printer import Output

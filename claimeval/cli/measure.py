@@ -1,4 +1,4 @@
-"""`claimeval measure`, and `lexical`, `retrieval`, `perplexity` and `reward`: the same with a group of metrics."""
+"""`claimeval measure`, and its variants `lexical`, `retrieval`, `perplexity` and `reward` for groups of metrics."""
 
 from __future__ import annotations
 
@@ -45,17 +45,18 @@ class MeasureOptions:
     data: Data
     """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
     metrics: Metrics = None
-    """Names and groups, comma-separated; `claimeval metrics` lists them. Default: the group, else lexical."""
+    """Names and groups, comma-separated; `claimeval metrics` lists them.  [default: the group, else lexical]"""
     match: Literal["ids", "text"] = "ids"
-    """How a context is known to be a reference: by its id, or by its text."""
+    """Match contexts with references by ids, or by text."""
     collapse_ids: str | None = None
-    """Regular expression cut out of context ids; of equal ids the best stays. '#.*' makes report of report#p12."""
+    """Regular expression to remove from context ids; the best of equal ids stays. '#.*' turns report#p12 into
+    report."""
     normalization: Literal["squad", "multilingual"] = "squad"
     """squad (English: no case, punctuation, articles) or multilingual."""
     out: Out = None
     """Run directory; default RUN/COMMAND or runs/DATA-SETTINGS."""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     local: Local = LocalOptions()
@@ -75,7 +76,7 @@ def do(args: MeasureOptions, group: str = "measure") -> int:
         if value:
             args.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
     metrics = finished.run.summary.items()
-    if unfed := [name for name, one in metrics if not one.n and one.missing.keys() == {"missing_input"}]:
+    if unfed := [name for name, metric in metrics if not metric.n and metric.missing.keys() == {"missing_input"}]:
         args.output.note(
             f"no sample can feed {', '.join(unfed)}. `claimeval doctor {args.data}` shows a sample as it is read; map "
             "the columns with --field FIELD=COLUMN."
@@ -94,7 +95,7 @@ def door(args: MeasureOptions, options: RunOptions, group: str = "measure") -> R
 
 
 def _remarks(finished: Finished) -> dict[str, object]:
-    """Return what local models did: where they computed, what was cut, and how far reduced precision deviates."""
+    """Return remarks about local models: device, truncated texts, and the deviation by reduced precision."""
     from claimeval.evaluation.measure import AnswerReward, MeasureJob, QueryLikelihood
     from claimeval.providers.local.loading import describe
 
@@ -122,7 +123,7 @@ def _listed(value: object) -> list[dict[str, Any]]:
 
 
 def _with_group(group: str) -> click.Command:
-    """Return `measure` under the name of a group of metrics, which it computes by default."""
+    """Return `measure` under the name of a group of metrics, which are its default."""
     return command(group, MeasureOptions, lambda args: do(args, group))
 
 

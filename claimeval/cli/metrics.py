@@ -1,4 +1,4 @@
-"""`claimeval metrics`: all metrics and vote rules, or one of them explained."""
+"""`claimeval metrics`: list of all metrics and vote rules."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class MetricsOptions:
     """
 
     name: Annotated[str | None, Argument("NAME")] = None
-    """A metric, a group of metrics, or a vote rule; all by default."""
+    """A metric, a group of metrics, or a vote rule.  [default: all]"""
     output: Output = Output()
 
 
 class MetricRow(NamedTuple):
-    """What the list says of a metric, a group or a vote rule."""
+    """A row of the list: a metric, a group or a vote rule."""
 
     name: str
     kind: str
-    """The command that computes it and, for metrics of claims, whose claims it assesses against what."""
+    """The command that computes it and, for metrics of claims, their part and evidence."""
     description: str
 
 
@@ -44,7 +44,7 @@ def do(args: MetricsOptions) -> int:
     rows = {row.name: row for row in _rows()}
     if args.name is None:
         args.output.table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
-        args.output.line("Your own: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
+        args.output.line("Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
     else:
         name = args.name if args.name in rows else canonical_name(args.name)
         if name not in rows:

@@ -1,4 +1,4 @@
-"""`claimeval plan`: what a command would ask and cost, without asking."""
+"""`claimeval plan`: forecast of the calls and cost of a command."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from claimeval.evaluation.manifest import Manifest
 
 Number = TypeVar("Number", int, float)
-LISTED = {"plan": ("Judge", 1, "Say what a run would ask and cost, without asking.")}
+LISTED = {"plan": ("Judge", 1, "Forecast the calls and cost of a command, asking nothing.")}
 NOT_COUNTED = "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
-HELP = """Say what a run would ask and cost, without asking.
+HELP = """Forecast the calls and cost of a command, asking nothing.
 
-Takes what COMMAND takes: put `plan` before the command that you are about to run. Without a COMMAND it is `score`, or
+Put `plan` before the command that you are about to run, with all its options. The default COMMAND is `score`, or
 `experiment` for a YAML file. Counts the calls of each step and judge minus those in the reply cache, and estimates
 tokens and dollars as a range; a price that is not stated is unknown. With --batch it uses the price of batches.
 
@@ -41,7 +41,7 @@ class Plan(click.Command):
     """Takes the arguments of another command."""
 
     def get_help(self, ctx: click.Context) -> str:
-        """Return the page."""
+        """Return the help page."""
         formatter = help_formatter()
         formatter.write_usage(ctx.command_path, "[COMMAND] [OPTIONS] ...")
         self.format_help_text(ctx, formatter)
@@ -62,7 +62,7 @@ def call(arguments: Sequence[str]) -> None:
     if name not in listed():
         name = "experiment" if Path(name).suffix in (".yaml", ".yml") else "score"
     command = copy(app.get_command(context, name))
-    assert isinstance(command, RecordCommand), "it has options of its own"
+    assert isinstance(command, RecordCommand), "commands that can be planned have a record of options"
     command.params = [copy(parameter) for parameter in command.params]
     for parameter in command.params:
         parameter.required &= parameter.name != "out"  # nothing is written
@@ -71,7 +71,7 @@ def call(arguments: Sequence[str]) -> None:
 
 
 def planned_commands() -> list[str]:
-    """Return the commands that can be planned: those that are made with a `door`, and experiment."""
+    """Return the commands that can be planned: those with a `door`, and experiment."""
     texts = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.py"))
     return [
         *sorted(name for text in texts for name in re.findall(r' = command\("([\w-]+)", .*, door\)', text)),
@@ -89,21 +89,21 @@ plan = Plan(
 )
 
 
-def forecast_job(name: str, door: Callable[..., Run], given: Any) -> int:
-    """Print what a command would ask, and return the exit code."""
+def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
+    """Print the forecast of a command, and return the exit code."""
     from claimeval.api.forecast import planned
 
-    plan = planned(door, given, options=given.options)
-    _print(given.output, name, plan)
-    code: int = given.output.result("plan", _record(plan.forecast))
+    plan = planned(door, args, options=args.options)
+    _print(args.output, name, plan)
+    code: int = args.output.result("plan", _record(plan.forecast))
     return code
 
 
-def forecast_experiment(given: ExperimentOptions) -> int:
-    """Print what the arms of an experiment would ask, one after the other, and return the exit code."""
+def forecast_experiment(args: ExperimentOptions) -> int:
+    """Print the forecast of each arm of an experiment, and return the exit code."""
     from claimeval.api.forecast import arm_forecasts
 
-    output, forecasts = given.output, arm_forecasts(given.file, given.options)
+    output, forecasts = args.output, arm_forecasts(args.file, args.options)
     calls = _sum([ahead.calls for ahead in forecasts.values()])
     judges_without_price = list(
         dict.fromkeys(name for ahead in forecasts.values() for name in ahead.judges_without_price)
@@ -111,7 +111,7 @@ def forecast_experiment(given: ExperimentOptions) -> int:
     known = _sum([ahead.known_cost for ahead in forecasts.values()])
     cost = None if judges_without_price else known
     output.line()
-    output.line(f": {next(iter(forecasts.values())).samples:,} samples, {len(forecasts)} arms", bold=given.file.name)
+    output.line(f": {next(iter(forecasts.values())).samples:,} samples, {len(forecasts)} arms", bold=args.file.name)
     output.line()
     rows = [
         (
@@ -232,5 +232,5 @@ def _sum(ranges: Sequence[tuple[Number, Number]]) -> tuple[Number, Number]:
 
 
 def _calls(ends: tuple[int, int], *, exact: bool) -> str:
-    """Format calls; a single number that is an estimate has a mark before it."""
+    """Format a number of calls, with `~` before a single number that is an estimate."""
     return f"~{count(ends[0])}" if ends[0] == ends[1] and not exact else span(ends, count)

@@ -1,4 +1,4 @@
-"""What commands print: tables, lines, notes on standard error, and one JSON object. Nothing else knows `rich`."""
+"""Output of commands: lines, tables, notes on standard error, and one JSON object. Only this module uses `rich`."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from rich.table import Column
 
 WORDS = 16
-"""Characters to which a column of words may be folded."""
+"""Minimum width to which a column of words is folded."""
 NARROW = 60
-"""Columns of a terminal below which a table that does not fit is printed as a block of lines for each row."""
+"""Terminal width below which a table that does not fit is printed as a block of lines per row."""
 PROSE = 100
-"""Columns at which text is folded in a wide terminal."""
+"""Maximum width of folded text."""
 BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
-"""Stands under a table that prints bounds for an interval."""
+"""Footnote of a table that prints bounds instead of an interval."""
 Row = Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """How a command prints: for people, for scripts, or errors only."""
+    """Options for the output of a command: for people, for scripts, or errors only."""
 
     json: bool = False
     """Print JSON on standard output."""
@@ -41,14 +41,14 @@ class Output:
 
     @cached_property
     def console(self) -> Console:
-        """Where text for people goes: with --json standard error, so that the object is alone on standard output."""
+        """The console for text: standard output, or with --json standard error."""
         from rich.console import Console
 
         return Console(highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet)
 
     def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, wrap: bool = False) -> None:
-        """Print a line, the words in `bold` first. With `indent` or `wrap` it is folded, at 100 columns at the latest;
-        otherwise it runs on, so that a path can be copied."""
+        """Print a line that begins with `bold`. With `indent` or `wrap` it is folded, at 100 columns at most;
+        otherwise it is not, so that a path can be copied."""
         from rich.padding import Padding
         from rich.text import Text
 
@@ -60,30 +60,30 @@ class Output:
             console.print(shown, soft_wrap=True)
 
     def note(self, text: str, *, kind: str = "Note") -> None:
-        """Print a line that readers of the numbers must know."""
+        """Print a note that readers of the numbers must know."""
         from rich.text import Text
 
         self.console.print(Text.assemble((f"{kind}: ", "bold yellow"), text), soft_wrap=True)
 
     def data(self, text: str) -> None:
-        """Write data for other programs on standard output, unless JSON is wanted there."""
+        """Write data for other programs on standard output, unless JSON goes there."""
         if not self.json:
             write_data(text)
 
     def rule(self, text: str) -> None:
-        """Print a line across the terminal with the text in its middle."""
+        """Print a horizontal line with the text in its middle."""
         from rich.text import Text
 
         self.console.rule(Text(text))
 
     @property
     def size(self) -> tuple[int | None, int]:
-        """The rows of the terminal, None without one, and its columns."""
+        """Rows and columns of the terminal; rows are None if there is none."""
         console = self.console
         return console.height if console.is_terminal else None, console.width
 
     def wrap(self, text: str, width: int) -> list[str]:
-        """Return the lines that the text takes at this width."""
+        """Return the lines of the text, folded at this width."""
         from rich.text import Text
 
         return [line.plain for line in Text(text).wrap(self.console, width)]
@@ -97,10 +97,10 @@ class Output:
         title: str = "",
         style: Callable[[Row], str] = lambda row: "",
     ) -> None:
-        """Print a table: the columns numbered in `words` fold, numbers never do and stand to the right.
+        """Print a table. The columns in `words` are folded; all others are right-aligned and never folded.
 
-        On a terminal that is too narrow, lines run beyond its width rather than lose a digit; with fewer than 60
-        columns, each row is a block of lines, a name and a value each.
+        On a terminal that is too narrow, lines exceed its width; below 60 columns, each row is a block of lines with
+        name and value.
         """
         from rich.table import Table
         from rich.text import Text
@@ -124,7 +124,7 @@ class Output:
             console.print(table)
 
     def confusion(self, corner: str, labels: Iterable[object], counts: Iterable[Iterable[int]]) -> None:
-        """Print how often items with the label of a row got that of a column."""
+        """Print how often items with the label of a row got the label of a column."""
         names = [str(label) for label in labels]
         self.table((corner, *names), [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)])
 
@@ -136,7 +136,7 @@ class Output:
             self._grid([(name, cell, "") for name, cell in zip(columns[1:], cells, strict=False) if cell], indent=1)
 
     def pairs(self, rows: Mapping[str, tuple[str, str]], *, indent: int = 0) -> None:
-        """Print names and texts next to each other; each text with its style."""
+        """Print names next to texts, each text with its style."""
         self._grid([(name, *text) for name, text in rows.items()], indent)
 
     def _grid(self, rows: Iterable[tuple[str, str, str]], indent: int) -> None:
@@ -160,7 +160,7 @@ class Output:
         exit_code: int = 0,
         stopped: str | None = None,
     ) -> int:
-        """Print the record as the one JSON object if JSON is wanted, and return the exit code."""
+        """Print the record as the JSON object if --json is set, and return the exit code."""
         if self.json:
             import claimeval
 
@@ -177,7 +177,7 @@ class Output:
 
 
 def tally(counts: Mapping[Any, int]) -> str:
-    """Return counts in words, as in `3 unsure, 1 tie`."""
+    """Return counts in words, such as `3 unsure, 1 tie`."""
     return ", ".join(f"{count} {what}" for what, count in counts.items())
 
 

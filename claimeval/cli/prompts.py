@@ -48,7 +48,7 @@ def _named(prompt: Prompt) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptOptions:
-    """Which prompt a command is about, and how it prints."""
+    """Options of commands about a prompt."""
 
     prompt: Name
     """three_way, assess/three_way, or the path of a .j2 file."""
@@ -78,7 +78,7 @@ class DiffOptions:
     a: Annotated[str, Argument("A")]
     """three_way, assess/three_way, or the path of a .j2 file."""
     b: Annotated[str, Argument("B")]
-    """The other one."""
+    """The other prompt."""
     step: str | None = None
     """extract, assess, ..., if the name alone is not enough."""
     output: Output = Output()
@@ -97,20 +97,20 @@ def diff(args: DiffOptions) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions(PromptOptions):
-    """Load a prompt as a run would: header, variables, blocks. Says what is wrong, or what it is."""
+    """Load a prompt as a run would, and check its header, variables and blocks."""
 
 
 def check(args: CheckOptions) -> int:
-    """Load the prompt, print what it is, and return the exit code."""
+    """Load the prompt, print its properties, and return the exit code."""
     from claimeval.judging.prompts import VARIABLES, find
 
     prompt = find(args.prompt, args.step)
     scale = f", scale {prompt.scale.name}" if prompt.scale else ""
     args.output.line(
-        f"{prompt.name}: a good {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
+        f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
     )
     if unused := VARIABLES[prompt.step] - prompt.reads:
-        args.output.line(f"variables that it does not use: {', '.join(sorted(unused))}", wrap=True)
+        args.output.line(f"unused variables: {', '.join(sorted(unused))}", wrap=True)
     return args.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 
 
@@ -118,7 +118,7 @@ def check(args: CheckOptions) -> int:
 class RenderOptions(PromptOptions):
     """Print the messages that a judge would get for one sample.
 
-    From a run directory the run's claims are shown; from a data file those that the local splitter finds.
+    The claims are those of the run or, for a data file, those of the local splitter.
 
     Example: claimeval prompts render three_way runs/a --sample q7
     """
@@ -126,9 +126,9 @@ class RenderOptions(PromptOptions):
     data: Annotated[Path, Argument("DATA")]
     """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
     sample: str | None = None
-    """Id of the sample; the first by default."""
+    """Id of the sample.  [default: the first]"""
     metric: str = "faithfulness"
-    """Which claims and evidence: a metric, or NAME=CLAIMS_OF:AGAINST."""
+    """Metric whose claims and evidence are shown, or NAME=CLAIMS_OF:AGAINST."""
     fields: Fields = field(default_factory=dict)
     """FIELD=COLUMN, as in answer=draft. Repeatable."""
 
@@ -166,7 +166,7 @@ def _sample(args: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]
 
 prompts = group(
     "prompts",
-    "See exactly what a judge will read: list, show, compare, check and render prompts.",
+    "List, show, compare, check and render prompts, to see exactly what a judge reads.",
     command("list", PromptListOptions, list_),
     command("show", ShowOptions, show),
     command("diff", DiffOptions, diff),

@@ -1,4 +1,4 @@
-"""`claimeval rank` and `fuse`: rankings, against relevance judgments or fused to one."""
+"""`claimeval rank` and `fuse`: evaluating rankings against qrels, and fusing several into one."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class RankOptions:
     """ndcg@10, P@5, recall@100, map, mrr, hit@5, ERR@20, rbp(p=0.8), P(rel=2)@5, ...; comma-separated or repeated.
     Names of trec_eval work too: ndcg_cut.10,20, official, set, all_trec."""
     per_query: Annotated[bool, Names("-q", "--per-query")] = False
-    """Show the values of each query too."""
+    """Also show the values of each query."""
     no_summary: Annotated[bool, Names("-n", "--no-summary")] = False
     """Do not show the means."""
     complete: Annotated[bool, Names("-c", "--complete")] = False
-    """Count queries that the run lacks as 0: --missing zero."""
+    """Count queries missing from the run as 0, as --missing zero does."""
     missing: Literal["skip", "zero", "error"] = "skip"
-    """What queries count that the run lacks: skip, zero or error."""
+    """Queries missing from the run: skip, zero (count as 0) or error."""
     max_retrieved: Annotated[int | None, Names("-M", "--max-retrieved")] = None
-    """Documents per query to look at."""
+    """Evaluate only the top N documents of each query."""
     level: Annotated[float | None, Names("-l", "--level")] = None
-    """Lowest grade that counts as relevant; default 1, or as the scale of `claimeval grade` has it."""
+    """Lowest grade that counts as relevant.  [default: 1, or as in the scale of `claimeval grade`]"""
     judged_only: Annotated[bool, Names("-J", "--judged-only")] = False
     """Drop documents without a judgment first."""
     collection: Annotated[int, Names("-N", "--collection")] = 0
@@ -59,23 +59,24 @@ class RankOptions:
     rel_info: Annotated[Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"], Names("-R", "--rel-info-format")] = (
         "qrels"
     )
-    """Format of the judgments. Only qrels is computed here."""
+    """Format of the judgments; only qrels is supported."""
     z_scores: Annotated[Path | None, Names("-Z", "--z-scores")] = None
     """File of query, measure, mean and standard deviation: show Z scores instead of values."""
     ties: Literal["trec", "stable", "error"] = "trec"
     """Equal scores: trec (by document id), stable (as given) or error."""
     no_relevant: Literal["zero", "undefined"] = "zero"
-    """What queries without a relevant document count: zero or undefined."""
+    """Value of queries without a relevant document: zero or undefined."""
     collapse_ids: str | None = None
-    """Regular expression cut out of document ids; of equal ids the best stays. '#.*' makes report of report#p12."""
+    """Regular expression to remove from document ids; the best of equal ids stays. '#.*' turns report#p12 into
+    report."""
     split: str = "test"
     """Qrels of a BEIR folder: qrels/SPLIT.tsv."""
     paired: bool = False
-    """Compare every later run with the first, query by query."""
+    """Compare every other run with the first, query by query."""
     trec: bool = False
     """Print what trec_eval 10.0 prints."""
     plot: Path | None = None
-    """File to draw into (.svg): nDCG over k, precision over recall and, for two runs, differences per query."""
+    """SVG file for a picture: nDCG over k, precision over recall and, for two runs, differences per query."""
     json: bool = False
     """Print JSON on standard output."""
 
@@ -163,20 +164,20 @@ class FuseOptions:
     """TREC runs (query, Q0, document, rank, score, tag), MS MARCO's (query, document, rank) or JSON objects of query
     to document to score."""
     method: Literal["rrf", "sum", "mnz", "min", "max", "anz", "med"] = "rrf"
-    """rrf (reciprocal rank), or of the normalized scores their sum (CombSUM), the sum times the number of runs that
-    retrieved the document (mnz), the smallest, the largest, the mean (anz) or the median."""
+    """rrf (reciprocal rank), or combine normalized scores: sum (CombSUM), mnz (sum times the number of runs that
+    retrieved the document), min, max, anz (mean) or med (median)."""
     normalization: Literal["min-max", "max", "sum", "zmuv", "rank", "none"] = "min-max"
-    """Makes the scores of a query comparable between runs; not used by rrf."""
+    """Normalization of each query's scores, to make runs comparable; not used by rrf."""
     weights: str | None = None
-    """A factor for each run, as in 0.3,0.7; 1 by default."""
+    """Weight of each run, as in 0.3,0.7.  [default: 1]"""
     k: Annotated[int, Names("-k", "--rank-constant")] = 60
-    """For rrf: the larger, the less the first ranks stand out."""
+    """Constant of rrf; a larger one gives the top ranks less weight."""
     depth: Annotated[int | None, Names("-d", "--depth")] = None
-    """Documents to keep per query; all by default."""
+    """Documents to keep per query.  [default: all]"""
     tag: str | None = None
-    """Tag of the new run; the method by default."""
+    """Tag of the new run.  [default: the method]"""
     out: Out = None
-    """File to write; standard output by default, or for `-`."""
+    """File to write; `-` is standard output.  [default: -]"""
     output: Output = Output()
 
 
@@ -209,7 +210,7 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"--weights {text!r}: needed are numbers joined by commas, as in 0.3,0.7") from None
+        raise UsageError(f"--weights {text!r}: give numbers separated by commas, as in 0.3,0.7") from None
 
 
 fuse = command("fuse", FuseOptions, do_fuse)

@@ -1,4 +1,4 @@
-"""`claimeval rate`: judge whole answers, and hold the ratings against the claims of a run."""
+"""`claimeval rate`: ratings of whole answers, compared with the claims of a run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 LISTED = {"rate": ("Judge", 3, "Judge answers as a whole, refusals included.")}
 SHOWN = 10
-"""Samples where whole answer and claims differ that are named; `--json` names all."""
+"""Number of samples with different results by answer and by claims that are printed; `--json` has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingQuestions:
-    """What the judges are asked."""
+    """Options for the questions to judges."""
 
     ask: str | None = None
-    """Comma-separated: relevance, faithfulness, correctness, abstention; what the data can feed by default."""
+    """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
     prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE")] = field(default_factory=dict)
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
 
@@ -36,8 +36,8 @@ class RatingQuestions:
 class RateCommand:
     """Judge whole answers: relevant, faithful, correct, declining?
 
-    One call a question, answer and judge: cheaper than claims, and coarser. The ratings of a run become RUN/rate, and
-    are compared with its claims.
+    Takes one call per question, answer and judge: cheaper and coarser than claims. The ratings of a run become
+    RUN/rate, and are compared with its claims.
 
     Example: claimeval rate runs/a -j openai:gpt-5-mini --ask relevance
     """
@@ -49,7 +49,7 @@ class RateCommand:
     out: Out = None
     """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
@@ -101,7 +101,7 @@ def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> No
 
 
 def _print_members(output: Output, members: Mapping[str, Members]) -> None:
-    """What each judge of a panel said, and how far they agree; nothing for a single judge."""
+    """Print the ratings of each judge of a panel, and their agreement; nothing for a single judge."""
     from claimeval.providers.specs import short_names
 
     for question, panel in members.items():
@@ -120,7 +120,7 @@ def _print_members(output: Output, members: Mapping[str, Members]) -> None:
 
 
 def _print_comparisons(output: Output, comparisons: Sequence[RatingComparison]) -> None:
-    """Whole-answer ratings and claims side by side, and where they differ."""
+    """Print ratings next to metrics of claims, and the samples in which they differ."""
     from claimeval.evaluation.raters import words
 
     if not comparisons:

@@ -1,4 +1,4 @@
-"""`claimeval rejudge`: judge a run again, or count its votes again."""
+"""`claimeval rejudge`: judging a run again, or counting its votes again."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ LISTED = {"rejudge": ("Judge", 4, "Judge or vote again on a run; pay only for wh
 class RejudgeOptions:
     """Judge or vote again on a run, and pay only for what is new.
 
-    Claims are taken from the run, and so are verdicts of judges that would be asked the same again. With nothing but
-    `--vote`, `--tie`, `--quorum`, `--families` or fewer `--metrics` the votes are counted again without a call.
+    Claims are reused from the run, and so are verdicts whose judge would be asked the same again. With only `--vote`,
+    `--tie`, `--quorum`, `--families` or fewer `--metrics`, the votes are counted again without a call.
 
     \b
     Add a judge:          claimeval rejudge runs/a -j mistral:mistral-large-latest --keep-verdicts -o runs/b
@@ -47,15 +47,15 @@ class RejudgeOptions:
     sources: Annotated[tuple[Path, ...], Argument("SOURCE")]
     """Run directories, files of samples, or results of RAGChecker, ragas and deepeval; several go to OUT/NAME."""
     judges: Judges = ()
-    """As for score, or a judge of the run by name; repeatable. Default: all judges of the run."""
+    """As for score, or a judge of the run by name; repeatable.  [default: all judges of the run]"""
     keep_verdicts: bool = False
-    """Keep the verdicts of the run's judges next to those of new ones."""
+    """Keep the verdicts of the run's judges next to those of new judges."""
     metrics: Metrics = None
-    """Comma-separated; as in the run by default."""
+    """Comma-separated.  [default: as in the run]"""
     out: Annotated[Path, Names("-o", "--out")]
     """Run directory."""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Asked = Questions()
@@ -65,7 +65,7 @@ class RejudgeOptions:
 
 
 def do(args: RejudgeOptions) -> int:
-    """Judge every source again, print the runs, and return the gravest exit code."""
+    """Judge every source again, print the runs, and return the highest exit code."""
     folders = [args.out if len(args.sources) == 1 else args.out / source.stem for source in args.sources]
     if len(set(folders)) < len(folders):
         raise UsageError("two sources have the same name and would overwrite each other; rejudge them one by one")

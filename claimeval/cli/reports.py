@@ -1,4 +1,4 @@
-"""`claimeval report`, `view` and `push`: finished runs as pages, in the browser, and on platforms."""
+"""`claimeval report`, `view` and `push`: reports of runs, a viewer for many runs, and export to platforms."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LISTED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """Write the page, Markdown or tables of a run. Reads run directories and nothing else: no network, no key, no call.
+    """Write the page, Markdown or tables of a run, from its directory alone: no network, no key, no call.
 
-    `claimeval score` writes the page by itself; this command writes it again, compares two runs, or gives other forms.
+    `claimeval score` already writes the page; this command writes it again, compares two runs, or writes other formats.
 
     Examples: claimeval report runs/a --compare runs/b; claimeval report runs/a --format md > comment.md
     """
@@ -39,9 +39,9 @@ class ReportOptions:
     format: Annotated[Literal["html", "md", "csv", "json"], Names("-f", "--format")] = "html"
     """html (one page, opens offline), md (for a pull request), csv or json."""
     rows: Literal["samples", "claims"] = "samples"
-    """What a row of the csv is: samples or claims."""
+    """Rows of the csv: samples or claims."""
     out: Out = None
-    """File to write; default RUN/report.html, else standard output."""
+    """File to write.  [default: RUN/report.html for html, else standard output]"""
     output: Output = Output()
 
 
@@ -63,7 +63,7 @@ def do_report(args: ReportOptions) -> int:
 
 
 def _closing(path: Path, args: ReportOptions) -> str:
-    """Return where the report is, and whether it shows all samples."""
+    """Return a line with the path of the report that says whether it shows all samples."""
     from claimeval.report.page import is_experiment
     from claimeval.report.selection import WHOLE
     from claimeval.runs.directory import load_summary
@@ -80,7 +80,7 @@ report = command("report", ReportOptions, do_report)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """Show the runs and experiments in a folder with their trends, open them, and compare any number. Ctrl-C ends it.
+    """Browse the runs and experiments in a folder, with their trends, and compare any of them. Press Ctrl-C to stop.
 
     Never writes, listens on 127.0.0.1 only, and refuses requests from pages of other hosts.
 
@@ -88,9 +88,9 @@ class ViewOptions:
     """
 
     folder: Annotated[Path, Argument("FOLDER")] = Path("runs")
-    """A folder with run directories, at any depth up to four."""
+    """A folder with run directories, up to four levels deep."""
     port: int = 8811
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 chooses a free port."""
     browser: Annotated[bool, Names("--open")] = False
     """Open the list in the browser."""
     output: Output = Output()
@@ -120,8 +120,8 @@ view = command("view", ViewOptions, do_view)
 class PushOptions:
     """Send the scores of a run and the verdicts on claims to a platform.
 
-    Sent again, they replace what MLflow and Langfuse have. Events of OpenTelemetry cannot be replaced, and keep their
-    ids, so that a back end can drop them.
+    Sending them again replaces them in MLflow and Langfuse. OpenTelemetry events cannot be replaced, but keep their
+    ids, so that a backend can drop duplicates.
 
     Keys and addresses come from the platform's usual environment variables.
 
@@ -133,18 +133,18 @@ class PushOptions:
     to: Literal["otlp", "mlflow", "langfuse"]
     """otlp (events for a collector of OpenTelemetry), mlflow (a run) or langfuse (scores of traces)."""
     url: str | None = None
-    """Collector, tracking server or host; by default from the environment."""
+    """Collector, tracking server or host.  [default: from the environment]"""
     experiment: str | None = None
-    """Experiment of mlflow; MLFLOW_EXPERIMENT_NAME or claimeval by default."""
+    """Experiment of mlflow.  [default: MLFLOW_EXPERIMENT_NAME, else claimeval]"""
     field: str = "trace_id"
-    """Metadata with the id of a sample's trace; id: that of the sample."""
+    """Metadata field with the id of a sample's trace; id is the id of the sample."""
     dry_run: bool = False
     """Print how many records would be sent, and send nothing."""
     output: Output = Output()
 
 
 def do_push(args: PushOptions) -> int:
-    """Send the run, print what was sent, and return the exit code."""
+    """Send the run, print the counts, and return the exit code."""
     from claimeval.api.run import Run
 
     output = args.output

@@ -1,4 +1,4 @@
-"""A run in the terminal: its scores, its panel, and its worst claims."""
+"""Printing a run in the terminal: scores, panel, cost and worst claims."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from claimeval.evaluation.summary.panel import Dispute, PanelSummary, RaterAgreement, SelfPreference
 
 MEMBERS = 8
-"""Judges whose scores are printed under the panel's; of more only the range is."""
+"""Maximum number of judges whose scores are printed below the panel's; for more, the range is printed."""
 PAIRS = 10
-"""Pairs of judges whose agreement is printed; of more only the range is."""
+"""Maximum number of pairs of judges whose agreement is printed; for more, the range is printed."""
 DISPUTES = 3
-"""The most disputed claims that are printed."""
+"""Disputed claims that are printed."""
 MANY = 20_000
-"""Samples of a run above which its worst claims are left to the report."""
+"""Number of samples above which the worst claims are not printed."""
 SHOWN = 100
 """Characters of a claim."""
 WORST = 5
 WIDTH = 66
-"""Characters of a text that fit on a line beside its name."""
+"""Characters of a text that fit on a line next to its name."""
 
 
 def report_line(folder: Path, samples: int) -> str | None:
-    """Return where the report of a run is, or what writes that of a large one; None if there is none."""
+    """Return a line with the path of the report, or with the command that writes it for a large run."""
     report = folder / "report.html"
     if report.exists():
         return f"Report: {report}"
@@ -103,8 +103,7 @@ def _print_diagnosis(output: Output, counts: DiagnosisCounts) -> None:
 
 
 def print_slices(output: Output, field: str, means: Mapping[str, Mapping[str, Estimate]]) -> None:
-    """Print the means of all metrics by value of a field, largest groups first, and what each adds to one minus the
-    mean of all."""
+    """Print the means of all metrics by value of a field, largest groups first, and each contribution to the loss."""
     counts = Counter[str]()
     for by_metric in means.values():
         counts.update({name: estimate.n for name, estimate in by_metric.items()})
@@ -126,14 +125,14 @@ def print_slices(output: Output, field: str, means: Mapping[str, Mapping[str, Es
 
 
 def _loss(estimate: Estimate, samples: int) -> float | None:
-    """Return what a group adds to one minus the mean of so many samples; None for a value beyond 0 to 1."""
+    """Return the contribution of a group to one minus the mean of all samples; None for a value outside 0 to 1."""
     if estimate.value is None or not 0 <= estimate.value <= 1:
         return None
     return (1 - estimate.value) * estimate.n / samples
 
 
 def print_cost(output: Output, summary: Summary, names: Mapping[str, str]) -> None:
-    """Print calls, tokens and cost by judge and step; nothing for local judges, which have neither."""
+    """Print calls, tokens and cost by judge and step; nothing for local judges."""
     if summary.cost is None or (summary.cost.total.dollars == 0 and summary.cost.total.prompt_tokens is None):
         return
     rows = [(names.get(line.judge, line.judge), line.step, *_cost_cells(line.cost)) for line in summary.cost.by]
@@ -149,7 +148,7 @@ def _cost_cells(cost: Cost) -> tuple[str, ...]:
 
 
 def _without_address(name: str, short: Mapping[str, str]) -> str:
-    """Return the name of a judge, its short one if the address of a server stands in it."""
+    """Return the name of a judge, or its short name if it includes an address."""
     return short[name] if "@" in name else name
 
 
@@ -158,9 +157,9 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     named = [_without_address(judge.name, short) for judge in manifest.judges]
     judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
     extractor = manifest.extractor
-    taker_name = _without_address(extractor.name, short) if extractor else ""
-    named_already = extractor is None or taker_name == judges or extractor.provider == RECORDED
-    extracted_by = "" if named_already else f", claims extracted by {taker_name}"
+    extractor_name = _without_address(extractor.name, short) if extractor else ""
+    omitted = extractor is None or extractor_name == judges or extractor.provider == RECORDED
+    extracted_by = "" if omitted else f", claims extracted by {extractor_name}"
     extracted_by = ", each on the claims it extracted" if manifest.panel.extract_per_judge else extracted_by
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
@@ -172,7 +171,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
 def _print_scores(
     output: Output, metrics: Mapping[str, MetricSummary], names: Mapping[str, str], *, of: str, micro: bool
 ) -> None:
-    """Print a row a metric, with its judges, and with micro mean and bounds if these say more."""
+    """Print a row for each metric and its judges, with micro means and bounds if they differ from the means."""
     rows: list[tuple[str, ...]] = []
     for name, metric in metrics.items():
         rows.append((name if metric.unit == "share" else f"{name} ({metric.unit})", *_cells(metric)))
@@ -202,7 +201,7 @@ def _cells(metric: MetricSummary) -> tuple[str, ...]:
 
 
 def print_sides(output: Output, summaries: Sequence[ScoresSummary]) -> None:
-    """Print the scores of other jobs over the run, with bounds if a value is known only within them."""
+    """Print the scores of attached runs, with bounds if they differ from the values."""
     metrics = {name: metric for summary in summaries for name, metric in summary.metrics.items()}
     _print_scores(output, metrics, {}, of="samples", micro=False)
     for line in dict.fromkeys(
@@ -216,13 +215,13 @@ def print_sides(output: Output, summaries: Sequence[ScoresSummary]) -> None:
 
 
 def _print_missing(output: Output, missing: Mapping[str, Mapping[Any, int]]) -> None:
-    """Why samples have no score, metrics that miss the same together."""
+    """Print why samples have no score, one line for metrics with the same reasons."""
     names: dict[str, list[str]] = {}
     for name, reasons in missing.items():
         if reasons:
             names.setdefault(tally(reasons), []).append(name)
-    for reason, those in names.items():
-        output.line(f"missing: {reason} ({', '.join(those)})", style="dim", indent=1)
+    for reason, metrics in names.items():
+        output.line(f"missing: {reason} ({', '.join(metrics)})", style="dim", indent=1)
 
 
 def _details(metric: MetricSummary, against: Part) -> str:
@@ -243,7 +242,7 @@ def _details(metric: MetricSummary, against: Part) -> str:
 
 
 def _counted(name: str, metric: MetricSummary) -> str:
-    """Return what a derived metric is, of how many, and of how many it is not known."""
+    """Return the description of a derived metric with its counts."""
     text = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
     unassessed = sum(metric.unassessed.values())
     return text + (f"; {unassessed} more not known ({tally(metric.unassessed)})" if unassessed else "")
@@ -267,7 +266,7 @@ def _print_worst_claim(output: Output, claim: WorstClaim) -> None:
 
 
 def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
-    """Rules, agreement, disputes, families; nothing for one judge asked once about answers of nobody's family."""
+    """Print cautions about judges and, for a panel, its rules, agreement and disputes."""
     names = manifest.short_names
     for caution in cautions(summary, names):
         if caution.kind in ("incomplete_panel", "long_evidence", "unclear", "same_family", "self_preference"):
@@ -288,13 +287,13 @@ def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
 
 
 def members(metric: MetricSummary, names: Mapping[str, str]) -> Iterator[tuple[str, MetricSummary]]:
-    """Yield the judges to print under the panel's row, each with its own score; `names` are their short ones."""
+    """Yield the judges to print below the panel, by short name, each with its score."""
     if len(metric.by_judge) <= MEMBERS:
         yield from ((names[judge], member) for judge, member in metric.by_judge.items())
 
 
 def range_of_members(metric: MetricSummary) -> str | None:
-    """Return the judges' means in a few words, where they are too many to print."""
+    """Return range and median of the judges' means if there are too many judges to print; else None."""
     means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
     if len(metric.by_judge) <= MEMBERS or not means:
         return None
@@ -386,7 +385,7 @@ def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
 
 
 def print_orders(output: Output, orders: OrderEffects) -> None:
-    """Print what other orders of the documents change in the labels."""
+    """Print how labels change under other document orders."""
     ends = orders.rate.interval
     within = f", 95 % interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
     rate = "" if orders.rate.value is None else f" ({percent(orders.rate.value)} of a sample's claims{within})"

@@ -1,4 +1,4 @@
-"""A job under a progress line: what it reports on the way, how it ended, and which gates failed."""
+"""Running a job with a progress line, printing its run, and checking the gates."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from claimeval.types.records import SampleResult
 
 
 class Finished(NamedTuple):
-    """A run that ended, by itself or early."""
+    """A run that is complete or stopped early."""
 
     run: Run
     progress: Progress
     prepared: Prepared
     code: int
-    """The exit code, gates included."""
+    """The exit code, including failed gates."""
     stopped: str | None
     """Why it stopped early; None if it is complete."""
 
     @property
     def of_shard(self) -> bool:
-        """Whether it is a part of a run."""
+        """Whether it is one shard of a run."""
         return isinstance(self.run, ShardRun)
 
 
 def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, output: Output) -> Finished:
-    """Run a door under a progress line and check the gates; a run that stopped early comes back as far as it went."""
+    """Call an API function with a progress line and check the gates; a run that stopped early is returned too."""
     if options.shard and (gates.fail_under or gates.fail_over or gates.by):
         raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
     progress, jobs = Progress(), list[Prepared]()
@@ -94,7 +94,7 @@ def print_finished(
         command: The name of the command.
         finished: The run.
         output: Where it is printed.
-        more: What goes into the JSON object besides the record of the run.
+        more: Fields of the JSON object in addition to the record of the run.
         table: Whether to print the table of its metrics.
     """
     run, progress = finished.run, finished.progress
@@ -119,7 +119,7 @@ def _record(run: Run, folder: Path | None) -> dict[str, object]:
 
 
 def print_shard(finished: Finished, output: Output) -> dict[str, object]:
-    """Print what a shard made, and what is left to do for the run; return what goes into the JSON object."""
+    """Print the result of a shard and the next step of the run, and return the fields of the JSON object."""
     from claimeval.distributed.parts import parts_in
 
     run, progress = finished.run, finished.progress
@@ -153,7 +153,7 @@ def print_merged(folder: Path, gates: Gates, output: Output, *, compress: bool) 
 
 
 def gate_of_missing(share: float, subjects: str, max_missing: float) -> int:
-    """Return 1 if a larger share was lost to failures than may be, and print so."""
+    """Return exit code 1 and print a line if more than `max_missing` was lost to failures, else 0."""
     if share <= max_missing:
         return 0
     say(f"gate failed: {percent(share)} of the {subjects} were lost to failures, over --max-missing")

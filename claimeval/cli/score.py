@@ -1,4 +1,4 @@
-"""`claimeval score` and `demo`: judge answers claim by claim."""
+"""`claimeval score` and `demo`: judging answers claim by claim."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ScoreOptions:
     out: Out = None
     """Run directory; default runs/DATA-SETTINGS."""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: AskedFirst = ScoreQuestions()
@@ -83,7 +83,7 @@ class DemoOptions:
     """Score the bundled samples with a local judge that matches words. Needs no key, no model and no network.
 
     The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. The local judge compares
-    words, not meaning: name a real judge in `claimeval score` for numbers to rely on.
+    words, not meaning. For reliable numbers, use a real judge with `claimeval score`.
     """
 
     out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")

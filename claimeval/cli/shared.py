@@ -16,7 +16,7 @@ Fields = Annotated[Mapping[str, str], Pairs("--field", "FIELD=COLUMN, as in answ
 Judges = Annotated[tuple[str, ...], Names("-j", "--judge")]
 Metrics = Annotated[str | None, Names("-m", "--metrics")]
 Flag = Literal[True] | None
-"""A flag that leaves the setting to a panel file, or to the run that is judged again, unless it is given."""
+"""A flag whose default is the setting of the panel file, or of the run that is rejudged."""
 Out = Annotated[Path | None, Names("-o", "--out")]
 Panel = Annotated[
     PanelOptions,
@@ -30,13 +30,13 @@ _BATCHES = Heading(
     "Batches and machines", "batch", "batch_retries", "detach", "online", "shard", "via", "engine", "compress"
 )
 Asking = Annotated[RunOptions, _COST, Heading(_BATCHES.name, *(name for name in _BATCHES.names if name != "shard"))]
-"""Of commands whose runs are not cut into shards."""
+"""For commands whose runs cannot be split into shards."""
 AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and gates", "cluster")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheOptions:
-    """Which reply cache a command looks after, and how it prints."""
+    """Options of commands about a reply cache."""
 
     cache: Path | None = None
     """Folder of the reply cache."""
@@ -45,7 +45,7 @@ class CacheOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingOptions:
-    """Which samples are read, and under which names."""
+    """Options for reading samples."""
 
     limit: int | None = None
     """Only the first N samples."""
@@ -66,13 +66,13 @@ class Gates:
     """Limits on the results; a failed one ends the command with exit code 1."""
 
     fail_under: Annotated[Mapping[str, float], Pairs("--fail-under", _LIMIT)] = field(default_factory=dict)
-    """METRIC=X: exit 1 when lower. Repeatable."""
+    """METRIC=X: exit 1 if lower. Repeatable."""
     fail_over: Annotated[Mapping[str, float], Pairs("--fail-over", _LIMIT)] = field(default_factory=dict)
-    """METRIC=X: exit 1 when higher. Repeatable."""
+    """METRIC=X: exit 1 if higher. Repeatable."""
     max_missing: float = 0.01
-    """Exit 1 when more is lost to failures."""
+    """Exit 1 if a larger share is lost to failures."""
     by: str | None = None
-    """Also a table by this field, as in metadata.topic."""
+    """Also print a table by this field, as in metadata.topic."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "max_missing")
@@ -80,22 +80,22 @@ class Gates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """What the judges are asked when a run is judged again; None as in the run."""
+    """Options of `rejudge` for the questions to judges; None: as in the run."""
 
     extractor: str | None = None
-    """Who extracts the claims; as in the run by default."""
+    """Model that extracts the claims.  [default: as in the run]"""
     extract_prompt: str | None = None
     """Extract all claims again: atomic, bullets, or a .j2 file."""
     assess_prompt: str | None = None
-    """three_way, binary, or a .j2 file; as in the run by default."""
+    """three_way, binary, or a .j2 file.  [default: as in the run]"""
     per_document: bool | None = None
-    """Assess each document alone, then all."""
+    """Also assess against each document alone."""
     shuffle_contexts: int | None = None
-    """Assess again under N other orders."""
+    """Also assess under N other document orders."""
     claims_per_call: int | None = None
-    """Claims in one question; as the judges of the run were asked by default."""
+    """Claims per call.  [default: as in the run]"""
     extract_per_judge: Flag = None
-    """Each judge extracts and assesses separate claims."""
+    """Each judge extracts claims and assesses only its own."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "shuffle_contexts")
@@ -104,21 +104,21 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreQuestions(Questions):
-    """What the judges are asked."""
+    """Options of `score` for the questions to judges."""
 
     extractor: str | None = None
-    """Who extracts the claims; the first judge by default."""
+    """Model that extracts the claims.  [default: the first judge]"""
     extract_prompt: str = "atomic"
     """atomic, bullets, or a .j2 file."""
     assess_prompt: str | None = None
     """three_way, binary, or a .j2 file.  [default: three_way]"""
     language: str | None = None
-    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto; English by default."""
+    """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default: English]"""
     per_document: Flag = None
     claims_per_call: int | None = None
-    """Claims in one question; 5 by default."""
+    """Claims per call.  [default: 5]"""
     references: Literal["any", "together"] | None = None
-    """any (default): one gold answer is enough; or together."""
+    """any (one gold answer is enough) or together.  [default: any]"""
 
 
 Asked = Annotated[Questions, Heading("Questions")]
@@ -135,20 +135,20 @@ Gated = Annotated[Gates, Heading("Results and gates")]
 
 
 def arguments(args: object, **made: object) -> dict[str, Any]:
-    """Return the options of a command as the arguments of its function in the API, which have the same names.
+    """Return the options of a command as the arguments of its API function, which have the same names.
 
     Args:
-        args: The record of the command. Records of options within it that the command line has alone are spread; how a
-            command prints and its gates are left out.
-        made: Arguments that the command makes of its options.
+        args: The record of the command. The fields of nested records of the command line become arguments too; its
+            output options and gates are left out.
+        made: Arguments that the command derives from its options.
     """
     values: dict[str, Any] = {}
-    for of in fields(args):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
-        value = getattr(args, of.name)
+    for option in fields(args):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
+        value = getattr(args, option.name)
         if isinstance(value, Output | Gates):
             continue
         if type(value).__module__.startswith("claimeval.cli."):
             values |= arguments(value)
         else:
-            values[of.name] = value
+            values[option.name] = value
     return values | made

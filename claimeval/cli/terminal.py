@@ -1,6 +1,4 @@
-"""The terminal: pipes whose readers leave early, disks that are full, keys, control
-characters in texts, and the progress line: drawn in place, or now and then as a plain line if there is no terminal.
-"""
+"""The terminal: output streams, signals, keys, control characters in texts, and the progress line."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
@@ -31,10 +29,10 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _Patient(io.FileIO):
-    """A file that goes on when nobody reads it any more."""
+    """A file that ignores writes to a closed pipe."""
 
     def write(self, data: object) -> int:
-        view = memoryview(data)  # type: ignore[arg-type]  # whatever a buffered writer hands over has a buffer
+        view = memoryview(data)  # type: ignore[arg-type]  # a buffered writer passes buffers
         try:
             return super().write(view)
         except BrokenPipeError:
@@ -42,13 +40,13 @@ class _Patient(io.FileIO):
 
 
 UNENCODABLE = "backslashreplace"
-"""What becomes of a character that the encoding of the output lacks: `\\u2013`."""
+"""Error handler for characters that the output's encoding lacks: `\\u2013`."""
 
 
 def prepare_streams() -> None:
-    """Let a command finish its work, with its exit code, whatever its output is.
+    """Keep a command running, with its exit code, if a pipe is closed or the encoding lacks a character.
 
-    A reader of a pipe may leave early, as `head` does, and the encoding may lack characters, as cp1252 and ASCII do.
+    `head` closes its pipe early; cp1252 and ASCII lack characters.
     """
     sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
 
@@ -68,10 +66,10 @@ def _patient(stream: TextIO) -> TextIO:
 
 
 def write_data(text: str) -> None:
-    """Write data for another program on standard output: UTF-8 in any locale.
+    """Write data for another program on standard output, as UTF-8 in any locale.
 
-    Bytes of an id that were not UTF-8 when it was read are written as they were; any other lone surrogate as `\\ud800`,
-    which is what JSON calls it.
+    Bytes of an id that were read from invalid UTF-8 are written unchanged, other lone surrogates as the JSON escape
+    `\\ud800`.
     """
     try:
         data = text.encode("utf-8", "surrogateescape")
@@ -83,7 +81,7 @@ def write_data(text: str) -> None:
 
 
 def interrupt_on_termination() -> None:
-    """Treat SIGTERM and SIGHUP as Ctrl-C; a signal that is ignored, as under nohup, stays ignored."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C; ignored signals, as under nohup, stay ignored."""
     if threading.current_thread() is not threading.main_thread():
         return
     for name in ("SIGTERM", "SIGHUP"):
@@ -93,13 +91,10 @@ def interrupt_on_termination() -> None:
 
 
 def go_on_in_a_child(message: str) -> None:
-    """Go on in a child process, and wait here for its end; does nothing where signals cannot be waited for.
+    """Continue in a child process while this process waits; does nothing on platforms without `sigwaitinfo`.
 
-    Ray ends the process that it is in, without an exception, when its node dies. A child that ends like that is
-    reported with a line and exit code 3, as other losses are.
-
-    Args:
-        message: What is said if the child is ended before its end.
+    When its node dies, Ray ends the process it runs in without an exception. If the child ends this way, `message` is
+    printed and the exit code is 3.
     """
     if not hasattr(signal, "sigwaitinfo"):
         return
@@ -119,7 +114,7 @@ def go_on_in_a_child(message: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the pipe is closed, because the process at its other end was killed."""
+    """End this process when the pipe is closed, because the parent process was killed."""
     os.read(parent, 1)
     os._exit(128 + signal.SIGKILL)
 
@@ -145,37 +140,34 @@ def _end_of(child: int, ended: int, waited: Collection[int], message: str) -> in
 
 
 def in_words(error: OSError) -> tuple[str, int] | None:
-    """Return the line and the exit code for a file that cannot be opened (2) or written (3).
-
-    None for other errors of the operating system, which are none that you could mend.
-    """
+    """Return message and exit code for a file that cannot be opened (2) or written (3); None for other errors."""
     if error.errno in (errno.EMFILE, errno.ENFILE):
         advice = "raise the limit with `ulimit -n 1024`, or give a lower --concurrency; the same command resumes"
         return f"too many open files: {advice}", 3
     if error.errno not in _FULL and error.filename is None:
         return None
     if not error.filename:
-        unwritten, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115  # it is not tried again at the end
+        unwritten, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115  # not flushed again at exit
         if isinstance(getattr(getattr(unwritten, "buffer", None), "raw", None), _Patient):
-            with contextlib.suppress(OSError):  # of which Python 3.13 would tell when the stream is deleted
+            with contextlib.suppress(OSError):  # Python 3.13 would report it when the stream is deleted
                 unwritten.close()
     return f"{error.filename or 'cannot write the output'}: {error.strerror}", 3 if error.errno in _FULL else 2
 
 
 _JOINERS = "\u200c\u200d"
-"""Format characters that some writing needs."""
+"""Format characters that some scripts need."""
 
 
 class Keys:
-    """Keys pressed on a terminal, one by one; elsewhere the first character of each line."""
+    """Reads keys from a terminal one by one, or the first character of each line of other input."""
 
     def __init__(self) -> None:
         self._ahead: deque[str] = deque()
 
     def next(self) -> str:
-        """One key in lower case, `""` for one without a letter, such as an arrow.
+        """Return the next key in lower case, or `""` for a key without a character, such as an arrow.
 
-        EOFError at the end of the input, KeyboardInterrupt for Ctrl-C.
+        Raises EOFError at the end of the input, KeyboardInterrupt for Ctrl-C.
         """
         if not sys.stdin.isatty():
             line = sys.stdin.readline()
@@ -195,7 +187,7 @@ class Keys:
 
 
 def strip_control(text: str) -> str:
-    """Return the text without control characters: they become U+FFFD, tabs spaces, several empty lines one."""
+    """Replace control characters by U+FFFD and tabs by spaces, and collapse empty lines."""
     lines = (
         "".join(c if c.isprintable() or c in _JOINERS else "\N{REPLACEMENT CHARACTER}" for c in line).rstrip()
         for line in text.expandtabs(4).splitlines()
@@ -204,13 +196,16 @@ def strip_control(text: str) -> str:
 
 
 QUIET = 2.0
-"""Seconds during which nothing is shown, so that a quick run prints no progress at all."""
+"""Seconds before progress is shown, so that a quick run shows none."""
 REDRAW = 0.1
 PLAIN_EVERY = 10.0
 
 
 class ProgressLine:
-    """Shows a `Progress` while the block runs, or nothing without a stream."""
+    """Shows a `Progress` while the block runs: in place on a terminal, else every 10 seconds as a line.
+
+    Shows nothing without a stream.
+    """
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream or io.StringIO()
@@ -229,15 +224,11 @@ class ProgressLine:
             self._stream.flush()
 
     def show(self, progress: Progress) -> None:
-        """Draws the line of a run if it is time to."""
-        self.draw(lambda: describe(progress))
-
-    def draw(self, describe: Callable[[], str]) -> None:
-        """Draws a line if it is time to; only then it is put into words."""
+        """Draw the progress if it is due."""
         now = time.monotonic()
         if now < self._next:
             return
-        text = describe()
+        text = describe(progress)
         if self._terminal:
             text = text[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + text.ljust(self._drawn))
@@ -249,7 +240,7 @@ class ProgressLine:
 
 
 def describe(progress: Progress) -> str:
-    """The progress in words, after a bar if the total is known: `[#####.....] 120/240 samples  480 calls ...`."""
+    """Return the progress in words, with a bar if the total is known: `[#####.....] 120/240 samples  480 calls`."""
     if not progress.total:
         return progress.in_words()
     filled = 20 * progress.done // progress.total

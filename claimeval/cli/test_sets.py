@@ -1,4 +1,4 @@
-"""`claimeval draw` and `write-queries`: test sets from logs, and of questions that a judge writes."""
+"""`claimeval draw` and `write-queries`: test sets drawn from logs or written by a judge."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LISTED = {
 class DrawOptions:
     """Draw a test set from logs, in one pass over a log of any size, seeded.
 
-    Each row keeps its fields and gets `drawn`: the file and row it comes from, its stratum, and the probability with
-    which a question like it is drawn, for estimates about the whole log.
+    Each row keeps its fields and gets `drawn`: its file and row, its stratum, and the probability of drawing a question
+    like it, for estimates about the whole log.
 
     Example: claimeval draw log.jsonl --n 200 --stratify metadata.topic -o test.jsonl
 
@@ -41,21 +41,21 @@ class DrawOptions:
     n: Annotated[int | None, Names("-n", "--n")] = None
     """Rows to draw.  [default: 200]"""
     every: int | None = None
-    """Draw one in N different questions instead, of a log of any size."""
+    """Draw one in N different questions instead of --n rows."""
     stratify: str | None = None
-    """Field whose values get their share each, as in generator or metadata.topic."""
+    """Field whose values each get their share of rows, such as generator or metadata.topic."""
     min_per_stratum: int = 15
-    """With --stratify: least rows of each value, if it has so many."""
+    """With --stratify: minimum rows of each value, if it has that many."""
     seed: int = 0
     """Another seed draws other rows."""
     keep_duplicates: bool = False
-    """Draw rows, not questions; by default equal questions are one, and of near duplicates one stays."""
+    """Draw from all rows. By default, equal questions count once and one of near duplicates is kept."""
     duplicate_threshold: float = 90.0
-    """Similarity of words, of 100, from which two questions are near duplicates."""
+    """Similarity of words, 1 to 100, from which two questions are near duplicates."""
     fields: Fields = field(default_factory=dict)
-    """question=COLUMN, if the question has none of the usual names."""
+    """question=COLUMN, if the question has none of the default names."""
     out: Out = None
-    """File to write, .jsonl; standard output by default."""
+    """File to write, .jsonl.  [default: standard output]"""
     output: Output = Output()
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class DrawOptions:
 
 
 def do_draw(args: DrawOptions) -> int:
-    """Draw and write the rows, print what was drawn, and return the exit code."""
+    """Draw and write the rows, print the counts, and return the exit code."""
     from claimeval.api import data as api
     from claimeval.data.sampling import COUNT
 
@@ -77,7 +77,7 @@ def do_draw(args: DrawOptions) -> int:
         drawn = api.draw(**arguments(args))
     if not out:
         write_data(api.as_lines(drawn))
-        output = replace(output, json=True)  # the rows are on standard output, the table goes to standard error
+        output = replace(output, json=True)  # the rows are on standard output, so the table goes to standard error
     rows = [
         (
             name or "all",
@@ -106,24 +106,24 @@ draw = command("draw", DrawOptions, do_draw)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingQuestions:
-    """What the judges are asked."""
+    """Options for the questions to judges."""
 
     checker: str | None = None
-    """Judge of the second look; the writer by default."""
+    """Judge that checks the questions.  [default: the writer]"""
     write_prompt: str = "plain"
     """Prompt for writing: plain, or a .j2 file."""
     check_prompt: str = "plain"
-    """Prompt for the second look: plain, or a .j2 file."""
+    """Prompt for checking: plain, or a .j2 file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteQueriesOptions:
-    """Have a judge write questions that documents answer, reject the useless ones, and keep the rest as a test set.
+    """Have a judge write questions that documents answer, and keep the useful ones as a test set.
 
-    A question is kept if its passage is in the document, it does not point at the document, copy it or give its answer
-    away, is not nearly another one, and a second look finds it answerable, self-contained and realistic. Writes
-    `queries.jsonl` with answers, passages and sources, which every command reads, `qrels.txt` with the source of each,
-    and all that was rejected, with the reason.
+    A question is kept if its passage is in the document, if it does not refer to the document, copy it or contain its
+    answer, if it is no near duplicate, and if the checker finds it answerable, self-contained and realistic. Writes
+    `queries.jsonl` with answers, passages and sources, which every command reads, `qrels.txt` with the source of each
+    question, and the rejected questions with reasons.
 
     Example: claimeval write-queries docs.jsonl -j openai:gpt-5-mini --n 200
     """
@@ -141,7 +141,7 @@ class WriteQueriesOptions:
     out: Out = None
     """Run directory; default runs/CORPUS-queries."""
     overwrite: bool = False
-    """Replace a run of other settings in --out."""
+    """Replace a run with other settings in --out."""
     output: Output = Output()
     questions: Annotated[WritingQuestions, Heading("Questions")] = WritingQuestions()
     options: Asking = RunOptions()
@@ -151,7 +151,7 @@ class WriteQueriesOptions:
 
 
 def do_write_queries(args: WriteQueriesOptions) -> int:
-    """Write the test set, print what was kept, and return the exit code."""
+    """Write the test set, print the counts, and return the exit code."""
     from claimeval.cli.running import print_finished, watch
     from claimeval.evaluation.write_queries import count_queries
     from claimeval.runs.jobs import QRELS, QUERIES

@@ -1,4 +1,4 @@
-"""`claimeval tune`: a judge's prompt, aligned with human labels."""
+"""`claimeval tune`: alignment of a judge's prompt with human labels."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ LISTED = {"tune": ("Judge", 7, "Align a judge's prompt with human labels.")}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneQuestions:
-    """Which prompts are tried, and by whom."""
+    """Options for the prompts to try."""
 
     assess_prompt: str | None = None
-    """Prompt to start from: that of the run by default; three_way, binary, or a .j2 file."""
+    """Prompt to start from: three_way, binary, or a .j2 file.  [default: that of the run]"""
     candidates: int = 10
-    """Prompts to try beside the one in use."""
+    """Prompts to try besides the one in use."""
     proposer: str | None = None
-    """Judge that writes candidates (needs gepa). Default: fixed sentences."""
+    """Judge that writes candidates (needs gepa).  [default: fixed sentences]"""
     second_judge: str | None = None
-    """Judge for which the chosen prompt is reported too."""
+    """Another judge for which to report the chosen prompt."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "candidates")
@@ -39,13 +39,13 @@ class TuneQuestions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneOptions:
-    """Align a judge's prompt with people: choose it by half of the labels, and report what it gains on the other half.
+    """Align a judge's prompt with people: choose it on half of the labels, and report its gain on the other half.
 
-    Halves are cut by question. Candidates add sentences to the prompt in use; the one with the best cross-validated
-    kappa is chosen, or a shorter one within a standard error of it. With few labels a gain is mostly noise: before any
-    call a line says how often these would show a true one. Stop at any time; the same command resumes.
+    The labels are split by question. Candidates add sentences to the prompt in use. The one with the best
+    cross-validated kappa is chosen, or a shorter one within a standard error of it. With few labels a gain is mostly
+    noise, so the power of the labels is printed before any call. Stop at any time; the same command resumes.
 
-    LABELS is a run with labels (of `claimeval annotate`, or imported), or a table with a labeled claim in each row:
+    LABELS is a run with labels (from `claimeval annotate`, or imported), or a table with one labeled claim per row:
     id, question, contexts, claim, label, and annotator if there are several.
 
     Example: claimeval tune runs/a -j openai:gpt-5-mini -o aligned.j2
@@ -58,19 +58,18 @@ class TuneOptions:
     out: Annotated[Path | None, Names("-o", "--out")] = None
     """File (.j2) for the chosen prompt, written if its gain is more than noise."""
     write_anyway: bool = False
-    """Write it even if it is not; its first lines say so."""
+    """Write the prompt even if its gain is not; its first lines say so."""
     anyway: bool = False
-    """Go on with fewer than 60 labels."""
+    """Continue with fewer than 60 labels."""
     seed: int = 0
-    """Another seed cuts other halves."""
+    """Another seed splits the labels differently."""
     output: Output = Output()
     questions: Annotated[TuneQuestions, Heading("Questions")] = TuneQuestions()
     options: Asking = RunOptions()
 
 
 def do(args: TuneOptions) -> int:
-    """Align the prompt, print what it gains, and return the exit code."""
-
+    """Align the prompt, print its gain, and return the exit code."""
     output = args.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
         tuning = door(args, replace(args.options, progress=line.show))

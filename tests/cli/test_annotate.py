@@ -58,7 +58,7 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
 
 def test_b_goes_back_and_the_later_label_replaces_the_earlier(run: Path) -> None:
     shown = answer(run, "bynb?bq", "--annotator", "ada")
-    assert shown.count("This is the first one.") == 1
+    assert shown.count("This is the first item.") == 1
     assert "so far   not_found" in shown
     labels = ClaimLabels(run, "faithfulness")
     assert list(labels.by("ada").values()) == ["supported", "unsure"]

@@ -127,7 +127,7 @@ def test_b_on_the_first_and_unknown_keys_mark_nothing(data: Path) -> None:
     with command(data) as terminal:
         terminal.until(ASKS)
         terminal.press("b")
-        terminal.until("This is the first one.")
+        terminal.until("This is the first item.")
         for key in ("x", "\x1b[A"):
             terminal.press(key)
             terminal.until(ASKS)

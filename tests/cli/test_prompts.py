@@ -35,7 +35,7 @@ def test_diff_says_whether_prompts_differ(claimeval: Run) -> None:
 
 
 def test_check_says_what_is_wrong(claimeval: Run, tmp_path: Path) -> None:
-    assert "a good extract prompt, reply json" in claimeval("prompts", "check", "atomic").stdout
+    assert "a valid extract prompt, reply json" in claimeval("prompts", "check", "atomic").stdout
     own = tmp_path / "own.j2"
     own.write_text("{# purpose: x\nreply: json\nscale: binary #}{% block system %}{% endblock %}")
     done = claimeval("prompts", "check", own)
@@ -48,7 +48,7 @@ def test_check_says_what_a_prompt_leaves_out_and_refuses_one_without_the_claims(
     own = tmp_path / "own.j2"
     shipped = prompts.shipped("assess")["assess/three_way"].read_text(encoding="utf-8")
     own.write_text(shipped.replace("{% for document in documents %}", "{% for document in claims %}"))
-    assert "variables that it does not use: documents" in claimeval("prompts", "check", own).stdout
+    assert "unused variables: documents" in claimeval("prompts", "check", own).stdout
     assert "does not use" not in claimeval("prompts", "check", "three_way").stdout
     own.write_text(shipped.replace("{% for claim in claims %}", "{% for claim in documents %}"))
     done = claimeval("prompts", "check", own)

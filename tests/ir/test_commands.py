@@ -156,7 +156,7 @@ def test_fuse_adds_weighted_scores(files: tuple[str, str, str]) -> None:
 
     assert printed.stdout.startswith("q1 Q0 a 1 1.125 sum\nq1 Q0 n 2 0.25 sum\n")
     assert wrong.returncode == 2
-    assert "--weights 'many': needed are numbers joined by commas" in wrong.stderr
+    assert "--weights 'many': give numbers separated by commas" in wrong.stderr
 
 
 @pytest.fixture
