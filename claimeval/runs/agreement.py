@@ -1,4 +1,4 @@
-"""What a comparison of judges with people comes to. Intervals resample whole questions with all their samples."""
+"""Agreement of judges with people and with each other. Intervals resample whole questions with all their samples."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ OF_CLAIMS = (
 )
 """What `agreement` says of a run without claims."""
 EPSILON = 0.2
-"""How much more the label of an expert is worth than a judge's: that of the alternative annotator test's paper."""
+"""Cost-benefit penalty of the alternative annotator test, as its paper recommends for expert annotators."""
 HALF_WIDTH = 0.05
-"""Half of the interval that the share of equal labels shall have, unless another is wanted."""
+"""Default target for the half-width of the interval of the share of equal labels."""
 MANY = 8
-"""Of more raters than this, pairs are given without intervals, which would take minutes."""
+"""Number of raters above which pairs have no intervals, which would take minutes."""
 
 
 class CalibrationPoint(Record):
-    """Items whose probabilities of "supported" lie in one tenth."""
+    """Items whose probability of "supported" is in one tenth."""
 
     n: int
     probability: float
-    """Their mean."""
+    """Mean probability."""
     share: float
-    """Share that people call supported."""
+    """Share that people label supported."""
     low: float
     high: float
     """Wilson's 95 % interval of the share."""
 
 
 class CalibrationReport(Record):
-    """Probabilities of a judge against people."""
+    """Calibration of a judge's probabilities, by human labels."""
 
     n: int
     bins: tuple[CalibrationPoint, ...]
@@ -80,13 +80,13 @@ class CalibrationReport(Record):
 
 
 class RaterReport(Record):
-    """One judge, or the panel, against the human labels. Yes is "supported"."""
+    """One judge, or the panel, compared with the human labels. The positive class is "supported"."""
 
     rater: str
     compared: int
     """Items that both labeled."""
     unassessed: int
-    """Items with a human label only; they are in no number."""
+    """Items with a human label only, which no other number includes."""
     accuracy: Estimate
     balanced_accuracy: Estimate
     precision: Estimate
@@ -95,35 +95,35 @@ class RaterReport(Record):
     f1: Estimate
     kappa: Estimate
     auroc: Estimate | None
-    """Where the rater gives probabilities."""
+    """None if the rater gives no probabilities."""
     same: Estimate
-    """Share of equal labels, or grades, where there are more than two."""
+    """Share of equal labels or grades."""
     kappa_of_labels: Estimate
     """Cohen's kappa over all labels or grades."""
     weighted_kappa: Estimate | None
-    """The same with squared distances, for grades."""
+    """Cohen's kappa with squared distances, for grades."""
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
     """`confusion[a][b]`: items that people label `labels[a]` and the rater `labels[b]`."""
 
     calibration: CalibrationReport | None = None
-    """Its probabilities of "supported" against people, where it gives any."""
+    """Calibration of its probabilities of "supported"; None if it gives none."""
     alt_test: Estimate | None = None
-    """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) in whose place the rater may label; it
-    passes from one half. None unless two annotators labeled 30 items together."""
+    """Alternative annotator test with epsilon 0.2: the share of annotators (`n`) that the rater can replace; passed
+    from one half. None unless two annotators labeled 30 items together."""
     advantage: Estimate | None = None
-    """Its mean probability that the rater is at least as close to the other annotators as the one left out."""
+    """Mean probability that the rater is at least as close to the other annotators as the annotator left out."""
 
     labels_needed: int | None = None
-    """Further labels with which the share of equal labels would be known to the wanted half-width; None without an
+    """Additional labels with which the interval of `same` would have the target half-width; None without an
     interval."""
 
 
 class RaterSlice(Record):
-    """One judge, or the panel, against the human labels of the samples with one value of a field."""
+    """One judge, or the panel, compared with the human labels of the samples with one value of a field."""
 
     value: str
-    """The value; `-` of samples without one."""
+    """The value; `-` for samples without one."""
     rater: str
     compared: int
     same: Estimate
@@ -132,7 +132,7 @@ class RaterSlice(Record):
     """Cohen's kappa over all labels."""
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
-    """As in the report of a rater."""
+    """As in `RaterReport`."""
 
 
 class RaterPair(Record):
@@ -146,38 +146,38 @@ class RaterPair(Record):
 
 
 class Agreement(Record):
-    """Judges against people, and against each other."""
+    """Agreement of judges with people, and with each other."""
 
     items: int
-    """Claims and samples with a human label; all claims where there are no labels."""
+    """Claims and samples with a human label; without labels, all claims."""
     questions: int
     unmatched: int
-    """Human labels that fit nothing in the run."""
+    """Human labels that fit no claim or sample of the run."""
     labels: HumanLabelCounts
     raters: tuple[RaterReport, ...]
     slices: tuple[RaterSlice, ...] = ()
-    """By value of a field, if one is given, each rater against people."""
+    """Each rater compared with people by value of the requested field."""
     pairs: tuple[RaterPair, ...]
-    """Judges, panel and people, any two; and any two annotators."""
+    """All pairs of judges, panel and people, and all pairs of annotators."""
     asked_later: tuple[str, ...]
-    """Judges who, by escalation, saw disputed claims only; they are not in `alpha` and `ac1`."""
+    """Judges that saw disputed claims only, by escalation; `alpha` and `ac1` leave them out."""
     alpha: Estimate | None
-    """Krippendorff's alpha of the judges, where there are several."""
+    """Krippendorff's alpha of the judges; None for a single judge."""
     ac1: Estimate | None
     """Gwet's AC1 of the judges."""
     judges: tuple[JudgeNumbers, ...] = ()
-    """Of a run, what each judge costs, how long it takes, how far it agrees, and what it failed at."""
+    """For a run: cost, speed, agreement and failures of each judge."""
     disputes: tuple[Dispute, ...] = ()
-    """Of a run, the claims that divide the judges most."""
+    """For a run: the claims on which judges are most divided."""
     ratings: RatingAgreement | None = None
-    """Scores of whole answers beside ratings by people; then there is nothing else."""
+    """Scores of whole answers compared with human ratings; all other fields are then empty."""
 
     @classmethod
     def of_ratings(cls, ratings: RatingAgreement) -> Agreement:
         """Return the agreement of scores with ratings."""
         return cls(
             items=ratings.items,
-            questions=max((one.spearman.clusters for one in ratings.correlations), default=0),
+            questions=max((pair.spearman.clusters for pair in ratings.correlations), default=0),
             unmatched=ratings.unmatched,
             labels=HumanLabelCounts(),
             raters=(),
@@ -189,7 +189,7 @@ class Agreement(Record):
         )
 
     def _repr_html_(self) -> str:
-        """Kappas and confusions as pictures, a column a rater with its numbers against people, and pairs of raters."""
+        """Show kappas and confusions as pictures, a column of numbers for each rater, and pairs of raters."""
         estimates = ((name, *map(_in_words, numbers)) for name, numbers in by_measure(self.raters) if any(numbers))
         compared = ("compared (+ unassessed)", *(f"{r.compared} (+{r.unassessed})" for r in self.raters))
         pairs = ((f"{p.first} / {p.second}", str(p.items), *map(_in_words, (p.raw, p.kappa))) for p in self.pairs)
@@ -201,8 +201,8 @@ class Agreement(Record):
                 html.table(
                     ("score", "people", "n", "Spearman", "Pearson"),
                     (
-                        (one.score, one.rating, str(one.items), _in_words(one.spearman), _in_words(one.pearson))
-                        for one in self.ratings.correlations
+                        (pair.score, pair.rating, str(pair.items), _in_words(pair.spearman), _in_words(pair.pearson))
+                        for pair in self.ratings.correlations
                     ),
                 ),
             )
@@ -217,7 +217,7 @@ class Agreement(Record):
 
 
 def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
-    """Yield the name of each number against people, and the number of each rater."""
+    """Yield the name of each measure of agreement with people, and its value for each rater."""
     graded = any(rater.weighted_kappa for rater in raters)
     yield "accuracy", [rater.accuracy for rater in raters]
     yield "balanced accuracy", [rater.balanced_accuracy for rater in raters]
@@ -250,10 +250,10 @@ def measure_run(
     Args:
         run: A run directory.
         labels: A file of human labels. None: those from `annotate`, else those that the run was imported with, if any.
-        evidence: What the labels are about, if claims were assessed against several parts of a sample.
-        cluster: The field whose equal values are one cluster; None as in the run.
-        by: A field of the samples by whose values raters are compared with people, too.
-        half_width: Half of the interval that the share of equal labels shall have.
+        evidence: The evidence of the labels, if claims were assessed against several parts of a sample.
+        cluster: The field whose equal values are one cluster; None: as in the run.
+        by: A field of the samples, by whose values raters are also compared with people.
+        half_width: Target half-width of the interval of the share of equal labels.
 
     Raises:
         UsageError: No label fits an item of the run, or `by` is not a field of it.
@@ -263,12 +263,12 @@ def measure_run(
         raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
     human = read_labels(labels) if labels else labels_in(run)
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
-    gathering = OverviewBuilder(manifest)
+    builder = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in read_results(run)))
-    joined = join(gathering.each(read_results(run)), judges, manifest.panel, human, evidence, field, by)
+    joined = join(builder.each(read_results(run)), judges, manifest.panel, human, evidence, field, by)
     report = measure(joined, manifest.panel, half_width)
-    overview = gathering.overview(run)
+    overview = builder.overview(run)
     people = {
         rater.rater: JudgeAgainstPeople(
             compared=rater.compared,
@@ -295,7 +295,7 @@ def measure_run(
 
 
 def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> Agreement:
-    """Return the comparison of what was joined; `half_width` is as for `measure_run`."""
+    """Return the agreement of the raters of a table; `half_width` is as for `measure_run`."""
     by_people = any(label is not None for label in joined.human)
     everyone = [name for name in joined.raters if name != PANEL]
     names = panel.asked_about_all(everyone)
@@ -320,10 +320,10 @@ def measure(joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) ->
 
 
 def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
-    """Yield each rater against people by the values of the table's field, the most frequent first."""
+    """Yield the comparison of each rater with people by value of the table's field, most frequent value first."""
     order = _order(joined, panel)
     for value, _ in Counter(joined.values).most_common():
-        items = [i for i, one in enumerate(joined.values) if one == value]
+        items = [i for i, item_value in enumerate(joined.values) if item_value == value]
         human, clusters = [joined.human[i] for i in items], [joined.clusters[i] for i in items]
         for name, column in joined.raters.items():
             labels = [column[i] for i in items]
@@ -341,7 +341,7 @@ def _slices(joined: RaterTable, panel: Panel) -> Iterator[RaterSlice]:
 
 
 def labels_needed(estimate: Estimate, half_width: float) -> int | None:
-    """Return how many more labels give an estimate an interval of this half-width, which shrinks with their root."""
+    """Return how many more labels an estimate needs for this half-width, which is inverse to the root of n."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     half = max(estimate.value - estimate.low, estimate.high - estimate.value)
@@ -349,12 +349,12 @@ def labels_needed(estimate: Estimate, half_width: float) -> int | None:
 
 
 def rater_report(name: str, joined: RaterTable, panel: Panel, half_width: float = HALF_WIDTH) -> RaterReport:
-    """Return the numbers of one rater of the table against the labels of people.
+    """Return the comparison of one rater of the table with people.
 
     Args:
         name: The rater.
         joined: The table.
-        panel: The panel, which knows the scale.
+        panel: The panel, which has the scale.
         half_width: As for `measure_run`.
     """
     labels, human, clusters = joined.raters[name], joined.human, joined.clusters
@@ -395,7 +395,7 @@ def rater_report(name: str, joined: RaterTable, panel: Panel, half_width: float 
 
 
 def _calibration(measured: Calibration) -> CalibrationReport:
-    points = tuple(CalibrationPoint(**asdict(one)) for one in measured.bins)
+    points = tuple(CalibrationPoint(**asdict(point)) for point in measured.bins)
     return CalibrationReport(n=measured.n, bins=points, error=measured.error, brier=measured.brier)
 
 
@@ -418,7 +418,7 @@ def _pairs(joined: RaterTable, *, by_people: bool) -> list[RaterPair]:
 
 
 def _order(joined: RaterTable, panel: Panel) -> tuple[str, ...]:
-    """Return the scale: its words, and other labels that were used."""
+    """Return the labels in order: the words of the scale, and other labels that were used."""
     used = {choice for column in (*joined.raters.values(), joined.human) for choice in column}
     words = panel.scale.ranked
     return words if panel.scale.ordered else tuple(w for w in THREE_WAY.ranked if w in used or w in words)

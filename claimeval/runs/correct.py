@@ -1,10 +1,9 @@
-"""A run's score corrected by human labels of some of its claims: raw, corrected and human-only side by side.
+"""Correction of a run's score with human labels of some of its claims.
 
-The unit is the claim and the cluster the question with all its samples; what is corrected is the micro score
-(supported / judged claims).
-If all labeled claims are of the draw of `annotate`, they keep its probabilities; other labels are taken for a random
-sample of the claims. If all labels are about whole samples, the unit is the sample, and what is corrected is the share
-of samples whose judged claims are all supported. What the labels of one item come to is said in `labels.py`.
+The micro score (supported / judged claims) is corrected, with the question and all its samples as the cluster. If all
+labeled claims were drawn by `annotate`, they keep their sampling probabilities; other labels are taken as a random
+sample of the claims. If all labels are about whole samples, the share of samples whose judged claims are all supported
+is corrected instead. `people` in `runs/labels.py` combines several labels of one item.
 """
 
 from __future__ import annotations
@@ -32,31 +31,31 @@ Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
 
 
 class Correction(Record):
-    """One metric, judged, corrected and labeled."""
+    """The score of one metric by the judges, corrected, and by people alone."""
 
     metric: str
     method: str
     unit: Literal["claim", "sample"]
-    """What is corrected: the share of claims that are supported, or of samples of which every claim is."""
+    """Whether the share of supported claims is corrected, or the share of samples whose claims are all supported."""
     items: int
-    """Claims that the judges gave a label, or samples with such a claim."""
+    """Claims with a label of the judges, or samples with such a claim."""
     labeled: int
     unmatched: int
     """Labels that fit no judged claim of the metric."""
     labels: HumanLabelCounts
     judged: Estimate
-    """By the judges alone; the interval knows nothing of their errors."""
+    """By the judges alone; the interval ignores their errors."""
     corrected: Estimate
     people: Estimate
     """By the labeled claims alone."""
     ppi_lambda: float | None
-    """How much the judges count, from 0 (not at all) to 1."""
+    """Weight of the judges, from 0 (ignored) to 1."""
     labels_needed: int | None
-    """How many more labels would halve the corrected interval."""
+    """Additional labels that would halve the corrected interval."""
 
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
-    """Return the labels of the file, else those given with `annotate`, else those that the run was imported with."""
+    """Return the labels of the file, else those from `annotate`, else those that the run was imported with."""
     labels = read_labels(file) if file else labels_in(run, metric_of(run, metric).name)
     if labels is None:
         raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
@@ -68,16 +67,16 @@ _BySample = Mapping[str, Sequence[HumanLabel]]
 
 @dataclass
 class _CorrectionData:
-    """What is corrected, claims or samples, a column each."""
+    """The claims or samples to correct, in columns."""
 
     unmatched: int
     judge: list[bool] = field(default_factory=list)
     human: list[bool | None] = field(default_factory=list)
     clusters: list[int] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    """The panel's label, in the words of its scale, by which a stratified draw goes."""
+    """The panel's label in the words of its scale, the stratum of a stratified draw."""
     probabilities: list[float | None] = field(default_factory=list)
-    """With which a claim was drawn; None if it was not drawn."""
+    """Sampling probability of each item; None if it was not drawn."""
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
 
     def add(
@@ -92,10 +91,10 @@ class _CorrectionData:
 
         Args:
             cluster: Number of its cluster.
-            support: What the panel's label comes to.
+            support: The support that the panel's label counts as.
             word: The panel's label.
             human_labels: The labels of people.
-            probability: Probability with which the item was drawn; None if it was not drawn.
+            probability: Sampling probability of the item; None if it was not drawn.
         """
         labels = people(human_labels, _support, Panel())
         self.counts = added(self.counts, labels.counts)
@@ -113,7 +112,7 @@ class _CorrectionData:
 
     @property
     def label_probabilities(self) -> list[float]:
-        """The probability with which each drawn item was drawn and labeled: a random part of a draw may be labeled."""
+        """Probability that an item was drawn and labeled, assuming that a random part of the draw is labeled."""
         labels = [label for label, drawn in zip(self.human, self.probabilities, strict=True) if drawn is not None]
         share = sum(label is not None for label in labels) / len(labels)
         return [1.0 if drawn is None else share * drawn for drawn in self.probabilities]
@@ -126,10 +125,10 @@ def _support(label: HumanLabel) -> str:
 def correct(
     run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int, cluster: str | None = None
 ) -> Correction:
-    """Correct a metric by human labels.
+    """Correct a metric with human labels.
 
-    `auto` takes the method that fits how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the
-    judges' label for a stratified one, the active estimate for one by uncertainty. Rogan-Gladen is for labels from
+    `auto` chooses the method by how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the judges'
+    label for a stratified draw, the active estimate for a draw by uncertainty. Rogan-Gladen is for labels from
     elsewhere.
 
     Args:
@@ -138,13 +137,10 @@ def correct(
         labels: The human labels.
         method: The estimator.
         seed: Seed of the resampling.
-        cluster: Field by which intervals draw samples together.
-
-    Returns:
-        The corrected value.
+        cluster: Field whose equal values are one cluster in intervals.
 
     Raises:
-        UsageError: If no label matches a claim.
+        UsageError: No label matches a claim.
     """
     row = metric_of(run, metric)
     draw = drawn(run, row.name)
@@ -152,7 +148,7 @@ def correct(
     for label in labels:
         by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
-    of_samples = bool(by_sample) and all(label.of_sample for given in by_sample.values() for label in given)
+    of_samples = bool(by_sample) and all(label.of_sample for of_one in by_sample.values() for label in of_one)
     if of_samples:
         items, draw = _samples(run, row, by_sample, by), None
     else:
@@ -180,14 +176,14 @@ def correct(
     )
 
 
-_FITTING: Mapping[str, Method] = {"uniform": "ppi", "stratified": "stratified", "uncertainty": "active"}
+_METHODS: Mapping[str, Method] = {"uniform": "ppi", "stratified": "stratified", "uncertainty": "active"}
 
 
 def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, seed: int) -> CorrectedEstimate:
     if not items.of_draw:
         draw = None
     if method == "auto":
-        method = _FITTING[draw.design] if draw else "ppi"
+        method = _METHODS[draw.design] if draw else "ppi"
     judge = [float(supported) for supported in items.judge]
     human = [None if label is None else float(label) for label in items.human]
     if method == "rogan-gladen":
@@ -236,10 +232,10 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
         )
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
-        if label := rolled_up([a.support for a in _judged(result, metric) if a.label is not None]):
-            labels = [one for one in by_sample.get(result.sample.id, ()) if _fits(one, metric)]
+        if panels := rolled_up([a.support for a in _judged(result, metric)]):
+            labels = [label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)]
             items.unmatched -= len(labels)
-            items.add(cluster_of(result.sample, by), label, label, labels)
+            items.add(cluster_of(result.sample, by), panels, panels, labels)
     return items
 
 

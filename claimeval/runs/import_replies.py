@@ -1,8 +1,8 @@
-"""What was judged elsewhere becomes a run directory, without a call.
+"""Importing recorded replies, or results of another tool, as a run directory, without a call.
 
-It holds the files of every run, and also `labels.jsonl` (human labels in the file), `unread.jsonl` (every text in which
-no verdict could be read, and why), `import.json` (how the replies were read) and `TOOL/` (a run with the scores of the
-other tool).
+In addition to the usual files, the directory has `labels.jsonl` (human labels in the file), `unread.jsonl` (replies
+without a readable verdict, with reasons), `import.json` (counts of how the replies were read) and `TOOL/` (a run with
+the scores of the other tool).
 """
 
 from __future__ import annotations
@@ -31,45 +31,45 @@ from claimeval.types.records import Record, SampleResult
 
 UNREAD, COUNTS = "unread.jsonl", "import.json"
 EXTRACTOR = recorded_judge("recorded")
-"""Stands for whoever took the claims, where nobody says."""
+"""The extractor of recorded claims, which is unknown."""
 
 
 class JudgeReading(Record):
-    """How the replies of one judge were read."""
+    """Counts of how the replies of one judge were read."""
 
     forms: dict[str, int]
-    """Replies with a verdict, by the form it was read in."""
+    """Replies with a verdict, by the form in which it was read."""
     unsure: int
-    """Replies in which the judge abstained, among those."""
+    """Replies with a verdict in which the judge abstained."""
     refused: dict[str, int]
-    """Replies in which no verdict was read, by why."""
+    """Replies without a readable verdict, by reason."""
     missing: int
-    """Claims without a reply on record."""
+    """Claims without a recorded reply."""
 
     @property
     def read(self) -> int:
-        """Return the number of replies that were read."""
+        """The number of replies that were read."""
         return sum(self.forms.values())
 
     @property
     def replies(self) -> int:
-        """Return the number of replies."""
+        """The number of replies."""
         return self.read + sum(self.refused.values())
 
 
 class ImportCounts(Record):
-    """How the replies of a file were read."""
+    """Counts of how a file was read."""
 
     readings: dict[str, JudgeReading]
-    """Per judge; empty for result files, whose verdicts need no reading."""
+    """Counts by judge; empty for result files, whose verdicts are not parsed."""
     labels: int
-    """Human labels that were in the file."""
+    """Human labels in the file."""
     repeated: int = 0
-    """Rows that repeat a claim text of their sample and were taken for replicates of the judge."""
+    """Rows that repeat a claim text of their sample and count as replicates of the judge."""
 
 
 class ImportedRun(NamedTuple):
-    """The run of a file."""
+    """The run of an imported file."""
 
     summary: Summary
     manifest: Manifest
@@ -77,7 +77,7 @@ class ImportedRun(NamedTuple):
 
 
 def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
-    """Return the file by a mapping, or as a result file of a known tool; UsageError where it is neither."""
+    """Open a file with a mapping, or a result file of a known tool. Raises UsageError if it is neither."""
     if mapping:
         return RecordedReplies(path, mapping).recorded_results()
     kind = recognize(path)
@@ -90,7 +90,7 @@ def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
 
 
 def recorded_manifest(judged: RecordedResults, data: str, panel: Panel) -> Manifest:
-    """Return the manifest of the run that recorded results are."""
+    """Return the manifest of the run for recorded results."""
     record = Manifest(
         metrics=(*judged.metrics, *judged.derived),
         judges=judged.judges,
@@ -112,21 +112,18 @@ def import_judged(
 ) -> ImportedRun:
     """Write the run directory of recorded results, reading one sample at a time.
 
-    A weighted vote without weights takes them from the human labels in the file.
+    A weighted vote without weights learns them from the human labels in the file.
 
     Args:
         judged: The recorded results.
         data: Name of the data.
         folder: Run directory to write.
         options: How verdicts are counted.
-        overwrite: Whether a run in `folder` may be replaced.
-        cluster: Field by which intervals draw samples together.
-
-    Returns:
-        The run and the counts of the import.
+        overwrite: Whether to replace a run in `folder`.
+        cluster: Field whose equal values are one cluster in intervals.
 
     Raises:
-        UsageError: If a weighted vote lacks weights and the file has no human labels.
+        UsageError: A weighted vote has no weights, and the file has no human labels.
     """
     panel = _panel(judged, options)
     record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
@@ -177,7 +174,7 @@ def _labels(folder: Path) -> Iterable[HumanLabel]:
 
 
 def _read(sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]) -> Iterator[UnreadReply]:
-    """Count how the replies of a sample were read, and yield those that were not."""
+    """Count how the replies of a sample were read, and yield those without a readable verdict."""
     for verdict in (v for a in sample.result.assessments for v in a.verdicts):
         readings[verdict.judge]["unsure", ""] += verdict.unassessed == "unsure"
     for call, (judge, form) in zip(sample.result.calls, sample.forms, strict=True):
@@ -192,7 +189,7 @@ def _read(sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]
 
 def _reading(counts: Counter[tuple[str, str]]) -> JudgeReading:
     def of(kind: str) -> dict[str, int]:
-        return {what: n for (which, what), n in counts.most_common() if which == kind}
+        return {name: n for (counted, name), n in counts.most_common() if counted == kind}
 
     forms = of("forms")
     missing = forms.pop("missing", 0)
@@ -200,7 +197,7 @@ def _reading(counts: Counter[tuple[str, str]]) -> JudgeReading:
 
 
 def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> None:
-    """The other tool's own scores, as it recorded them."""
+    """Write the scores that the other tool recorded as an attached run."""
     ranges: dict[str, tuple[float, float]] = {}
     for sample in judged.samples():
         for name, value in sample.scores.items():

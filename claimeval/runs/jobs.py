@@ -1,4 +1,4 @@
-"""Jobs carried into runs: judges are asked, every result is written, and the votes are settled."""
+"""Running a job into a run: asking judges, writing every result, and taking votes that need the whole run."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ async def run_into(
     panel: PanelOptions = PanelOptions(),
     run: str | None = None,
 ) -> JobOutcome:
-    """Carry a job over items and write the run.
+    """Run a job on items and write the run.
 
     Args:
-        writer: The run, begun with its manifest.
-        job: What is done for each item.
+        writer: The run, with its manifest.
+        job: The job.
         items: As for `run_job`.
         options: How judges are asked, and what may be spent.
-        progress: Told of every item and call.
-        panel: Its `labels` are what the weights of a weighted vote are learned from.
+        progress: Updated with every item and call.
+        panel: Its `labels` are used to learn the weights of a weighted vote.
         run: As for `run_job`.
 
     Returns:
-        The summary that was written, and how the run ended.
+        The summary that was written, and the status of the run.
     """
     labels = read_vote_labels(writer.manifest, panel)
     outcome = await run_job(
@@ -59,13 +59,13 @@ async def run_into(
 def recount_into(
     writer: ResultWriter, prepared: PreparedRejudge, panel: PanelOptions, options: RunOptions
 ) -> JobOutcome:
-    """Count the votes of a source about which nobody is asked anything, and write the run.
+    """Count the votes of a source again without asking a judge, and write the run.
 
     Args:
-        writer: The run, begun with its manifest.
-        prepared: The source with what is taken over.
-        panel: Its `labels` are what the weights of a weighted vote are learned from.
-        options: Its `prices` are what the cost is counted by.
+        writer: The run, with its manifest.
+        prepared: The source with its reusable verdicts.
+        panel: Its `labels` are used to learn the weights of a weighted vote.
+        options: Its `prices` are used for the cost.
     """
     labels = read_vote_labels(writer.manifest, panel)
     tallies = SummaryBuilder(writer.manifest, options.prices)
@@ -76,13 +76,13 @@ def recount_into(
 
 
 def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
-    """Return the labels that weights are learned from; an error for a file of others before any call is made."""
+    """Return the labels from which weights are learned. Raises an error for unusable labels before any call."""
     if panel.labels is None:
         return None
     from claimeval.data.labels import read_labels
 
-    learning = () if record.of_claims else [one for one in record.questions if one.panel.rule.learns == "weights"]
-    labels = list(read_labels(Path(panel.labels), {word for one in learning for word in one.scale.words}))
+    learning = () if record.of_claims else [q for q in record.questions if q.panel.rule.learns == "weights"]
+    labels = list(read_labels(Path(panel.labels), {word for question in learning for word in question.scale.words}))
     if len(learning) > 1 and any(label.evidence is None for label in labels):
         raise UsageError(
             f"{panel.labels}: the run asks several questions; say in a column `against` which of them a label answers "
@@ -92,12 +92,9 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
 
 
 def finish(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel] | None) -> JobOutcome:
-    """Take the votes that need the whole run, write its summary and what else the job writes; return what was written.
+    """Take the votes that need the whole run, and write its summary and the other files of the job.
 
-    Args:
-        writer: The run with all its results.
-        outcome: What the results come to with the votes so far.
-        labels: What the weights of a weighted vote are learned from.
+    Returns the outcome with the summary that was written. `labels` are used to learn the weights of a weighted vote.
     """
     if writer.manifest.panel.needs_all_verdicts:
         from claimeval.runs.revote import settle
@@ -139,7 +136,7 @@ def qrels_of(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dic
 
 
 def _write_test_collection(folder: Path, record: Manifest, *, complete: bool) -> None:
-    """Write the qrels of a run that is complete, and the questions that it wrote; without any there is no file."""
+    """Write the qrels of a complete run, and the questions that it wrote; remove files that would be empty."""
     from claimeval import ir
     from claimeval.evaluation import write_queries
 
@@ -165,7 +162,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def relevant_from(qrels: Path) -> int | None:
-    """Return the grade from which these qrels call a document relevant; None unless a grade run wrote them."""
+    """Return the lowest grade that counts as relevant in these qrels; None unless a grade run wrote them."""
     if qrels.name != QRELS or not (qrels.parent / MANIFEST).exists():
         return None
     questions = load_manifest(qrels.parent).questions

@@ -1,4 +1,4 @@
-"""Judges beside each other: what each costs, how long it takes, how far it agrees, and what it failed at."""
+"""Comparison of the judges of a run: cost, speed, agreement and failures of each."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ if TYPE_CHECKING:
     from claimeval.runs.overview import JudgeOverview
 
 EXCERPT = 400
-"""Characters of a reply that an example of a failure has."""
+"""Characters of a reply that an example of a failure quotes."""
 
 
 class FailedReply(Record):
-    """A call that gave nothing: the first one of its judge and reason."""
+    """An example of a failed call."""
 
     sample_id: str
     step: str
     call: str
     """Key of the call."""
     reply: str | None
-    """How the raw reply begins; None where there is none."""
+    """Beginning of the raw reply; None if there is none."""
     message: str | None
 
 
 class JudgeNumbers(Record):
-    """One judge, to be set beside the others."""
+    """Cost, speed, agreement and failures of one judge."""
 
     judge: str
     verdicts: int
-    """Verdicts that it was asked for."""
+    """Requested verdicts."""
     dollars_per_1000: float | None
     """US dollars for 1,000 verdicts at the stated price, extraction left out; None if the price is unknown."""
     seconds: float | None
-    """Median of the seconds that a reply took; None if no call is timed."""
+    """Median seconds per reply; None if no call is timed."""
     compared: int
     """Verdicts that are compared with `agrees_with`."""
     agrees_with: Literal["people", "panel"] | None
-    """With whose labels it is compared: people's where there are any, else the panel's own; None for a single judge
-    without people."""
+    """The labels that it is compared with: those of people if there are any, else the panel's; None for a single judge
+    without human labels."""
     agreement: float | None
     """Share of equal labels."""
     kappa: float | None
@@ -49,20 +49,20 @@ class JudgeNumbers(Record):
     kappa_with_judges: float | None
     """Mean of Cohen's kappa with each of the other judges."""
     odd_one: bool = False
-    """Whether this is lower than that of every other judge, of three or more."""
+    """Whether `kappa_with_judges` is the lowest of three or more judges."""
     on_front: bool = False
-    """Whether no other judge agrees at least as much for less (the Pareto front of cost and agreement)."""
+    """Whether the judge is on the Pareto front: no other judge agrees at least as much for less."""
     labels: tuple[str, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
     """`confusion[a][b]`: items that people, or the panel, label `labels[a]` and the judge `labels[b]`."""
     failed: dict[Reason, int]
     """Calls without a usable reply, by reason."""
     examples: dict[Reason, FailedReply]
-    """The first of each."""
+    """The first failed call of each reason."""
 
 
 class JudgeAgainstPeople(Record):
-    """A judge against people."""
+    """Agreement of a judge with people."""
 
     compared: int
     agreement: float | None
@@ -74,12 +74,12 @@ class JudgeAgainstPeople(Record):
 def judge_numbers(
     judges: Sequence[JudgeOverview], panel: PanelSummary | None, people: Mapping[str, JudgeAgainstPeople] | None = None
 ) -> tuple[JudgeNumbers, ...]:
-    """Return the numbers of each judge that gave verdicts.
+    """Return the numbers of each judge with verdicts.
 
     Args:
-        judges: What each judge was asked and said.
-        panel: How the judges agree; None for a single judge.
-        people: How each agrees with people, by name; None without labels.
+        judges: The overview of each judge.
+        panel: Agreement of the judges; None for a single judge.
+        people: Agreement of each judge with people, by name; None without labels.
     """
     numbers = []
     for judge in judges:
@@ -106,7 +106,8 @@ def judge_numbers(
         )
     front, odd = _front(numbers), _odd_one(numbers)
     return tuple(
-        one.model_copy(update={"on_front": one.judge in front, "odd_one": one.judge == odd}) for one in numbers
+        of_judge.model_copy(update={"on_front": of_judge.judge in front, "odd_one": of_judge.judge == odd})
+        for of_judge in numbers
     )
 
 
@@ -117,13 +118,13 @@ def _compared(
         return people.get(judge)
     for pair in panel.judge_vs_panel if panel else ():
         if pair.first == judge and panel:
-            turned = tuple(zip(*pair.confusion, strict=True))
+            transposed = tuple(zip(*pair.confusion, strict=True))
             return JudgeAgainstPeople(
                 compared=pair.claims,
                 agreement=pair.raw_agreement,
                 kappa=pair.kappa,
                 labels=panel.labels,
-                confusion=turned,
+                confusion=transposed,
             )
     return None
 
@@ -135,16 +136,16 @@ def _kappa_with_judges(judge: str, panel: PanelSummary | None) -> float | None:
 
 
 def _odd_one(judges: Sequence[JudgeNumbers]) -> str | None:
-    kappas = sorted((one.kappa_with_judges, one.judge) for one in judges if one.kappa_with_judges is not None)
+    kappas = sorted((judge.kappa_with_judges, judge.judge) for judge in judges if judge.kappa_with_judges is not None)
     return kappas[0][1] if len(kappas) > 2 and kappas[0][0] < kappas[1][0] else None
 
 
 def _front(judges: Sequence[JudgeNumbers]) -> set[str]:
-    """Return the judges whose agreement no other has for less or as much money."""
+    """Return the judges on the Pareto front of cost and agreement."""
     priced = [
-        (one.dollars_per_1000, one.kappa, one.judge)
-        for one in judges
-        if one.dollars_per_1000 is not None and one.kappa is not None
+        (judge.dollars_per_1000, judge.kappa, judge.judge)
+        for judge in judges
+        if judge.dollars_per_1000 is not None and judge.kappa is not None
     ]
     return {
         name

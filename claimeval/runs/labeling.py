@@ -1,9 +1,9 @@
-"""Drawing claims and documents of a run for people to label, and keeping their labels, a line each, at once.
+"""Drawing claims and documents for people to label, and storing each label at once.
 
-Of claims, `annotation/METRIC.json` says what was drawn and with what probability each claim of the run was, which a
-corrected score needs; `annotation/METRIC.labels.jsonl` has the labels. Marks of documents are qrels (1 good, 0 not), a
-file that is whole at any instant; beside it, `NAME.jsonl` holds what was drawn and every answer, also of what somebody
-was unsure. LGTM@10 comes of them.
+For claims, `annotation/METRIC.json` has the drawn claims with their sampling probabilities, which a corrected score
+needs, and `annotation/METRIC.labels.jsonl` the labels. Labels of documents are a qrels file (1 good, 0 bad) that is
+replaced atomically; `NAME.jsonl` next to it has the drawn documents and every answer, including "unsure". LGTM@10 is
+computed from them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Design = Literal["uniform", "stratified", "uncertainty"]
 
 
 class Item(Record):
-    """One claim of a run that somebody is to label, with the probability with which it was drawn."""
+    """A claim to label, with its sampling probability."""
 
     sample: str
     claim_id: str
@@ -54,19 +54,19 @@ class Item(Record):
 
 
 class ClaimDraw(Record):
-    """What was drawn from a run for one metric."""
+    """Claims drawn from a run for one metric."""
 
     metric: Metric
     design: Design
     seed: int
     population: int
-    """Claims with a label of the judges, from which was drawn."""
+    """Number of claims with a label of the judges, from which the items were drawn."""
     items: tuple[Item, ...]
-    """In the order in which they are to be labeled: shuffled, so that stopping early leaves a fair part."""
+    """In the order of labeling, which is shuffled so that the first items are a random sample."""
 
 
 class ClaimToLabel(Record):
-    """What a person sees: the claim and its evidence, and nothing that a judge said."""
+    """A claim and its sample, without showing the verdicts."""
 
     item: Item
     result: SampleResult
@@ -83,11 +83,8 @@ def draw_claims(run: Path, metric: str | None, count: int, design: Design, seed:
         design: How claims are drawn.
         seed: Seed of the draw.
 
-    Returns:
-        The draw.
-
     Raises:
-        UsageError: If something else was drawn already, or the run has no judged claim.
+        UsageError: Claims were drawn before with other options, or the run has no judged claim.
     """
     row = metric_of(run, metric)
     if (before := drawn(run, row.name)) is not None:
@@ -115,7 +112,7 @@ def draw_claims(run: Path, metric: str | None, count: int, design: Design, seed:
 
 
 def draw_order(count: int, seed: int) -> list[int]:
-    """Return a shuffled order of so many items."""
+    """Return a shuffled order of `count` items."""
     import random
 
     order = list(range(count))
@@ -132,8 +129,7 @@ def _draw(judged: list[Assessment], count: int, design: Design, seed: int) -> Dr
 
 
 def _uncertainty(assessment: Assessment) -> float:
-    """p (1 - p) of the probability of "supported", or of the share of the verdicts that say so; 0 where there was
-    nothing to assess against."""
+    """Return p (1 - p), where p is the probability of "supported" or the share of such verdicts; 0 without evidence."""
     if assessment.unasked:
         return 0.0
     probabilities = [v.probability for v in assessment.verdicts if v.probability is not None]
@@ -143,7 +139,7 @@ def _uncertainty(assessment: Assessment) -> float:
 
 
 def drawn(run: Path, metric: str) -> ClaimDraw | None:
-    """Return what was drawn for a metric; None when nothing was. DataError where the file is damaged."""
+    """Return the claims drawn for a metric; None if there are none. Raises DataError if the file is damaged."""
     path = _path(run, metric)
     if not path.exists():
         return None
@@ -154,7 +150,7 @@ def drawn(run: Path, metric: str) -> ClaimDraw | None:
 
 
 def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
-    """Yield the drawn claims in the order of the drawing."""
+    """Yield the drawn claims in order."""
     drawn_from = {item.sample for item in drawn.items}
     results = {result.sample.id: result for result in read_results(run) if result.sample.id in drawn_from}
     for item in drawn.items:
@@ -164,12 +160,12 @@ def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
 
 
 class ClaimLabels:
-    """The labels given so far for a metric of a run; an annotator's later label of a claim replaces the earlier."""
+    """Labels so far for a metric of a run; an annotator's new label of a claim replaces the earlier one."""
 
     def __init__(self, run: Path, metric: str) -> None:
         self.path = _labels_path(run, metric)
         self._rows: dict[tuple[str, str, str], SourceRow] = {}
-        """By sample, claim and annotator."""
+        """Rows of the file by sample, claim and annotator."""
         if self.path.exists():
             for row in read_rows(self.path):
                 self._rows[self._key(row.fields)] = row
@@ -179,7 +175,7 @@ class ClaimLabels:
         return str(fields["id"]), str(fields["claim_id"]), str(fields.get("annotator") or "")
 
     def by(self, annotator: str) -> dict[tuple[str, str], str]:
-        """Return the labels of an annotator, "unsure" included, by sample and claim; those of all for an empty name."""
+        """Return the labels of an annotator by sample and claim, including "unsure"; of all for an empty name."""
         return {
             (sample, claim): str(row.fields["label"])
             for (sample, claim, name), row in self._rows.items()
@@ -187,7 +183,7 @@ class ClaimLabels:
         }
 
     def add(self, question: ClaimToLabel, against: str, answer: Label | Literal["unsure"], annotator: str) -> None:
-        """Write one answer to the file before returning.
+        """Write a label to the file before returning.
 
         Args:
             question: The claim.
@@ -213,7 +209,7 @@ class ClaimLabels:
 
 
 def labels_in(run: Path, metric: str | None = None) -> LabelFile | None:
-    """Return the labels of people in a run directory, for all metrics or one; None if there are none."""
+    """Return the human labels in a run directory, for one metric or all; None if there are none."""
     files = label_files(run, metric)
     return LabelFile(*files) if files else None
 
@@ -222,7 +218,7 @@ COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
 
 
 def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
-    """Writes the drawn claims as CSV for people who label elsewhere; the column `label` is theirs to fill."""
+    """Write the drawn claims as CSV with an empty column `label`, and return their number."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -235,7 +231,7 @@ def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
 
 
 def metric_of(run: Path, name: str | None) -> Metric:
-    """Return a metric of a run by name, the first for None; UsageError with the closest name otherwise."""
+    """Return a metric of a run by name, or the first one for None. Raises UsageError with the closest name."""
     manifest = load_manifest(run)
     metrics = {metric.name: metric for metric in manifest.rows}
     if not metrics:
@@ -261,50 +257,50 @@ def _labels_path(run: Path, metric: str) -> Path:
 
 
 FIRST = 10
-"""Documents of each question that are marked, unless said otherwise."""
+"""Default number of documents per question."""
 COUNT = 50
-"""Questions that are drawn, unless said otherwise."""
+"""Default number of questions to draw."""
 
 Mark = Literal["good", "bad", "unsure"]
 
 
 def default_path(data: Path) -> Path:
-    """Return where labels of documents go: into a run, or to `runs/DATA-documents.qrels`."""
+    """Return the default file for labels of documents: in the run directory, or `runs/DATA-documents.qrels`."""
     if has_results(data):
         return data / ANNOTATION / "documents.qrels"
     return Path("runs") / f"{data.stem}-documents.qrels"
 
 
 class QueryToLabel(Record):
-    """A question that was drawn, and what was retrieved for it."""
+    """A question that was drawn, with its retrieved documents."""
 
     query: str
     documents: tuple[str, ...]
-    """Ids of the first documents, best first."""
+    """Ids of the top documents, best first."""
     without_text: tuple[str, ...] = ()
-    """Those of them that nobody can mark, for their text or that of the question is not known."""
+    """Documents that cannot be labeled because their text or that of the question is missing."""
 
 
 class DocumentDraw(Record):
-    """What is to be marked."""
+    """Questions and documents drawn for labeling."""
 
     source: str
     """The data, or the data and the TREC run."""
     first: int
-    """Documents of each question, where it has so many."""
+    """Maximum number of documents per question."""
     count: int
-    """Questions asked for."""
+    """Requested number of questions."""
     seed: int
     population: int
-    """Questions for which something was retrieved, from which was drawn."""
+    """Number of questions with retrieved documents, from which `queries` were drawn."""
     without_results: int
-    """Questions for which nothing was."""
+    """Number of questions without retrieved documents."""
     queries: tuple[QueryToLabel, ...]
-    """In random order, so that stopping early leaves a fair part."""
+    """In random order, so that the first questions are a random sample."""
 
 
 class DocumentLabel(Record):
-    """What a person says of one document; a later answer to the same stands for the earlier."""
+    """A person's label of one document; a later label replaces an earlier one."""
 
     query: str
     document: str
@@ -312,39 +308,39 @@ class DocumentLabel(Record):
 
 
 class DocumentToLabel(NamedTuple):
-    """A question and one of its documents, as a person is to see them."""
+    """A question and one of its documents to label."""
 
     query: str
     question: str
     document: Document
     number: int
-    """Of the question in the drawing, from 1."""
-    place: int
-    """Of the document among those of the question, in the order in which they are shown, from 1."""
-    of: int
-    """How many of them there are."""
+    """Number of the question in the draw, from 1."""
+    position: int
+    """Position of the document among those of the question, in the order in which they are shown, from 1."""
+    documents: int
+    """Number of documents of the question."""
 
 
 def draw_documents(
     samples: Iterable[Sample], count: int, *, first: int, seed: int, source: str
 ) -> tuple[DocumentDraw, list[DocumentToLabel]]:
-    """Draw questions with results, each as likely as any other, in one pass.
+    """Draw questions that have contexts, with equal probability and in one pass.
 
-    A draw of more questions with the same seed begins with the same ones. The documents of a question are shuffled
-    for showing, so that their rank says nothing.
+    A draw of more questions with the same seed begins with the same questions. The documents of a question are shown
+    in random order, to hide their rank.
 
     Args:
-        samples: The questions, with what was retrieved for each as its contexts, best first.
-        count: Number of questions. If there are fewer, all are drawn.
-        first: Number of documents of a question.
+        samples: The questions, with their retrieved documents as contexts, best first.
+        count: Number of questions; all if there are fewer.
+        first: Number of documents per question.
         seed: Seed of the draw.
         source: Name of the data.
 
     Returns:
-        The draw and its documents.
+        The draw and the documents to label.
 
     Raises:
-        DataError: If nothing was retrieved, an id is not allowed in qrels, or a question has a document twice.
+        DataError: No question has contexts, an id is not allowed in qrels, or a question has a document twice.
     """
     population = without_results = 0
 
@@ -383,8 +379,8 @@ def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentToLabel]:
             (document for document in sample.contexts or () if gradable(sample.question, document)),
             key=lambda document: _number(f"{sample.id}\n{document.id}", seed),
         )
-        for place, document in enumerate(documents, 1):
-            yield DocumentToLabel(sample.id, sample.question, document, number, place, len(documents))
+        for position, document in enumerate(documents, 1):
+            yield DocumentToLabel(sample.id, sample.question, document, number, position, len(documents))
 
 
 def _number(key: str, seed: int) -> bytes:
@@ -392,22 +388,22 @@ def _number(key: str, seed: int) -> bytes:
 
 
 class DocumentLabels:
-    """The marks in a file, and what was drawn to be marked."""
+    """The labels of documents in a file, and the draw that they belong to."""
 
     def __init__(self, path: Path) -> None:
-        """DataError where the file holds something that is no mark of ours."""
+        """Read the file. Raises DataError if it holds anything but labels, UsageError if it cannot be continued."""
         self.path = path
         self._log = path.with_name(f"{path.name}.jsonl")
         self.drawn: DocumentDraw | None = None
         self.answers: dict[tuple[str, str], Mark] = {}
-        """Of question and document."""
+        """Labels by question and document."""
         if self._log.exists():
             self._read()
         elif path.exists():
             raise UsageError(f"{path} exists and holds no labels to continue from; choose another --out")
 
     def begin(self, drawn: DocumentDraw) -> None:
-        """Keeps what was drawn. UsageError where something else was drawn into this file before."""
+        """Store the draw. Raises UsageError if the file belongs to another draw."""
         before = self.drawn
         if before == drawn:
             return
@@ -431,13 +427,13 @@ class DocumentLabels:
         self._write_qrels()
 
     def add(self, answer: DocumentLabel) -> None:
-        """Keeps one answer; it is on the disk when this returns."""
+        """Store a label; it is on disk when this returns."""
         append_line(self._log, answer.model_dump())
         self.answers[answer.query, answer.document] = answer.mark
         self._write_qrels()
 
     def qrels(self) -> dict[str, dict[str, int]]:
-        """1 for good and 0 for not; what somebody was unsure of is not judged."""
+        """Return the labels as grades: 1 for good, 0 for bad; "unsure" is left out."""
         qrels: dict[str, dict[str, int]] = {}
         for (query, document), mark in self.answers.items():
             if mark != "unsure":
@@ -467,32 +463,33 @@ class DocumentLabels:
 
 
 class LgtmEstimate(Estimate):
-    """LGTM@k: the mean over questions of the share of good ones among the first k documents.
+    """LGTM@k: the mean over questions of the share of good documents among the top k.
 
-    The share is of what was shown and marked: a list of six documents is divided by six (`P@10` of the marks divides
-    by ten). A question without a mark has no value; unsure and unmarked documents never count as bad.
+    The share is over labeled documents: with six of them, good ones are divided by six (`P@10` of the qrels divides by
+    ten). A question without a label has no value; unsure and unlabeled documents never count as bad.
     """
 
     first: int
+    """The depth k."""
     bounds: tuple[float, float] | None
-    """The mean over the questions that were begun if all that has no mark were bad, and if it were good."""
+    """The mean over questions with a label if all their other documents were bad, and if they were good."""
     good: int
     bad: int
     unsure: int
     unmarked: int
-    """Documents of the drawn questions that nobody has answered yet."""
+    """Documents of the drawn questions without a label."""
     without_text: int
-    """Documents that nobody can mark."""
+    """Documents that cannot be labeled."""
     drawn: int
-    """Questions drawn."""
+    """Number of drawn questions."""
     begun: int
-    """Those with an answer to a document or more."""
+    """Number of drawn questions with a label."""
     without_results: int
-    """Questions of the data for which nothing was retrieved; they were not drawn from."""
+    """Questions of the data without retrieved documents, which cannot be drawn."""
 
 
 def lgtm(drawn: DocumentDraw, answers: dict[tuple[str, str], Mark]) -> LgtmEstimate:
-    """Return what the marks say about the questions that were drawn."""
+    """Return LGTM@k from the labels of the drawn documents."""
     values, lows, highs = [], [], []
     counts = Counter({"good": 0, "bad": 0, "unsure": 0})
     for shown in drawn.queries:

@@ -33,21 +33,21 @@ ONE = "one"
 
 
 class HumanLabelCounts(Record):
-    """What became of labels that do not simply count."""
+    """Counts of labels that are left out or differ."""
 
     blank: int = 0
     """Rows of the file without a label; left out."""
     undecided: int = 0
-    """Rows in which the person could not say; left out."""
+    """Rows labeled as undecided; left out."""
     conflicting: int = 0
-    """Times that one annotator gave one claim (or sample) different labels; the annotator has none there."""
+    """Claims (or samples) to which one annotator gave different labels, counted by annotator; left out."""
     differing: int = 0
     """Claims (or samples) on which annotators differ; the majority counts, as in a panel."""
     divided: int = 0
-    """Those of these without a majority; left out."""
+    """Claims (or samples) of `differing` without a majority; left out."""
 
     def words(self) -> str:
-        """Return what there is to say, in a sentence; empty if every label counts."""
+        """Return the counts in words; empty if every label counts."""
         left_out = [
             f"{number_of(self.blank, 'row')} without a label" if self.blank else "",
             f"{self.undecided} undecided" if self.undecided else "",
@@ -62,17 +62,17 @@ class HumanLabelCounts(Record):
 
 
 class People(NamedTuple):
-    """What people say of one item."""
+    """Human labels of one item."""
 
     choices: dict[str, str | None]
-    """By annotator; None for one who gave different labels."""
+    """Label by annotator; None for an annotator who gave different labels."""
     majority: str | None
-    """The label of most; None without one. Labels that count the same are first taken together, as in a panel."""
+    """The label of the majority; None without one. As in a panel, labels with the same value count together first."""
     counts: HumanLabelCounts
 
 
 def people(labels: Iterable[HumanLabel], choice: Callable[[HumanLabel], str | None], panel: Panel) -> People:
-    """Return the labels of one item taken together; a label that an annotator repeats counts once."""
+    """Return the human labels of one item. A label that an annotator repeats counts once."""
     by_subject: defaultdict[str, set[str]] = defaultdict(set)
     for label in labels:
         if (human_label := choice(label)) is not None:
@@ -97,19 +97,19 @@ def _majority(choices: Sequence[str], panel: Panel) -> str | None:
 
 
 class RaterTable:
-    """What is compared, a column a rater; None where a rater has no label."""
+    """Labels of several raters, a column for each; None if a rater has no label for an item."""
 
     def __init__(self, judges: Sequence[str], panel: Panel, cluster: str | None = None, by: str | None = None) -> None:
         self._judges, self._panel, self._cluster, self._by = judges, panel, cluster, by
         raters = (*judges, PANEL) if len(judges) > 1 or panel.replicates > 1 else judges
         self.clusters: list[int] = []
-        """What each item belongs to, as `cluster_of` says: its question, or what `cluster` names."""
+        """Cluster of each item (see `cluster_of`): its question, or its value of `cluster`."""
         self.values: list[str | None] = []
-        """The value of each item's sample for the field `by`, if one is given."""
+        """Value of the field `by` for each item; empty without `by`."""
         self.human: list[str | None] = []
-        """The label that most annotators gave (see `people`); None without one, or where they are evenly divided."""
+        """Label of the majority of annotators (see `people`); None without one."""
         self.raters: dict[str, list[str | None]] = {rater: [] for rater in raters}
-        """Judges, and the panel where there are several."""
+        """Labels of the judges, and of the panel if there are several judges or replicates."""
         self.probabilities: dict[str, list[float | None]] = {rater: [] for rater in raters}
         """The raters' probabilities of "supported"."""
         self.annotators: dict[str, list[str | None]] = {}
@@ -118,7 +118,7 @@ class RaterTable:
         self.labels = HumanLabelCounts()
 
     def add_labelled(self, result: SampleResult, labels: Sequence[HumanLabel], against: Part | None) -> None:
-        """The items of one sample that its labels are about."""
+        """Add the items of one sample that have labels."""
         part = {claim.id: claim.of for claim in result.claims}
         by_claim: dict[tuple[str, Evidence], list[HumanLabel]] = {}
         whole: dict[Part | None, list[HumanLabel]] = {}
@@ -173,7 +173,7 @@ class RaterTable:
         self.add(result.sample, people(human_labels, self.choice, self._panel), ballots, whole)
 
     def add(self, sample: Sample, labels: People | None, ballots: Sequence[Ballot], panels: Assessment) -> None:
-        """Add an item of a sample: what people, each judge and the panel say of it.
+        """Add an item of a sample with its labels.
 
         Args:
             sample: The sample.
@@ -202,11 +202,11 @@ class RaterTable:
             self.values.append(value_of(sample, self._by))
 
     def _rolled_up(self, labels: Sequence[str | None]) -> Label | None:
-        """One label for all claims of a text; none on an ordered scale."""
+        """Return one label for all claims of a text; None on an ordered scale."""
         return None if self._panel.scale.ordered else rolled_up(labels)
 
     def choice(self, label: HumanLabel) -> str | None:
-        """Return the label on the run's own scale."""
+        """Return the label on the scale of the run."""
         if label.word in self._panel.scale.words:
             return label.word
         if self._panel.scale.ordered:
@@ -225,7 +225,7 @@ def join(
     cluster: str | None = None,
     by: str | None = None,
 ) -> RaterTable:
-    """Return the claims that have a human label, with the verdicts of the judges; without `labels`, every claim.
+    """Return the table of claims with a human label and of the judges' verdicts; without `labels`, of all claims.
 
     Args:
         results: The results of a run.
@@ -233,14 +233,11 @@ def join(
         panel: How verdicts are counted.
         labels: The human labels.
         against: Evidence of labels that do not name it; needed only if claims were assessed against several.
-        cluster: Field by which intervals draw samples together.
-        by: Field whose values the table has too.
-
-    Returns:
-        The table of raters.
+        cluster: Field whose equal values are one cluster.
+        by: Field whose values are added to the table.
 
     Raises:
-        UsageError: If the evidence of a label is not clear.
+        UsageError: The evidence of a label is ambiguous.
     """
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels or ():
@@ -259,13 +256,13 @@ def join(
 def join_subjects(
     results: Iterable[SampleResult], question: QuestionRecord, judges: Sequence[str], labels: Iterable[HumanLabel]
 ) -> RaterTable:
-    """Return the documents or answers that have a human label, with the verdicts of the judges on a question.
+    """Return the table of documents or answers with a human label and of the judges' verdicts on a question.
 
     Args:
         results: The results of a run of grades or ratings.
-        question: One of its questions.
+        question: A question of the run.
         judges: Names of the judges.
-        labels: The human labels; one without a document is of the answer.
+        labels: The human labels; a label without a document is about the answer.
     """
     by_subject: defaultdict[tuple[str, str], list[HumanLabel]] = defaultdict(list)
     for label in labels:
@@ -314,7 +311,7 @@ def _folded(text: str) -> str:
 
 
 def rolled_up(choices: Sequence[str | None]) -> Label | None:
-    """One label for all claims of a text."""
+    """Return one label for all claims of a text: contradicted if any is, supported if all are, else not found."""
     labels = [choice for choice in choices if isinstance(choice, str)]
     if not labels:
         return None
@@ -334,10 +331,10 @@ def _which_evidence(pairs: Iterable[tuple[Part, Part]]) -> str:
 
 
 def weights(joined: RaterTable, panel: Panel) -> dict[str, float]:
-    """Per judge `statistics.vote_weight` of its accuracy on the human labels, drawn towards one half.
+    """Return the vote weight of each judge: `statistics.vote_weight` of its accuracy on the human labels.
 
-    It is right where it gives a claim the same value as people, since that is what is voted on first. A judge that
-    shares no label with people counts as right half of the time.
+    A judge is right about a claim if its label has the same value as the human label. A judge without a common label
+    counts as right half of the time.
     """
     weight_of = {}
     values = {panel.scale.value(word) for word in panel.scale.words}

@@ -1,7 +1,7 @@
-"""Scores of whole answers beside ratings by people: how far they are correlated, and people with each other.
+"""Correlation of scores of whole answers with human ratings, and of annotators with each other.
 
-The scores are those of a run, or columns of a table that has ratings too. A rating may also be a preference between two
-answers; then the second score minus the first is compared with it.
+The scores are those of a run, or columns of a table that also has ratings. A rating may be a preference between two
+answers; then it is compared with the second score minus the first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _IDS = ("id", "sample_id", "sample", "question_id", "query_id")
 
 
 class RatingCorrelation(Record):
-    """One score beside one rating by people, the mean of several annotators'."""
+    """Correlation of one score with one human rating, the mean over annotators."""
 
     score: str
     rating: str
@@ -33,12 +33,12 @@ class RatingCorrelation(Record):
     spearman: Estimate
     pearson: Estimate
     agreeing: Estimate | None = None
-    """Of pairs that people do not call equal, the share in which the score prefers the same answer; an equal score
-    counts half."""
+    """For pairs: the share in which the score prefers the same answer as people, without pairs that people rate equal;
+    an equal score counts half."""
 
 
 class PeopleCorrelation(Record):
-    """Two annotators of one rating beside each other: about as much as a score can reach."""
+    """Correlation of two annotators of one rating, about the most that a score can reach."""
 
     rating: str
     items: int
@@ -46,12 +46,12 @@ class PeopleCorrelation(Record):
 
 
 class RatingAgreement(Record):
-    """Scores and ratings of whole answers."""
+    """Correlations of scores with ratings of whole answers."""
 
     items: int
     """Answers, or pairs of answers, with a rating."""
     unmatched: int
-    """Ratings of samples that are not in the run, and rows without one."""
+    """Ratings of samples that are not in the run, and rows without a rating."""
     pairs: bool
     """Whether ratings are preferences between two answers."""
     correlations: tuple[RatingCorrelation, ...]
@@ -59,21 +59,19 @@ class RatingAgreement(Record):
 
 
 class _Column(NamedTuple):
-    """Values by item."""
-
     name: str
     values: dict[str, float]
+    """By item."""
 
 
 class _Ratings(NamedTuple):
-    """Ratings by annotator and item."""
-
     name: str
     by_annotator: dict[str, dict[str, float]]
+    """By annotator and item."""
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of all annotators, by item."""
+        """Mean over annotators, by item."""
         by_key: dict[str, list[float]] = {}
         for ratings in self.by_annotator.values():
             for item, value in ratings.items():
@@ -82,7 +80,7 @@ class _Ratings(NamedTuple):
 
 
 def has_ratings(labels: Path) -> bool:
-    """Return whether a file of labels has ratings of whole answers, and no labels."""
+    """Return whether a file has ratings of whole answers and no labels."""
     first = next(iter(read_rows(labels)), None)
     return first is not None and RATING in first.fields and not {"label", "grade"} & first.fields.keys()
 
@@ -94,13 +92,13 @@ def rate_run(
 
     Args:
         run: A run directory.
-        ratings: A file with `id`, one rating or several, and, if needed, `annotator`.
-        names: The fields of the ratings; `rating` by default.
-        metrics: The metrics; all by default.
-        cluster: The field whose equal values are one cluster; None as in the run.
+        ratings: A file with `id`, one or more ratings and, if needed, `annotator`.
+        names: The fields of the ratings. Default: `rating`.
+        metrics: The metrics. Default: all.
+        cluster: The field whose equal values are one cluster; None: as in the run.
 
     Raises:
-        UsageError: No rating is of a sample of the run, or the run has no such metric.
+        UsageError: No rating is about a sample of the run, or the run has no such metric.
     """
     field = cluster_field(run, cluster)
     run_metrics = load_manifest(run).names
@@ -131,14 +129,13 @@ def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pa
 
     Args:
         table: The file.
-        scores: Fields of scores, with dots into objects and through lists; an object gives a score for each of its
-            fields.
+        scores: Fields of scores, with dots into objects and through lists; each field of an object is a score.
         ratings: Fields of ratings, likewise; a list has the ratings of several annotators.
         pairs: Each row has two scores, of two answers, and a rating that is higher the more the second is preferred.
 
     Raises:
         UsageError: No row has such a field.
-        DataError: A row has not one score, or with `pairs` two.
+        DataError: A row does not have one score or, with `pairs`, two.
     """
     if not scores or not ratings:
         raise UsageError("a table needs --score and --rating, the fields of both")
@@ -160,13 +157,13 @@ def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pa
             if len(numeric) == 1 + pairs:
                 values[item] = numeric[-1] - numeric[0] if pairs else numeric[0]
             elif numeric:
-                hint = "two are wanted with --pairs" if pairs else "one is wanted, or two with --pairs"
+                hint = "--pairs needs two" if pairs else "give one, or two with --pairs"
                 raise DataError(f"{row.location}, field {name!r}: {len(numeric)} scores; {hint}")
     return _compared(columns, tables, clusters, unmatched, pairs=pairs)
 
 
 def _expanded(rows: Sequence[SourceRow], path: str) -> list[str]:
-    """Return the paths of the numbers at a path: itself, or, of an object, one for each of its fields."""
+    """Return the paths of the numbers at a path: the path, or one for each field of an object."""
     for row in rows:
         for value in values_at(row.fields, path):
             return [f"{path}.{name}" for name in value] if isinstance(value, dict) else [path]
@@ -192,7 +189,7 @@ def _number(value: Any, row: SourceRow, name: str) -> float | None:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise DataError(f"{row.location}, field {name!r}: {str(value)[:40]!r} is no number") from None
+        raise DataError(f"{row.location}, field {name!r}: {str(value)[:40]!r} is not a number") from None
     return number if math.isfinite(number) else None
 
 

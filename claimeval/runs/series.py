@@ -1,4 +1,4 @@
-"""Two or more runs over the same samples, the oldest first: each step, each run against a baseline, and the trend."""
+"""Comparison of a series of runs over the same samples, oldest first: steps, differences to a baseline, and trend."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class RunStep(MetricComparison):
     """A metric from one run (a) to the next (b), over the samples that have a value in both."""
 
     only_before: int
-    """Samples that only the earlier run has."""
+    """Samples of the earlier run only."""
     only_after: int
 
 
 class Trend(Record):
-    """How much a metric changes from run to run: the mean, over samples, of the slope of each sample's values."""
+    """Trend of a metric over the runs: the mean slope of the samples' values."""
 
     slope: Estimate
-    """The change per run; `n` counts the samples that have a value in two runs or more."""
+    """The change per run; `n` counts the samples with a value in two or more runs."""
     p: float | None
     """Two-sided sign-flip permutation test of the slopes."""
     p_adjusted: float | None = None
-    """The same after Holm's correction over the metrics."""
+    """`p` after Holm's correction over the metrics."""
     rising: int
     falling: int
 
     @property
     def in_words(self) -> str:
-        """The slope with its interval and test, and how many samples rise and fall."""
+        """The slope with its interval and test, and the numbers of rising and falling samples."""
         if self.slope.value is None:
             return f"no trend: {self.slope.because or 'no sample has a value in two runs'}"
         ends = f" ({signed_interval(self.slope.interval, 3)})" if self.slope.interval else ""
@@ -62,23 +62,25 @@ class MetricSeries(Record):
     metric: str
     """Its name; `JOB/NAME`, as in `measure/f1`, if another source has a metric of that name."""
     source: str
-    """`claims` for what judges said of claims, else the kind of the scores: `lexical`, `retrieval`, ..."""
+    """`claims` for metrics over claims, else the job of the scores: `lexical`, `retrieval`, ..."""
     points: tuple[RunPoint, ...]
     changes: tuple[RunStep, ...]
-    """p-values are adjusted over all steps and metrics."""
+    """The steps; p-values are adjusted over all steps and metrics."""
     against: tuple[MetricComparison | None, ...]
-    """Each run (b) against the baseline (a), whose own place has None; p-values are adjusted over the metrics."""
+    """Comparison of each run (b) with the baseline (a), None for the baseline; p-values are adjusted over metrics."""
     trend: Trend
 
 
 class Series(Record):
-    """All metrics, and what else was changed from each run to the next (judges, prompts, data)."""
+    """Comparison of a series of runs."""
 
     runs: tuple[str, ...]
     baseline: int
-    """The position of the run that the others are held against."""
+    """The position of the run that the others are compared with."""
     tracks: tuple[MetricSeries, ...]
+    """The series of each metric."""
     settings: tuple[tuple[str, ...], ...]
+    """Changed settings (judges, prompts, data) in each step."""
 
     @property
     def last(self) -> int:
@@ -86,7 +88,7 @@ class Series(Record):
         return len(self.runs) - (2 if self.baseline == len(self.runs) - 1 else 1)
 
     def against_in_words(self, metric: MetricSeries) -> str:
-        """Return the last run against the baseline: the difference with its interval and test, and the samples."""
+        """Return the difference of the last run to the baseline with its interval, test and counts, in words."""
         comparison = metric.against[self.last]
         who = f"{self.runs[self.last]} against {self.runs[self.baseline]}"
         if comparison is None or comparison.difference.value is None:
@@ -97,15 +99,15 @@ class Series(Record):
 
     @property
     def marks(self) -> dict[int, str]:
-        """By position of a run, what was changed there: `judges`, `data`, `assess prompt`."""
-        heads = [[setting.partition(":")[0] for setting in step] for step in self.settings]
-        return {place: ", ".join(dict.fromkeys(one)) for place, one in enumerate(heads, 1) if one}
+        """Names of the settings that changed with a run (`judges`, `data`, `assess prompt`), by its position."""
+        names = [[setting.partition(":")[0] for setting in step] for step in self.settings]
+        return {position: ", ".join(dict.fromkeys(step)) for position, step in enumerate(names, 1) if step}
 
 
 FLAT = 1e-12
-"""Slopes nearer to 0 are rounding errors."""
+"""Absolute value up to which a slope is a rounding error."""
 _Key = tuple[str, str]
-"""Source and name of a metric: the same name from another source is another one."""
+"""Source and name of a metric."""
 
 
 def track(
@@ -116,21 +118,21 @@ def track(
     cluster: str | None = None,
     names: Sequence[str] = (),
 ) -> Series:
-    """Compare each run with the one before it and with a baseline; the metrics of attached runs are metrics too.
+    """Compare each run with the previous one and with a baseline, including the metrics of attached runs.
 
     Args:
-        runs: Two or more run directories, the oldest first. Metrics are joined by source and name.
+        runs: Two or more run directories, oldest first. Metrics are joined by source and name.
         metrics: Names of metrics. Default: all that every run has.
-        baseline: The position of the run that the others are held against.
-        cluster: Field by which tests draw samples together. Default: the field of each pair's first run.
-        names: What the runs are called. Default: as their directories, or by their paths if two have one name.
+        baseline: The position of the run that the others are compared with.
+        cluster: Field whose equal values are one cluster in tests. Default: that of each pair's first run.
+        names: Names of the runs. Default: the names of their directories, or their paths if names repeat.
 
     Raises:
         UsageError: There are fewer than two runs, a run lacks one of the metrics, or two have no sample in common.
     """
     folders = [Path(run) for run in runs]
     if len(folders) < 2:
-        raise UsageError(f"a track needs two runs or more, the oldest first; given {len(folders)}")
+        raise UsageError(f"a series needs two runs or more, oldest first; given {len(folders)}")
     if not names:
         names = [folder.name for folder in folders]
     if len(set(names)) < len(names):
@@ -142,8 +144,8 @@ def track(
     shared = [key for key in steps[0] if all(key in step for step in steps)]
     if not shared:
         raise UsageError(f"the runs {', '.join(names)} have no metric in common")
-    chosen = [key for metric in metrics for key in _called(metric, shared, points)] if metrics else shared
-    called = {key: steps[0][key].metric for key in chosen}
+    chosen = [key for metric in metrics for key in _keys(metric, shared, points)] if metrics else shared
+    names_of = {key: steps[0][key].metric for key in chosen}
     changes = [
         RunStep(**dict(step[key]), only_before=pair.only_a, only_after=pair.only_b)
         for key in chosen
@@ -151,8 +153,8 @@ def track(
     ]
     tested = iter(adjusted(changes))
     against = [
-        None if place == baseline else adjusted([values.against(key, called[key], baseline, place) for key in chosen])
-        for place in range(len(folders))
+        None if i == baseline else adjusted([values.against(key, names_of[key], baseline, i) for key in chosen])
+        for i in range(len(folders))
     ]
     trends = adjusted([values.trend(key) for key in chosen])
     return Series(
@@ -160,7 +162,7 @@ def track(
         baseline=baseline,
         tracks=tuple(
             MetricSeries(
-                metric=called[key],
+                metric=names_of[key],
                 source=key[0],
                 points=tuple(of_run[key] for of_run in points),
                 changes=tuple(itertools.islice(tested, len(steps))),
@@ -174,55 +176,55 @@ def track(
 
 
 class _SampleValues:
-    """The values of every sample in every run."""
+    """Values of every sample in every run."""
 
     def __init__(self, folders: Sequence[Path], cluster: str | None) -> None:
         self._field = cluster_field(folders[0], cluster)
         self._source = source_of(load_manifest(folders[0]))
         self._clusters: dict[str, int] = {}
-        self._found: dict[_Key, dict[str, dict[int, float | None]]] = {}
-        """By metric and sample the value in each run that has the sample; None where it has no value."""
+        self._values: dict[_Key, dict[str, dict[int, float | None]]] = {}
+        """By metric, sample and position of the run; None for an undefined value."""
         self._units: dict[_Key, str] = {}
-        for place, folder in enumerate(folders):
-            for job, inside in {self._source: folder, **attached(folder)}.items():
-                for line in RunResults.of(inside).lines(full=False):
-                    self._add(job, place, line)
+        for run, folder in enumerate(folders):
+            for job, inner in {self._source: folder, **attached(folder)}.items():
+                for line in RunResults.of(inner).lines(full=False):
+                    self._add(job, run, line)
 
-    def _add(self, source: str, place: int, line: ResultLine) -> None:
+    def _add(self, source: str, run: int, line: ResultLine) -> None:
         if source == self._source or line.id not in self._clusters:
             self._clusters[line.id] = cluster_of(line.sample, self._field)
         for name, score in line.scores.items():
-            self._found.setdefault((source, name), {}).setdefault(line.id, {})[place] = score.value
+            self._values.setdefault((source, name), {}).setdefault(line.id, {})[run] = score.value
             self._units[source, name] = score.unit
 
-    def against(self, key: _Key, called: str, baseline: int, place: int) -> MetricComparison:
-        """Return a metric in one run against the baseline, over the samples that both runs have.
+    def against(self, key: _Key, name: str, baseline: int, run: int) -> MetricComparison:
+        """Return the comparison of a metric in one run with the baseline, over the samples that both runs have.
 
         Args:
             key: The source and the name of the metric.
-            called: The name of the metric in the table.
-            baseline: The place of the baseline among the runs, from 0.
-            place: The place of the run among the runs, from 0.
+            name: The name of the metric in the comparison.
+            baseline: The position of the baseline among the runs, from 0.
+            run: The position of the run among the runs, from 0.
         """
-        both = {i: at for i, at in self._found.get(key, {}).items() if {baseline, place} <= set(at)}
-        values = [(at[baseline], at[place]) for at in both.values()]
+        both = {i: by_run for i, by_run in self._values.get(key, {}).items() if {baseline, run} <= set(by_run)}
+        values = [(by_run[baseline], by_run[run]) for by_run in both.values()]
         return compared_values(
-            called, key[0], list(both), values, [self._clusters[i] for i in both], self._units.get(key)
+            name, key[0], list(both), values, [self._clusters[i] for i in both], self._units.get(key)
         )
 
     def trend(self, key: _Key) -> Trend:
-        """Return the slope of a metric over the runs."""
-        known = {
-            i: {place: value for place, value in at.items() if value is not None}
-            for i, at in self._found.get(key, {}).items()
+        """Return the trend of a metric over the runs."""
+        defined = {
+            i: {run: value for run, value in by_run.items() if value is not None}
+            for i, by_run in self._values.get(key, {}).items()
         }
-        values = {i: at for i, at in known.items() if len(at) > 1}
-        weights = {places: _weights(places) for places in {tuple(at) for at in values.values()}}
+        values = {i: by_run for i, by_run in defined.items() if len(by_run) > 1}
+        weights = {runs: _weights(runs) for runs in {tuple(by_run) for by_run in values.values()}}
         slopes = [
-            sum(weight * value for weight, value in zip(weights[tuple(at)], at.values(), strict=True))
-            for at in values.values()
+            sum(weight * value for weight, value in zip(weights[tuple(by_run)], by_run.values(), strict=True))
+            for by_run in values.values()
         ]
-        steepest = max((sum(weight for weight in one if weight > 0) for one in weights.values()), default=1.0)
+        steepest = max((sum(weight for weight in of_runs if weight > 0) for of_runs in weights.values()), default=1.0)
         support = (-steepest, steepest) if self._units.get(key) == "share" else UNBOUNDED
         clusters = [self._clusters[i] for i in values]
         test = sign_flip_test(slopes, clusters=clusters)
@@ -234,25 +236,25 @@ class _SampleValues:
         )
 
 
-def _weights(places: Sequence[int]) -> list[float]:
-    """Return the weights of the values at these places in the slope of the line of least squares through them."""
-    middle = sum(places) / len(places)
-    spread = sum((place - middle) ** 2 for place in places)
-    return [(place - middle) / spread for place in places]
+def _weights(x: Sequence[int]) -> list[float]:
+    """Return the weights of the values at these positions in the slope of the least-squares line through them."""
+    mean = sum(x) / len(x)
+    spread = sum((position - mean) ** 2 for position in x)
+    return [(position - mean) / spread for position in x]
 
 
 def _points(folder: Path, name: str) -> dict[_Key, RunPoint]:
-    """Return the summaries of all metrics of a run, and of the runs attached to it."""
+    """Return the summaries of all metrics of a run and of its attached runs."""
     sources = {source_of(load_manifest(folder)): folder, **attached(folder)}
     return {
         (source, metric): RunPoint(run=name, **dict(summary))
-        for source, inside in sources.items()
-        for metric, summary in load_summary(inside).metrics.items()
+        for source, inner in sources.items()
+        for metric, summary in load_summary(inner).metrics.items()
     }
 
 
-def _called(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, RunPoint]]) -> list[_Key]:
-    """Return the metrics of that name, of whatever source; UsageError if no source has it in every run."""
+def _keys(metric: str, shared: Sequence[_Key], runs: Sequence[Mapping[_Key, RunPoint]]) -> list[_Key]:
+    """Return the metrics with this name, from any source. Raises UsageError if no source has it in every run."""
     if matching := [(source, name) for source, name in shared if metric in (name, f"{source}/{name}")]:
         return matching
     sources = [sorted(source for source, name in run if name == metric) for run in runs]

@@ -1,6 +1,6 @@
-"""Aligning a judge's prompt with people: which one is chosen by half of the labels, and what it gains on the others.
+"""Alignment of a judge's prompt with people: choosing a prompt on half of the labels, and its gain on the other half.
 
-The halves are cut by question. What chooses sees the verdicts and labels of its own half and nothing else.
+The labels are split by question. The choice uses the verdicts and labels of the choosing half only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.data.labels import HumanLabel, label, label_rows
+from claimeval.data.labels import HumanLabel, label_rows
+from claimeval.data.labels import label as read_label
 from claimeval.data.reading import NO_COLUMN
 from claimeval.data.reading import sample as read_sample
 from claimeval.data.rows import dataframe
@@ -51,33 +52,33 @@ if TYPE_CHECKING:
     import pandas
 
 LEAST = 60
-"""Labels below which nothing is tuned unless asked for all the same."""
+"""Minimum number of labels, unless `anyway` is set."""
 GAIN = 0.1
-"""The true gain in agreement whose power is stated."""
+"""The true gain in agreement for which the power is computed."""
 TRANSFER = ", second judge"
-"""What follows the name of an arm of the second judge."""
+"""Suffix of the names of arms of the second judge."""
 
 
 class Power(Record):
-    """What the labels can show, stated before any call."""
+    """Statistical power of the labels, known before any call."""
 
     labels: int
     """Labeled claims."""
     questions: int
-    """Questions, or what `cluster` names."""
+    """Number of questions (or values of `cluster`)."""
     selected_on: int
-    """Labels of the half by which a prompt is chosen."""
+    """Labels of the choosing half."""
     reported_on: int
-    """Labels of the other half."""
+    """Labels of the reporting half."""
     power: float
-    """How often a true gain of 10 points in agreement would be seen, if claims of one question are independent."""
+    """Probability of detecting a true gain of 10 points in agreement, if claims of one question are independent."""
     least_power: float
-    """The same if a judge is right or wrong about all claims of a question, so that questions count, not claims."""
+    """The same probability if a judge is right or wrong about all claims of a question."""
     labels_needed: int | None
-    """Labels with which it would be seen in 80 % of cases; None beyond 20,000."""
+    """Number of labels for a power of 80 %; None beyond 20,000."""
 
     def in_words(self) -> str:
-        """Return the line that stands before the calls."""
+        """Return the counts and the power in words."""
         line = (
             f"{self.labels} labeled claims on {self.questions} questions: {self.selected_on} to choose a prompt by, "
             f"{self.reported_on} to report on. A true gain of 10 points in agreement would be seen in "
@@ -91,32 +92,32 @@ class Power(Record):
 
 
 class CandidateKappa(Record):
-    """A prompt on the half of the labels by which one is chosen."""
+    """Agreement of one prompt with people on the choosing half."""
 
     name: str
     sentences: tuple[str, ...]
-    """What it adds to the prompt in use."""
+    """Sentences that it adds to the prompt in use."""
     kappa: float | None
     """Cohen's kappa with people, averaged over five folds of questions."""
     standard_error: float | None
     agreement: float | None
-    """Share of claims with the label of people, of those that have one."""
+    """Share of claims whose label equals the human label, of those with a label of the judge."""
     unassessed: int
     """Claims without a label of the judge."""
 
 
 class Gain(Record):
-    """One judge with the prompt in use and with the chosen one, on the half of the labels that chose nothing."""
+    """One judge with the prompt in use and with the chosen prompt, on the reporting half."""
 
     judge: str
     before: RaterReport
     after: RaterReport
     agreement: Estimate
-    """By how much the share of claims with the label of people grows, with its paired interval."""
+    """Gain in the share of claims whose label equals the human label, with its paired interval."""
     p: float | None
-    """Two-sided, of the sign-flip test over questions; McNemar's where each has one claim."""
+    """Two-sided sign-flip test over questions; equals McNemar's test if each question has one claim."""
     kappa: Estimate
-    """By how much Cohen's kappa grows."""
+    """Gain in Cohen's kappa."""
 
     @property
     def beyond_noise(self) -> bool:
@@ -130,26 +131,26 @@ def beyond_noise(agreement: Estimate, kappa: Estimate) -> bool:
 
 
 class Tuning(Record):
-    """What aligning a prompt with people came to."""
+    """The result of aligning a prompt with people."""
 
     prompt: str
     """Name of the prompt in use."""
     chosen: str
-    """Name of the candidate that was chosen; empty if it is the prompt in use."""
+    """Name of the chosen candidate; empty if the prompt in use stays."""
     sentences: tuple[str, ...]
-    """What the chosen prompt adds."""
+    """Sentences that the chosen prompt adds."""
     power: Power
     candidates: tuple[CandidateKappa, ...]
     seeming_gain: float | None
-    """Gain in agreement on the labels by which the prompt was chosen, which is too good to be true."""
+    """Gain in agreement on the choosing half, which is biased upwards."""
     gain: Gain
     transfer: Gain | None
-    """The same of a second judge, for which nothing was chosen."""
+    """The gain of the second judge."""
     equal_labels: Estimate | None
-    """Share of equal labels, of two labels of one claim: no judge agrees more with people. None if no claim has two."""
+    """Share of equal labels among pairs of labels of one claim, an upper bound for judges. None if no claim has two."""
     labels: HumanLabelCounts
     correction: Correction | None
-    """Of a run, its score corrected by the same labels, which takes no call."""
+    """For a run: its score corrected with the same labels, which takes no call."""
     cost: Cost
     written: str | None = None
     """The file of the chosen prompt; None if none was written."""
@@ -160,33 +161,31 @@ class Tuning(Record):
         return bool(self.chosen) and self.gain.beyond_noise
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row a candidate, the prompt in use first, on the choosing half; undefined numbers are NaN."""
+        """Return a row for each candidate on the choosing half, the prompt in use first; undefined values are NaN."""
         columns = ("prompt", "adds", "kappa", "standard_error", "agreement", "unassessed", "chosen")
+        chosen = self.chosen or self.prompt
         rows = [
-            (
-                *(one.name, " ".join(one.sentences), one.kappa, one.standard_error, one.agreement, one.unassessed),
-                one.name == (self.chosen or self.prompt),
-            )
-            for one in self.candidates
+            (c.name, " ".join(c.sentences), c.kappa, c.standard_error, c.agreement, c.unassessed, c.name == chosen)
+            for c in self.candidates
         ]
         return dataframe(columns, rows, ("kappa", "standard_error", "agreement"))
 
     def _repr_html_(self) -> str:
-        """The candidates on the choosing half, the gain on the other, and what the numbers say."""
+        """Show the candidates on the choosing half, the gain on the reporting half, and the conclusion."""
         chosen = self.chosen or self.prompt
         candidates = (
             (
-                f"{one.name} *" if one.name == chosen else one.name,
-                *map(decimal, (one.kappa, one.standard_error, one.agreement)),
-                str(one.unassessed),
+                f"{candidate.name} *" if candidate.name == chosen else candidate.name,
+                *map(decimal, (candidate.kappa, candidate.standard_error, candidate.agreement)),
+                str(candidate.unassessed),
             )
-            for one in self.candidates
+            for candidate in self.candidates
         )
         gains = (
-            (gain.judge, name, decimal(one.value), interval(one.interval))
+            (gain.judge, name, decimal(estimate.value), interval(estimate.interval))
             for gain in (self.gain, self.transfer)
             if gain
-            for name, one in (("equal to people", gain.agreement), ("kappa", gain.kappa))
+            for name, estimate in (("equal to people", gain.agreement), ("kappa", gain.kappa))
         )
         return html.shown(
             html.element("p", html.element("b", "tune"), f" {self.power.in_words()}"),
@@ -196,32 +195,32 @@ class Tuning(Record):
         )
 
     def conclusion(self) -> str:
-        """Return what the numbers say, in a sentence."""
+        """Return the conclusion from the gain, in a sentence."""
         if self.beyond_noise:
             return f"{self.prompt} with {self.chosen} agrees more with people than {self.prompt} alone."
-        stays = "no candidate is better by more than one standard error" if not self.chosen else "the interval holds 0"
+        reason = "no candidate is better by more than one standard error" if not self.chosen else "the interval holds 0"
         if self.chosen and (self.gain.agreement.low or 0.0) > 0:
-            stays = "agreement grows and kappa falls: labels only moved to the more frequent one"
-        return f"No gain that these labels can show: {stays}."
+            reason = "agreement grows and kappa falls: labels only moved to the more frequent one"
+        return f"No gain that these labels can show: {reason}."
 
 
 @dataclass(frozen=True)
 class LabeledClaims:
-    """Claims that people labeled, with their evidence, and what they were assessed by."""
+    """Claims that people labeled, with their evidence and the prompt in use."""
 
     items: tuple[SampleResult, ...]
-    """The samples with a label, of each the labeled claims."""
+    """The samples with a label, with their labeled claims only."""
     labels: tuple[HumanLabel, ...]
     metric: Metric
     prompt: Prompt
     cluster: str | None
     run: Path | None
-    """The run directory that they come from; None for a file."""
+    """The run directory of the labels; None for a table."""
     blank: HumanLabelCounts
-    """Rows of a file that say nothing."""
+    """Counts of rows without a label."""
 
     def job(self, judge: Judge) -> ClaimsJob:
-        """Return what a judge is asked about them with the prompt in use."""
+        """Return the job that asks a judge about the claims with the prompt in use."""
         job = make_job(
             ClaimsOptions(judges=(judge,), assess_prompt=ASSESS_PROMPT, cluster=self.cluster),
             MetricSelection((self.metric,), ()),
@@ -235,22 +234,22 @@ class LabeledClaims:
         return Panel(scale=self.prompt.scale)
 
     def table(self, results: Iterable[SampleResult], arms: Sequence[str]) -> RaterTable:
-        """Return the labels of people beside those of arms; results have an assessment for each arm.
+        """Return the table of human labels and labels by arm; `results` have an assessment for each arm.
 
-        If people never say "contradicted", it is taken for "not found" where a judge says it.
+        If people never use "contradicted", a judge's "contradicted" counts as "not found".
         """
         judged = [by_arm(result) for result in results]
         ids = {result.sample.id for result in judged}
-        labels = [one for one in self.labels if one.sample in ids]
+        labels = [label for label in self.labels if label.sample in ids]
         joined = join(judged, arms, self.panel, labels, self.metric.against, self.cluster)
-        if all(one.label != "contradicted" for one in self.labels):
+        if all(label.label != "contradicted" for label in self.labels):
             for name, column in joined.raters.items():
                 joined.raters[name] = ["not_found" if label == "contradicted" else label for label in column]
         return joined
 
 
 def by_arm(result: SampleResult) -> SampleResult:
-    """Return the result of a tune job with one assessment a claim, in which each arm is a judge."""
+    """Return the result of a tune job with one assessment per claim, in which each arm is a judge."""
     verdicts: defaultdict[tuple[str, Evidence], list[Verdict]] = defaultdict(list)
     for a in result.assessments:
         verdicts[a.subject, a.evidence] += [v.model_copy(update={"judge": a.question}) for v in a.verdicts]
@@ -270,13 +269,13 @@ def read_labeled(path: Path, assess_prompt: str | None, cluster: str | None) -> 
     `against`), `claim` and `label`, and `annotator` if there are several.
 
     Args:
-        path: A run with labels that `annotate` wrote or that it was imported with; or a table.
+        path: A run with labels from `annotate` or imported with it; or a table.
         assess_prompt: The prompt to align. Default: that of the run; for a table `three_way`, or `binary` if people
-            never say "contradicted".
-        cluster: The field by which claims belong together. Default: as in the run, or the question.
+            never use "contradicted".
+        cluster: The field whose equal values are one cluster. Default: as in the run, or the question.
 
     Raises:
-        UsageError: There are no labels, or the prompt is not one that assesses claims.
+        UsageError: There are no labels, or the prompt does not assess claims.
         DataError: A row is malformed.
     """
     if path.is_dir() or path.name == MANIFEST:
@@ -300,9 +299,9 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
         )
     labels = tuple(run_labels)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
-    for one in labels:
-        if one.evidence is None or one.evidence.part == metric.against:
-            by_sample[one.sample].append(one)
+    for label in labels:
+        if label.evidence is None or label.evidence.part == metric.against:
+            by_sample[label.sample].append(label)
     items = (_labeled(r, by_sample[r.sample.id], metric) for r in read_results(run) if r.sample.id in by_sample)
     return LabeledClaims(
         tuple(item for item in items if item.claims),
@@ -317,11 +316,11 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
 
 def _labeled(result: SampleResult, labels: Sequence[HumanLabel], metric: Metric) -> SampleResult:
     """Return the sample with the claims that the labels are about."""
-    of = {claim.id for claim in result.claims if claim.of == metric.claims_of}
-    meant: set[str] = set()
-    for one in labels:
-        meant |= of if one.of_sample else of & set(claims_for_label(result, one))
-    claims = tuple(claim for claim in result.claims if claim.id in meant)
+    counted = {claim.id for claim in result.claims if claim.of == metric.claims_of}
+    labeled: set[str] = set()
+    for label in labels:
+        labeled |= counted if label.of_sample else counted & set(claims_for_label(result, label))
+    claims = tuple(claim for claim in result.claims if claim.id in labeled)
     return SampleResult(sample=result.sample, claims=claims)
 
 
@@ -332,14 +331,14 @@ def _prompt_of(manifest: Manifest, metric: Metric, labels: Sequence[HumanLabel])
 
 
 def _usual_prompt(labels: Sequence[HumanLabel]) -> Prompt:
-    return load("assess", ASSESS_PROMPT if any(one.label == "contradicted" for one in labels) else "binary")
+    return load("assess", ASSESS_PROMPT if any(label.label == "contradicted" for label in labels) else "binary")
 
 
 def _of_table(path: Path, assess_prompt: str | None, cluster: str | None) -> LabeledClaims:
     rows: defaultdict[str, list[tuple[Sample, HumanLabel]]] = defaultdict(list)
     blank = 0
     for row in label_rows(path):
-        word = label(row)
+        word = read_label(row)
         if word is None:
             blank += 1
             continue
@@ -349,7 +348,7 @@ def _of_table(path: Path, assess_prompt: str | None, cluster: str | None) -> Lab
             name: value for name, value in row.fields.items() if name not in ("claim", "text", "label", "against")
         }
         try:
-            one = read_sample(row._replace(fields={**fields, "id": word.sample}), {})
+            sample = read_sample(row._replace(fields={**fields, "id": word.sample}), {})
         except DataError as error:
             if error.kind != NO_COLUMN:
                 raise
@@ -357,9 +356,9 @@ def _of_table(path: Path, assess_prompt: str | None, cluster: str | None) -> Lab
                 f"{row.location}: no question and no evidence; give `question` and `contexts` with each labeled "
                 "claim, or the run that was labeled with `claimeval annotate`"
             ) from error
-        if rows[word.sample] and _shown(rows[word.sample][0][0]) != _shown(one):
+        if rows[word.sample] and _shown(rows[word.sample][0][0]) != _shown(sample):
             raise DataError(f"{row.location}, id: {word.sample!r} has other texts in an earlier row")
-        rows[word.sample].append((one, word))
+        rows[word.sample].append((sample, word))
     if not rows:
         raise DataError(f"{path} has no labels: {blank} rows are blank or undecided. Fill the column `label`")
     items, labels = [], []
@@ -374,8 +373,8 @@ def _of_table(path: Path, assess_prompt: str | None, cluster: str | None) -> Lab
         claims = tuple(Claim(id=name, text=text, of="answer") for text, name in numbers.items())
         items.append(SampleResult(sample=sample, claims=claims))
     prompt = load("assess", assess_prompt) if assess_prompt else _usual_prompt(labels)
-    row_of = {(one.claims_of, one.against): one for one in METRICS.values() if one.prompt is None}
-    metric = row_of.get(("answer", part), Metric(name="support", claims_of="answer", against=part))
+    metrics = {(metric.claims_of, metric.against): metric for metric in METRICS.values() if metric.prompt is None}
+    metric = metrics.get(("answer", part), Metric(name="support", claims_of="answer", against=part))
     counts = HumanLabelCounts(blank=blank)
     return LabeledClaims(tuple(items), tuple(labels), metric, prompt, cluster, None, counts)
 
@@ -385,8 +384,8 @@ def _shown(sample: Sample) -> tuple[object, ...]:
 
 
 def _part(rows: Mapping[str, Sequence[tuple[Sample, HumanLabel]]]) -> str:
-    """Return the part of the samples that labels are about."""
-    named = {one.evidence.part for pairs in rows.values() for _, one in pairs if one.evidence}
+    """Return the evidence of the labels: the part that they name, else the first one that samples have."""
+    named = {label.evidence.part for pairs in rows.values() for _, label in pairs if label.evidence}
     if len(named) > 1:
         raise UsageError(f"labels are about {' and '.join(sorted(named))}; tune on a file with one of them")
     samples = [pairs[0][0] for pairs in rows.values()]
@@ -405,7 +404,7 @@ def _sets(samples: Iterable[Sample]) -> dict[str, None]:
 
 
 class Halves(NamedTuple):
-    """The samples by which a prompt is chosen, and those on which it is reported; no question is in both."""
+    """The samples of the choosing and the reporting half, which share no question."""
 
     choose: tuple[SampleResult, ...]
     report: tuple[SampleResult, ...]
@@ -413,21 +412,21 @@ class Halves(NamedTuple):
 
 
 def halve(labeled: LabeledClaims, seed: int, candidates: int, *, anyway: bool = False) -> Halves:
-    """Cut the labeled claims into halves by question, with the same share of every label, and say what they can show.
+    """Split the labeled claims into halves by question, with the same share of every label, and compute their power.
 
     Args:
         labeled: The claims.
         seed: Another seed gives other halves.
-        candidates: How many prompts will be tried.
-        anyway: Go on with fewer than 60 labels.
+        candidates: The number of prompts that will be tried.
+        anyway: Continue with fewer than 60 labels.
 
     Raises:
-        UsageError: There are fewer than 60 labels, or only one.
+        UsageError: There are fewer than 60 labels, or all labels are equal.
     """
     evidence = Evidence(part=labeled.metric.against)
 
     def unjudged(item: SampleResult) -> SampleResult:
-        """Return the item with an assessment of each claim that nobody made."""
+        """Return the item with an empty assessment of each claim."""
         blank = tuple(
             Assessment(subject=c.id, question="", evidence=evidence, verdicts=(), unassessed="not_in_cache")
             for c in item.claims
@@ -470,7 +469,7 @@ def halve(labeled: LabeledClaims, seed: int, candidates: int, *, anyway: bool = 
 
 
 class Choice(NamedTuple):
-    """The candidate that was chosen, and what all came to on the half that chose."""
+    """The chosen candidate, and the agreement of all candidates on the choosing half."""
 
     chosen: Candidate
     candidates: tuple[CandidateKappa, ...]
@@ -481,8 +480,8 @@ def choose(candidates: Sequence[Candidate], table: RaterTable, seed: int) -> Cho
     """Return the candidate with the highest cross-validated kappa, or an earlier one within one standard error of it.
 
     Args:
-        candidates: The prompt in use, then the others, the simplest first.
-        table: The labels of people and of the candidates, by name.
+        candidates: The prompt in use, then the others, simplest first.
+        table: The labels of people and of the candidates.
         seed: Another seed gives other folds.
     """
     labeled = [i for i, labels in enumerate(table.human) if labels is not None]
@@ -504,14 +503,14 @@ def choose(candidates: Sequence[Candidate], table: RaterTable, seed: int) -> Cho
             )
         )
     name = first_within_error(kappas)
-    chosen = next(one for one in candidates if one.name == name)
+    chosen = next(candidate for candidate in candidates if candidate.name == name)
     shares = {row.name: row.agreement for row in rows}
     before, after = shares[candidates[0].name], shares[name]
     return Choice(chosen, tuple(rows), None if before is None or after is None else after - before)
 
 
 class GainNumbers(NamedTuple):
-    """By how much two numbers of a judge grow from one prompt to another, as in `Gain`."""
+    """Gain of a judge from one prompt to another, as in `Gain`."""
 
     agreement: Estimate
     p: float | None
@@ -519,7 +518,7 @@ class GainNumbers(NamedTuple):
 
 
 def gain_numbers(table: RaterTable, before: str, after: str) -> GainNumbers:
-    """Return what the rater `after` of a table has over the rater `before`, by the labels of people."""
+    """Return the gain of the rater `after` over the rater `before` of a table, by the labels of people."""
     human, first, second = table.human, table.raters[before], table.raters[after]
     equal = (
         [None if a is None or b is None else float(a == b) for a, b in zip(order, human, strict=True)]
@@ -531,12 +530,12 @@ def gain_numbers(table: RaterTable, before: str, after: str) -> GainNumbers:
 
 
 def gain(judge: str, table: RaterTable, panel: Panel, before: str, after: str) -> Gain:
-    """Return what a judge gains from one prompt to another over the same labels.
+    """Return the gain of a judge from one prompt to another over the same labels.
 
     Args:
         judge: Name of the judge.
         table: The labels of people and of both prompts.
-        panel: The panel, which knows the scale.
+        panel: The panel, which has the scale.
         before: The arm of the prompt in use.
         after: The arm of the chosen prompt.
     """
@@ -549,9 +548,9 @@ def gain(judge: str, table: RaterTable, panel: Panel, before: str, after: str) -
 
 
 def equal_labels(labeled: LabeledClaims) -> Estimate | None:
-    """Return the share of equal labels, of any two labels of one claim; None if no claim has two.
+    """Return the share of equal labels among pairs of labels of one claim; None if no claim has two.
 
-    Labels are compared on the scale of the prompt, as they are with a judge's.
+    Labels are compared on the scale of the prompt, as with a judge.
     """
     choice = RaterTable((), labeled.panel).choice
     cluster = {item.sample.id: cluster_of(item.sample, labeled.cluster) for item in labeled.items}
@@ -570,7 +569,7 @@ def equal_labels(labeled: LabeledClaims) -> Estimate | None:
 
 
 def correction(labeled: LabeledClaims, seed: int) -> Correction | None:
-    """Return the score of the run, corrected by its labels; None for labels of a file, or that correct nothing."""
+    """Return the score of the run corrected with its labels; None for a table, or if no correction is possible."""
     if labeled.run is None:
         return None
     try:

@@ -103,7 +103,7 @@ def test_more_questions_begin_with_the_same_ones_in_the_same_order() -> None:
 def test_documents_are_shown_in_an_order_that_does_not_tell_their_rank() -> None:
     found, pairs = draw_documents(items(40, each=5), 40, first=5, seed=0, source="x")
     assert {shown.documents for shown in found.queries} == {("d0", "d1", "d2", "d3", "d4")}
-    firsts = {pair.document.id for pair in pairs if pair.place == 1}
+    firsts = {pair.document.id for pair in pairs if pair.position == 1}
     assert firsts == {"d0", "d1", "d2", "d3", "d4"}
 
 

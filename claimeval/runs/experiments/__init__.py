@@ -1,4 +1,4 @@
-"""An experiment as a user writes it: a YAML file with defaults, a grid of variants, and arms by hand."""
+"""Designs of experiments: YAML files with common settings, a grid of variants, and single arms."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from claimeval.types.requests import MAX_CLAIMS_PER_CALL
 
 
 class Arm(Record):
-    """One configuration of an experiment: only what differs between arms."""
+    """One configuration of an experiment: the settings that can differ between arms."""
 
     name: str
     judges: tuple[str, ...]
     extractor: str | None = None
-    """If None, the baseline's, or its first judge."""
+    """None: the extractor of the baseline, or its first judge."""
     extract_prompt: str = "atomic"
     assess_prompt: str | None = None
-    """If None, the metrics decide, as in `claimeval score`."""
+    """None: by the metrics, as in `claimeval score`."""
     language: str | None = None
     """Language of the shipped prompts, `auto` for that of the samples; None for English."""
     prompt_parameters: dict[str, str] = Field(default_factory=dict)
-    """Values for the prompts' own parameters."""
+    """Values for parameters of the prompts."""
     judge_settings: dict[str, JsonValue] = Field(default_factory=dict)
     """Settings of all judges of the arm, as in a judge file: temperature, seed, max_tokens, ..."""
     per_document: bool | None = None
     shuffle_contexts: int | None = Field(default=None, ge=0)
     claims_per_call: int | None = Field(default=None, ge=1, le=MAX_CLAIMS_PER_CALL)
     claim_order: int = Field(default=0, ge=0)
-    """Number of the order in which judges are shown claims: another one shows how far labels hang on the order."""
+    """Number of the order in which judges are shown claims, to measure how much labels depend on it."""
     extract_per_judge: bool | None = None
     vote: str | None = None
-    """This and what follows is as in `PanelOptions`."""
+    """This and the following fields are as in `PanelOptions`."""
     tie: str | None = None
     quorum: int | None = None
     replicates: int | None = Field(default=None, ge=1)
@@ -53,7 +53,7 @@ class Arm(Record):
 
 
 class Experiment(Record):
-    """What an experiment varies, over which samples, against which baseline."""
+    """The design of an experiment: data, arms and baseline."""
 
     data: Path
     arms: tuple[Arm, ...]
@@ -63,11 +63,11 @@ class Experiment(Record):
     fields: dict[str, str] = Field(default_factory=dict)
     limit: int | None = Field(default=None, ge=1)
     skip_malformed: bool = False
-    """Whether rows that cannot be read or repeat an id are left out."""
+    """Whether to leave out rows that cannot be read or repeat an id."""
     labels: Path | None = None
-    """Human labels that the arms' agreement is measured with."""
+    """Human labels to compare the arms with."""
     cluster: str | None = None
-    """The field by which samples belong together in intervals and tests; None for their question."""
+    """The field whose equal values are one cluster in intervals and tests; None for the question."""
 
     def arm(self, name: str) -> Arm:
         """Return the arm of that name."""
@@ -80,9 +80,9 @@ _COMMON = tuple(name for name in Experiment.model_fields if name != "arms")
 
 
 def read(design: str | Path | Mapping[str, Any]) -> Experiment:
-    """Return the design in a YAML file, or in a mapping like it.
+    """Return the design in a YAML file, or in the same mapping.
 
-    Paths in a file are relative to it. UsageError names the file and the key for anything that is wrong.
+    Paths in a file are relative to it. Errors are UsageError and name the file and the key.
     """
     if isinstance(design, Mapping):
         return _design(Path("the design"), dict(design), Path())
@@ -123,7 +123,7 @@ def _design(path: Path, content: Any, folder: Path) -> Experiment:
 
 
 def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[Arm]:
-    """Yield an arm for every combination of the grid's values, called by what varies."""
+    """Yield an arm for every combination of the grid's values, named after the values that vary."""
     if not isinstance(grid, dict):
         raise UsageError(f"{path}: grid is not a mapping of lists")
     axes: list[list[tuple[str, str, Any]]] = []
@@ -147,9 +147,9 @@ def _from_grid(path: Path, grid: Any, defaults: Mapping[str, Any]) -> Iterator[A
 
 
 def _names(key: str, values: list[Any]) -> list[str]:
-    """Return what the values of an axis are called: judges by their short names, prompts by their files.
+    """Return the names of the values of an axis: short names of judges, file names of prompts.
 
-    Prompts whose files have the same name, as `three_way` and `my/three_way.j2`, are called as they are given.
+    If two prompts have the same file name, such as `three_way` and `my/three_way.j2`, they keep their paths.
     """
     if key in ("judges", "extractor"):
         panels = [list(map(str, value)) if isinstance(value, list) else [str(value)] for value in values]
@@ -188,7 +188,7 @@ def _valid(path: Path, record: type[R], fields: Mapping[str, Any]) -> R:
 
 
 def _placed(folder: Path, arm: Arm) -> Arm:
-    """Return the arm with the paths of prompt and judge files made independent of where the command runs."""
+    """Return the arm with the paths of prompt and judge files relative to the working directory."""
 
     def placed(spec: str) -> str:
         return str(folder / spec) if spec.endswith((".j2", ".yaml", ".yml")) else spec
@@ -204,16 +204,16 @@ def _placed(folder: Path, arm: Arm) -> Arm:
 
 
 def plan(arm: Arm, metrics: MetricSelection, cluster: str | None = None) -> ClaimsJob:
-    """Return what the arm asks of every sample, as `score` would; UsageError that names the arm, before any call."""
-    named = arm.model_dump(include=set(ClaimsOptions.__dataclass_fields__) - {"judges"})
+    """Return the job of an arm, as for `score`. Raises UsageError with the name of the arm."""
+    options = arm.model_dump(include=set(ClaimsOptions.__dataclass_fields__) - {"judges"})
     panel = arm.model_dump(include=set(PanelOptions.__dataclass_fields__))
     try:
         judges = judging.parse_judges(arm.judges, arm.judge_settings) if arm.judge_settings else arm.judges
-        return make_job(ClaimsOptions(**named, judges=judges, panel=PanelOptions(**panel), cluster=cluster), metrics)
+        return make_job(ClaimsOptions(**options, judges=judges, panel=PanelOptions(**panel), cluster=cluster), metrics)
     except UsageError as error:
         raise type(error)(f"arm {arm.name!r}: {error}") from error
 
 
 def slug(name: str) -> str:
-    """Return the name as a folder: letters, digits and a few signs."""
+    """Return the name as a folder name of letters, digits and a few signs."""
     return re.sub(r"[^\w.=+-]+", "-", name).strip("-") or "arm"

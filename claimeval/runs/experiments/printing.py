@@ -1,4 +1,4 @@
-"""The table of an experiment as JSON, CSV and Markdown, and the claims that flipped."""
+"""The results of an experiment as JSON, CSV and Markdown, and the cells of its tables."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from claimeval.types.clusters import sample_count
 from claimeval.types.estimates import Cost, Estimate
 
 CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adjusted")
-"""Fields of an arm's metric that the CSV has."""
+"""Fields of an arm's metric in the CSV."""
 
 
 def write(folder: Path, table: ExperimentResult) -> None:
-    """Write `experiment.json`, `experiment.csv`, and `experiment.md` with its pictures into the experiment's folder."""
+    """Write `experiment.json`, `experiment.csv` and `experiment.md` with its pictures into a folder."""
     write_text(folder / "experiment.json", json.dumps(table.model_dump(), indent=1) + "\n")
     write_text(folder / "experiment.csv", to_csv(table))
     drawn = drawings(table, "experiment")
@@ -34,7 +34,7 @@ def write(folder: Path, table: ExperimentResult) -> None:
 
 
 def drawings(table: ExperimentResult, stem: str) -> dict[str, tuple[str, Picture]]:
-    """Return by metric the name of a file and the picture of all arms."""
+    """Return file name and picture of all arms, by metric."""
     return {
         metric: (f"{stem}-{file_part(metric)}.svg", beside(metric, parts))
         for metric, parts in pictures.of_arms(table).items()
@@ -42,7 +42,7 @@ def drawings(table: ExperimentResult, stem: str) -> dict[str, tuple[str, Picture
 
 
 def to_csv(table: ExperimentResult) -> str:
-    """Return a line an arm and metric; undefined values are empty."""
+    """Return the CSV, a line for each arm and metric; undefined values are empty."""
     out = io.StringIO()
     fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "label_agreement", "cost", "extraction"}]
     ordered = [name for name in ArmResult.model_fields if name in fields]
@@ -64,7 +64,7 @@ def to_csv(table: ExperimentResult) -> str:
 
 
 def to_markdown(table: ExperimentResult, images: Mapping[str, str] = {}) -> str:
-    """One table a metric and one for what the arms cost; fits a pull request. `images` has files by metric."""
+    """Return the Markdown: a table for each metric, and one for cost. `images` maps metrics to picture files."""
     arms, base = table.arms, table.baseline
     samples = sample_count(table.samples, table.clusters, table.cluster)
     parts = [f"# Experiment over {samples} of {Path(table.data).name}", ""]
@@ -96,25 +96,18 @@ COSTS = (
     "arm", "claims", "unassessed", "unreadable replies", "flipped", "calls", "new", "tokens in / out", "USD", "median s"
 )  # fmt: skip
 CLAIMS = (
-    "arm",
-    "claims per sentence",
-    "statements lost",
-    "numbers lost",
-    "negations lost",
-    "open reference",
-    "compound",
-)
-"""What the claims of an arm are like."""
+    "arm", "claims per sentence", "statements lost", "numbers lost", "negations lost", "open reference", "compound"
+)  # fmt: skip
 _SHOWN = ("claims_per_sentence", "statements_lost", "numbers_lost", "negations_lost", "open_reference", "compound")
 
 
 def claim_cells(arm: ArmResult) -> list[str]:
-    """Return what the claims of an arm are like, under `CLAIMS`."""
+    """Return the row of the table `CLAIMS` for an arm."""
     return [arm.name, *(arm.extraction.measures[name].in_words for name in _SHOWN)] if arm.extraction else [arm.name]
 
 
 def not_comparable(table: ExperimentResult) -> list[str]:
-    """Return a line for every arm whose claims cover less than those of another arm."""
+    """Return a line for every arm whose claims cover less of their texts than those of another arm."""
     return [f"{arm.name} scores fewer claims: not comparable; it covers less {arm.covers_less}"
             for arm in table.arms if arm.covers_less]  # fmt: skip
 
@@ -123,13 +116,13 @@ PEOPLE = ("arm", "labeled claims", "accuracy", "balanced accuracy", "95 % interv
 
 
 def metric_cells(arm: ArmResult, metric: str, baseline: str, mark: str = " (bounds)") -> list[str]:
-    """Return a row of the table of a metric.
+    """Return the row of an arm in the table of a metric.
 
     Args:
         arm: The arm.
         metric: Name of the metric.
         baseline: Name of the baseline.
-        mark: Stands behind bounds.
+        mark: Suffix of bounds.
     """
     cell = arm.metrics[metric]
     cells = [arm.name, decimal(cell.mean), ends_in_words(cell, mark), str(cell.n)]
@@ -140,7 +133,7 @@ def metric_cells(arm: ArmResult, metric: str, baseline: str, mark: str = " (boun
 
 
 def cost_cells(arm: ArmResult, baseline: str) -> list[str]:
-    """Return what an arm took, under `COSTS`."""
+    """Return the row of the table `COSTS` for an arm."""
     return [
         arm.name,
         str(arm.claims),
@@ -156,23 +149,23 @@ def cost_cells(arm: ArmResult, baseline: str) -> list[str]:
 
 
 def people_cells(arm: ArmResult) -> list[str]:
-    """Return how an arm agrees with people, under `PEOPLE`."""
+    """Return the row of the table `PEOPLE` for an arm."""
     agreement = arm.label_agreement
     if agreement is None:
         return [arm.name, "0", "-", "-", "-", "-"]
-    balanced, others = agreement.balanced_accuracy, (agreement.accuracy.value, agreement.kappa.value)
-    accuracy, kappa = map(decimal, others)
+    balanced = agreement.balanced_accuracy
+    accuracy, kappa = decimal(agreement.accuracy.value), decimal(agreement.kappa.value)
     return [arm.name, str(agreement.claims), accuracy, decimal(balanced.value), interval(balanced.interval), kappa]
 
 
 def other_changes(table: ExperimentResult) -> list[str]:
-    """Return what else became of the claims that both an arm and the baseline have, an arm a line."""
+    """Return a line for each arm about changes of claims, compared with the baseline, that are not flips."""
     counts = {arm.name: FlipCounts(arm.compared, arm.flips, arm.relabeled, arm.labeled_once) for arm in table.arms}
-    return [f"{name} against {table.baseline}: {words}" for name, one in counts.items() if (words := one.others())]
+    return [f"{name} against {table.baseline}: {words}" for name, flips in counts.items() if (words := flips.others())]
 
 
 def failures(table: ExperimentResult) -> list[str]:
-    """Return the arms without scores, a line each."""
+    """Return a line for each arm without scores."""
     lines = [f"arm {name} failed: {why}" for name, why in table.failed.items()]
     return [*lines, "The baseline failed, so there are no differences."] if table.baseline in table.failed else lines
 

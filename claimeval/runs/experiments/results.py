@@ -1,6 +1,6 @@
-"""Run directories of arms -> one table: scores, differences to the baseline, flips, costs, agreement with labels.
+"""The results of an experiment: scores, differences to the baseline, flips, costs and agreement with labels.
 
-An arm that is chosen by labels is not judged on those it was chosen by.
+An arm is chosen on one half of the labels, and reported on the other half.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from claimeval.types.records import Record, Sample
 
 
 class LabelAgreement(Record):
-    """How an arm agrees with human labels; yes is "supported"."""
+    """Agreement of an arm with human labels; the positive class is "supported"."""
 
     claims: int
     """Labeled claims that the arm judged."""
@@ -43,11 +43,11 @@ class LabelAgreement(Record):
 
 
 class Selection(Record):
-    """The arm that agrees best with people on one half of the questions, and how it does on the other."""
+    """The arm that agrees best with people on one half of the questions, and its agreement on the other half."""
 
     arm: str
     selected_on: dict[str, LabelAgreement]
-    """Every arm on the half that chose."""
+    """Every arm on the choosing half."""
     held_out: LabelAgreement
     """The chosen arm on the other half: the only numbers to report."""
     held_out_baseline: LabelAgreement
@@ -61,7 +61,7 @@ class ArmMetric(MetricSummary):
     p: float | None = None
     """Sign-flip permutation test of the paired differences, two-sided."""
     p_adjusted: float | None = None
-    """The same, adjusted over the arms (Holm)."""
+    """`p` after Holm's correction over the arms."""
 
 
 class ArmResult(Record):
@@ -71,31 +71,31 @@ class ArmResult(Record):
     run: str
     metrics: dict[str, ArmMetric]
     claims: int
-    """Claims that were put to the panel, once for each metric."""
+    """Claims that the panel was asked about, counted once per metric."""
     unassessed_rate: float | None
-    """Share of the judges' verdicts that are no label."""
+    """Share of the judges' verdicts without a label."""
     parse_failure_rate: float | None
-    """Share of the replies that were not in the agreed format or cut off."""
+    """Share of the replies that could not be parsed or were truncated."""
     flips: int
-    """Claims that count differently than under the baseline, of those that both arms have (see `flips.py`)."""
+    """Claims, of `compared`, that count differently than under the baseline."""
     compared: int
-    """Claims that the baseline has and assessed against the same evidence: what `flips` is of."""
+    """Claims that the baseline also has and assessed against the same evidence."""
     relabeled: int
     """Claims with another label than under the baseline that counts the same."""
     labeled_once: int
     """Claims with a label in this arm or in the baseline only."""
     cost: Cost
-    """As in the arm's `summary.json`: what it would have cost alone, questions that it shares with others included."""
+    """Cost as in the arm's `summary.json`, including requests that it shares with other arms."""
     new_calls: int = 0
     """Requests sent for this arm in this run of the command."""
     median_latency: float | None = None
-    """Seconds a call, over the stored replies."""
+    """Median seconds per call, over the stored replies."""
     label_agreement: LabelAgreement | None = None
-    """Agreement with human labels, where the experiment has some."""
+    """Agreement with human labels, if the experiment has labels."""
     extraction: ExtractionSummary | None = None
-    """How good its claims are, as far as words alone show it."""
+    """Quality of its claims, from their words alone."""
     covers_less: str | None = None
-    """Than which arm its claims cover less, and of what: its scores are not comparable, and it is never chosen."""
+    """The arm whose claims cover more, and of what; such scores are not comparable, and the arm is never chosen."""
 
 
 class ArmFlip(Flip):
@@ -105,20 +105,20 @@ class ArmFlip(Flip):
 
 
 class ExperimentResult(Record):
-    """What an experiment found."""
+    """The results of an experiment."""
 
     data: str
     baseline: str
     samples: int
     clusters: int
-    """Questions that these are about, or what `cluster` names."""
+    """Number of questions (or values of `cluster`) of the samples."""
     cluster: str | None
     arms: tuple[ArmResult, ...]
-    """Those that have scores. Without the baseline among them there are no differences."""
+    """The arms with scores. If the baseline has none, there are no differences."""
     failed: dict[str, str] = Field(default_factory=dict)
-    """The other arms, and why each has no scores."""
+    """The other arms, with the reason why they have no scores."""
     selection: Selection | None = None
-    """The arm that was chosen by human labels, where that was asked for."""
+    """The arm chosen by human labels, if requested."""
 
 
 def tabulate(
@@ -130,18 +130,15 @@ def tabulate(
     *,
     each_flip: Callable[[ArmFlip], object] = lambda flip: None,
 ) -> ExperimentResult:
-    """Return the table over all arms: the summary of each, and its comparison with the baseline as `compare` makes it.
+    """Return the results of the arms, each compared with the baseline as `compare` does.
 
     Args:
         design: The experiment.
         folder: Directory of the runs.
         options: Settings of the runs.
         new: Number of new calls of each arm.
-        failed: The arms without scores, and why.
-        each_flip: Called with the claims that flipped, arm by arm.
-
-    Returns:
-        The result of every arm that has scores; at least one must have some.
+        failed: The arms without scores, with reasons; at least one arm must have scores.
+        each_flip: Called with each flipped claim, arm by arm.
     """
     arms = [arm for arm in design.arms if arm.name not in failed]
     base = None if design.baseline in failed else arm_folder(folder, design.arm(design.baseline))
@@ -176,7 +173,7 @@ def tabulate(
 
 
 def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) -> ArmResult:
-    """Return what a run and its comparison with the baseline say of an arm."""
+    """Return the result of an arm from its overview and its comparison with the baseline."""
     summary, judges = overview.summary, overview.judges
     metrics = {metric: ArmMetric(**dict(metric_summary)) for metric, metric_summary in summary.metrics.items()}
     for compared in paired.metrics if paired else ():
@@ -204,7 +201,7 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
 
 
 def examine(run: Path) -> ExaminedClaims:
-    """Return the claims of a run as the words alone show them."""
+    """Return the quality counts of a run's claims, from their words alone."""
     manifest = load_manifest(run)
     examined = ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
     for result in read_results(run):
@@ -273,11 +270,10 @@ def half(sample: Sample) -> int:
 
 
 def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Selection:
-    """Choose an arm by balanced accuracy on half 0, and report on half 1. Arms that failed or cover less of their texts
-    than another one are left out.
+    """Choose an arm by balanced accuracy on half 0, and report on half 1.
 
-    Raises:
-        UsageError: There are no labels on both halves.
+    Arms that failed or cover less of their texts than another arm are left out. Raises UsageError if a half has no
+    labels.
     """
 
     def on_half(arm: Arm, which: int) -> LabelAgreement:

@@ -1,4 +1,4 @@
-"""Carries the arms of an experiment out, one after the other, over one store: what two arms share is asked once."""
+"""Running the arms of an experiment one after the other with one reply cache, so that shared requests are sent once."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ from claimeval.types.progress import Progress
 from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, Sample
 
 ARMS = "arms"
-"""The folder with a run directory for each arm."""
+"""Folder with a run directory for each arm."""
 
 
 class PreparedExperiment(NamedTuple):
-    """An experiment that was checked and can be carried out."""
+    """An experiment that is checked and ready to run."""
 
     design: Experiment
     plans: tuple[ClaimsJob, ...]
-    """What each arm asks."""
+    """The job of each arm."""
     manifests: tuple[Manifest, ...]
-    """Those of the arms."""
+    """The manifest of each arm."""
     samples: Iterable[Sample]
-    """What is judged; it can be iterated more than once."""
+    """The samples, which can be iterated more than once."""
     total: int | None
-    """How many samples there are; None if they were not all read."""
+    """The number of samples; None if not all were read."""
 
 
 class ExperimentStatus(NamedTuple):
-    """How an experiment ended."""
+    """Status of an experiment after its run."""
 
     calls: dict[str, int]
-    """Requests that were sent for each arm, what earlier arms had asked left out."""
+    """Requests that were sent for each arm, without those that earlier arms had sent."""
     last: JobOutcome
-    """The outcome of the last arm begun: if a cap, Ctrl-C or a batch ended the experiment, that of the arm it ended."""
+    """The outcome of the last arm that started, or of the arm that a limit, Ctrl-C or a batch stopped."""
     failed: dict[str, str]
-    """Why an arm has no scores: its judge stopped, or nothing that it replied could be read."""
+    """The arms without scores, with reasons: a judge stopped, or none of its replies could be read."""
 
 
 def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, ...]:
-    """Return what every arm asks, checked against the samples in one pass before any call can be made."""
+    """Return the job of each arm, checked against the samples in one pass without a call."""
     selected = select_metrics(design.metrics) if design.metrics else None
     surveyed = survey(samples, selected.rows if selected else SUPPORT)
     metrics = choose_metrics(selected, surveyed)
@@ -65,18 +65,17 @@ def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, .
     slugs = [slug(arm.name) for arm in design.arms]
     if len(set(slugs)) < len(slugs):
         raise UsageError("two arms have names that differ only in signs; name them by hand")
-    plans = _plans(design, metrics, prompt_language(samples) if AUTO in {one.language for one in design.arms} else None)
+    auto = any(arm.language == AUTO for arm in design.arms)
+    plans = _plans(design, metrics, prompt_language(samples) if auto else None)
     for job in plans:
         check_questions(job, surveyed)
     return plans
 
 
-def _plans(
-    design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None = None
-) -> tuple[ClaimsJob, ...]:
-    """What every arm asks. Arms that name no extractor have the baseline's, so that they judge the same claims.
+def _plans(design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None) -> tuple[ClaimsJob, ...]:
+    """Return the job of each arm. Arms without an extractor use that of the baseline, to judge the same claims.
 
-    `settled` is the language of the samples, and why, for the arms of the language `auto`.
+    `settled` is the language of the samples, with a remark, for arms with the language `auto`.
     """
     plans = [
         replace(plan(arm.model_copy(update={"language": settled[0]}), metrics, design.cluster), remarks=(settled[1],))
@@ -87,7 +86,7 @@ def _plans(
     shared = plans[design.arms.index(design.arm(design.baseline))].extractor
 
     def with_extractor(job: ClaimsJob) -> ClaimsJob:
-        for judge in job.judges:  # who is only asked about other numbers of claims takes the same claims
+        for judge in job.judges:  # `claims_per_call` does not affect extraction
             if judge.model_copy(update={"claims_per_call": shared.claims_per_call}) == shared:
                 return replace(job, extractor=judge)
         alike = any(judge.name == shared.name and judge != shared for judge in job.judges)
@@ -106,17 +105,9 @@ def arm_folder(folder: Path, arm: Arm) -> Path:
 
 
 async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions) -> ExperimentStatus:
-    """Run the arms in order; caps apply to all arms together. An arm whose judge stops leaves the others to finish.
+    """Run the arms in order, with limits on all arms together. If the judge of an arm stops, the others continue.
 
-    With batches, no arm waits for its own: the requests of all arms share the same rounds.
-
-    Args:
-        prepared: The experiment, checked.
-        folder: Directory of the runs.
-        options: Concurrency, caps, cache, batches and progress.
-
-    Returns:
-        The number of requests of each arm, the outcome of the last arm that began, and the arms that failed.
+    With batches, the requests of all arms share the same rounds. `folder` is the folder of the experiment.
     """
     if not options.offline and not options.via:
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
@@ -163,7 +154,7 @@ async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions
 
 
 def _failure(outcome: JobOutcome) -> str | None:
-    """Return why an arm has no scores; None if it has some, or none because the samples give none."""
+    """Return why an arm has no scores; None if it has scores, or if the samples allow none."""
     if not outcome.status.complete:
         return outcome.status.reason or "it did not finish"
     failures: Counter[str] = Counter()
