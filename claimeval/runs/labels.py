@@ -1,11 +1,9 @@
-"""Human labels joined to the claims and samples of a run.
+"""Joining human labels with the claims and samples of a run, and learning vote weights from them.
 
-A label names its claim by id, or by text: the claim's own, or a passage of the text that the claims were taken from,
-and then it holds for the claims that stand in that passage; citations do not matter for either. A label without both is
-about the whole sample: it is held against `supported` where all claims of the answer are, `contradicted` where one is,
-`not_found` otherwise.
-
-The weights of judges' votes, from how often people agree with them.
+A label names its claim by id or by text. The text is that of the claim, or a passage of the text that the claims were
+extracted from; a passage labels all claims in it. Citations are ignored in both. A label without id and text is about
+the whole sample. It is compared with `supported` if all claims of the answer are supported, `contradicted` if one is
+contradicted, `not_found` otherwise.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from claimeval.types.records import Assessment, Evidence, Label, Part, Record, S
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"
-"""The annotator of labels that name none."""
+"""Name of the annotator for labels without one."""
 
 
 class HumanLabelCounts(Record):

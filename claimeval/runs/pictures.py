@@ -1,4 +1,4 @@
-"""Pictures of what runs come to: one of each kind of record, the same in notebooks, Markdown, pages and files."""
+"""Pictures of runs: one function for each kind of record, used by notebooks, Markdown, pages and files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices
 
 SHARE = "mean, from 0 to 1"
-PEOPLE = "human"
 TREND = 460.0
-"""Points that a trend is wide, so that it can be read on a telephone."""
+"""Width of a trend in points, readable on a phone."""
 Link = Callable[..., str | None]
-"""Says which address a mark leads to."""
+"""Returns the address that a mark links to."""
 ROWS = 30
-"""Rows of a picture; more are in tables only."""
+"""Maximum number of rows in a picture."""
 
 
 def mark(name: str, summary: MetricSummary, link: str | None = None) -> Mark:
-    """Return a mean with what tables print beside it: its interval, or the bounds in its place."""
+    """Return a mean with its interval, or with the bounds that are shown instead."""
     low, high = summary.ends or (None, None)
     ends = "bounds" if summary.shown == "bounds" else "95 %"
     return Mark(name, summary.mean, low, high, summary.n, ends, link)
@@ -38,46 +37,40 @@ def mark(name: str, summary: MetricSummary, link: str | None = None) -> Mark:
 
 def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | None:
     """Draw the means of a run that are shares; None if it has none."""
-    marks = [mark(name, one) for name, one in metrics.items() if one.unit == "share" and one.mean is not None]
+    marks = [
+        mark(name, metric) for name, metric in metrics.items() if metric.unit == "share" and metric.mean is not None
+    ]
     return pictures.slices(marks[:ROWS], title, SHARE) if marks else None
 
 
 def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
-    """Draw the differences of two runs, metric by metric; of metrics that are no shares only if there is no other."""
-    shares = [one for one in pair.metrics if 0 <= (one.a or 0) <= 1 and 0 <= (one.b or 0) <= 1]
+    """Draw the differences of two runs by metric; metrics that are not shares only if there are no others."""
+    shares = [metric for metric in pair.metrics if 0 <= (metric.a or 0) <= 1 and 0 <= (metric.b or 0) <= 1]
     marks = [
-        Mark(one.metric, one.difference.value, one.difference.low, one.difference.high, one.n)
-        for one in (shares or pair.metrics)[:ROWS]
+        Mark(metric.metric, metric.difference.value, metric.difference.low, metric.difference.high, metric.n)
+        for metric in (shares or pair.metrics)[:ROWS]
     ]
     return pictures.forest(marks, f"{pair.b} minus {pair.a}", "difference of the means", width=width)
 
 
 def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND) -> list[Picture]:
-    """Draw a picture a metric: its mean in each run, what changed there, and the baseline's mean as a line.
+    """Draw a picture for each metric: its mean in each run, changed settings, and the baseline's mean as a line.
 
-    Args:
-        series: The runs.
-        links: The address of each run; none for no links.
-        width: Points.
+    `links` has the address of each run, or is empty for no links; `width` is in points.
     """
     drawn = []
-    for one in series.tracks:
-        addresses: Sequence[str | None] = links or [None] * len(one.points)
-        marks = [mark(point.run, point, link) for point, link in zip(one.points, addresses, strict=True)]
-        unit = SHARE if one.points[0].unit == "share" else f"mean, {one.points[0].unit}"
+    for track in series.tracks:
+        addresses: Sequence[str | None] = links or [None] * len(track.points)
+        marks = [mark(point.run, point, link) for point, link in zip(track.points, addresses, strict=True)]
+        unit = SHARE if track.points[0].unit == "share" else f"mean, {track.points[0].unit}"
         drawn.append(
-            pictures.trend(marks, one.metric, unit, changes=series.marks, baseline=series.baseline, width=width)
+            pictures.trend(marks, track.metric, unit, changes=series.marks, baseline=series.baseline, width=width)
         )
     return drawn
 
 
 def of_arms(table: ExperimentResult, *, width: float = TREND) -> dict[str, tuple[Picture, Picture]]:
-    """Draw an experiment: by metric the mean of each arm, and the differences to the baseline.
-
-    Args:
-        table: The experiment.
-        width: Points.
-    """
+    """Draw an experiment: by metric, the mean of each arm and the differences to the baseline."""
     drawn = {}
     for metric, first in table.arms[0].metrics.items():
         cells = {arm.name: arm.metrics[metric] for arm in table.arms}
@@ -101,12 +94,9 @@ def no_link(*_: str | None) -> str | None:
 
 
 def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> list[Picture]:
-    """Draw a picture a metric: its mean for each value of the field, the greatest part of the loss first.
+    """Draw a picture for each metric: its mean by value of the field, largest contribution to the loss first.
 
-    Args:
-        slices: The slices of a field.
-        link: The address that a row leads to, by its metric and value.
-        width: Points.
+    `link` returns the address of a row by metric and value; `width` is in points.
     """
     drawn = []
     for metric in dict.fromkeys(row.metric for row in slices):
@@ -128,7 +118,7 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
 
 
 def of_changes(changes: ChangeSlices, link: Link = no_link, *, width: float = WIDTH) -> list[Picture]:
-    """Draw a picture a metric: the difference of two runs for each value of the field, the greatest part first."""
+    """Draw a picture for each metric: the difference of two runs by value of the field, largest contribution first."""
     drawn = []
     for metric in dict.fromkeys(row.metric for row in changes.rows):
         estimated = [row for row in changes.rows if row.metric == metric and row.difference.value is not None]
@@ -148,8 +138,8 @@ def of_changes(changes: ChangeSlices, link: Link = no_link, *, width: float = WI
 def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link) -> Picture:
     """Draw whether retrieval or generation is to blame, as a square of four cells."""
     cells = [
-        [Cell(CELLS[name], counts.cells[name], link(name)) for name in two]
-        for two in (("fine", "ignored"), ("missed", "made_up"))
+        [Cell(CELLS[name], counts.cells[name], link(name)) for name in row]
+        for row in (("fine", "ignored"), ("missed", "made_up"))
     ]
     title = f"Retrieval or generation, in samples; high is {counts.threshold:g} or more"
     columns = ("high faithfulness", "low faithfulness")
@@ -157,92 +147,85 @@ def of_diagnosis(counts: DiagnosisCounts, link: Link = no_link) -> Picture:
 
 
 def of_ranks(ranks: Sequence[RankOverview], *, width: float = WIDTH) -> Picture:
-    """Draw what each rank of the contexts is good for: shares of the samples that have a context there."""
-    shares = {"cited by a judge": [one.cited for one in ranks]}
-    if all(one.relevant is not None for one in ranks):
-        shares["a reference context"] = [one.relevant or 0 for one in ranks]
+    """Draw how often contexts are cited and relevant by rank, as shares of the samples with a context at the rank."""
+    shares = {"cited by a judge": [rank.cited for rank in ranks]}
+    if all(rank.relevant is not None for rank in ranks):
+        shares["a reference context"] = [rank.relevant or 0 for rank in ranks]
     curves = [
-        Curve(
-            name, [(one.rank, Mark("", n / one.samples, n=one.samples)) for one, n in zip(ranks, counts, strict=True)]
-        )
+        Curve(name, [(r.rank, Mark("", n / r.samples, n=r.samples)) for r, n in zip(ranks, counts, strict=True)])
         for name, counts in shares.items()
     ]
     return pictures.lines(curves, "Contexts by rank", "rank", "share of samples", width=width)
 
 
 def of_panel(panel: PanelSummary, names: Mapping[str, str] = {}, link: Link = no_link) -> Picture:
-    """Draw Cohen's kappa of each two judges, and of each with the panel."""
-    pairs = {frozenset((one.first, one.second)): one.kappa for one in (*panel.judge_pairs, *panel.judge_vs_panel)}
-    raters = list(dict.fromkeys(name for one in pairs for name in sorted(one)))
-    raters = [name for name in (*panel.judges, "panel") if name in raters]
-    shown = [names.get(name, name) for name in raters]
+    """Draw Cohen's kappa of each pair of judges, and of each judge with the panel."""
+    kappas = {frozenset((pair.first, pair.second)): pair.kappa for pair in (*panel.judge_pairs, *panel.judge_vs_panel)}
+    raters = [name for name in (*panel.judges, "panel") if any(name in pair for pair in kappas)]
+    return _kappas(raters, kappas, "Cohen's kappa of judges", names, link)
+
+
+def _kappas(
+    raters: Sequence[str],
+    kappas: Mapping[frozenset[str], float | None],
+    title: str,
+    names: Mapping[str, str],
+    link: Link = no_link,
+) -> Picture:
+    """Draw the kappa of each pair of raters; `names` are shown instead of the raters."""
+    shown = [names.get(rater, rater) for rater in raters]
     cells = [
         [
-            Cell(f"{names.get(a, a)} and {names.get(b, b)}", pairs.get(frozenset((a, b))) if a != b else None, link(a))
-            for b in raters
+            Cell(f"{name} and {other_name}", kappas.get(frozenset((rater, other))), link(rater))
+            for other, other_name in zip(raters, shown, strict=True)
         ]
-        for a in raters
+        for rater, name in zip(raters, shown, strict=True)
     ]
-    return pictures.heat_map(shown, shown, cells, "Cohen's kappa of judges")
+    return pictures.heat_map(shown, shown, cells, title)
 
 
 def of_cost(judges: Sequence[JudgeNumbers], names: Mapping[str, str] = {}) -> Picture | None:
-    """Draw agreement over cost, with the line of the judges that no other beats; None unless two judges have both."""
-    priced = [one for one in judges if one.dollars_per_1000 is not None and one.kappa is not None]
+    """Draw agreement over cost, with the Pareto front; None unless two judges have both."""
+    priced = [judge for judge in judges if judge.dollars_per_1000 is not None and judge.kappa is not None]
     if len(priced) < 2:
         return None
     marks = [
-        (one.dollars_per_1000 or 0.0, Mark(names.get(one.judge, one.judge), one.kappa, n=one.compared))
-        for one in priced
+        (judge.dollars_per_1000 or 0.0, Mark(names.get(judge.judge, judge.judge), judge.kappa, n=judge.compared))
+        for judge in priced
     ]
     compared = f"Cohen's kappa with {'people' if priced[0].agrees_with == 'people' else 'the panel'}"
     return pictures.points(marks, "Agreement and cost", "dollars per 1,000 verdicts", compared, front=True)
 
 
-def of_confusion(one: JudgeNumbers, name: str) -> Picture | None:
-    """Draw the labels of a judge against those of people or the panel; None if it is compared with nobody."""
-    if not one.confusion or not one.agrees_with:
+def of_confusion(judge: JudgeNumbers, name: str) -> Picture | None:
+    """Draw the labels of a judge against those of people or the panel; None if it is compared with neither."""
+    if not judge.confusion or not judge.agrees_with:
         return None
-    rows = [label.replace("_", " ") for label in one.labels]
-    cells = [
-        [Cell(f"{one.agrees_with} {a}, {name} {b}", count) for b, count in zip(rows, counts, strict=True)]
-        for a, counts in zip(rows, one.confusion, strict=True)
-    ]
-    title = f"{name} and {one.agrees_with}"
-    return pictures.heat_map(rows, rows, cells, title, labels=(one.agrees_with, name), counts=True)
+    return _confusion(judge, judge.agrees_with, name)
 
 
 def of_calibration(report: CalibrationReport, name: str) -> Picture:
-    """Draw stated probabilities against the share that people call supported."""
-    marks = [(one.probability, Mark("people", one.share, one.low, one.high, one.n)) for one in report.bins]
+    """Draw stated probabilities against the share that people label supported."""
+    marks = [(point.probability, Mark("people", point.share, point.low, point.high, point.n)) for point in report.bins]
     return pictures.calibration(marks, f"{name}: probabilities and people", y_label="share supported by people")
 
 
 def of_agreement(agreement: Agreement, names: Mapping[str, str] = {}) -> Picture | None:
-    """Draw the kappa of each two raters and the confusion of each with people; None for no two raters.
+    """Draw the kappa of each pair of raters, and the confusion of each rater with people; None for a single rater.
 
-    Args:
-        agreement: The agreement.
-        names: How raters are shown.
+    `names` are shown instead of the raters.
     """
     raters = list(dict.fromkeys(rater for pair in agreement.pairs for rater in (pair.first, pair.second)))
-    kappas = {(pair.first, pair.second): pair.kappa.value for pair in agreement.pairs}
-    parts = []
-    if raters:
-        shown = [names.get(rater, rater) for rater in raters]
-        cells = [
-            [Cell(f"{names.get(a, a)} and {names.get(b, b)}", kappas.get((a, b), kappas.get((b, a)))) for b in raters]
-            for a in raters
-        ]
-        parts.append(pictures.heat_map(shown, shown, cells, "Cohen's kappa of raters"))
-    parts += [_confusion(rater, names.get(rater.rater, rater.rater)) for rater in agreement.raters]
+    kappas = {frozenset((pair.first, pair.second)): pair.kappa.value for pair in agreement.pairs}
+    parts = [_kappas(raters, kappas, "Cohen's kappa of raters", names)] if raters else []
+    parts += [_confusion(rater, "people", names.get(rater.rater, rater.rater)) for rater in agreement.raters]
     return pictures.beside("Agreement of raters", parts) if parts else None
 
 
-def _confusion(rater: RaterReport, name: str) -> Picture:
-    rows = [label.replace("_", " ") for label in rater.labels]
+def _confusion(counts: JudgeNumbers | RaterReport, reference: str, name: str) -> Picture:
+    labels = [label.replace("_", " ") for label in counts.labels]
     cells = [
-        [Cell(f"{PEOPLE} {a}, {name} {b}", count) for b, count in zip(rows, counts, strict=True)]
-        for a, counts in zip(rows, rater.confusion, strict=True)
+        [Cell(f"{reference} {a}, {name} {b}", count) for b, count in zip(labels, row, strict=True)]
+        for a, row in zip(labels, counts.confusion, strict=True)
     ]
-    return pictures.heat_map(rows, rows, cells, f"{name} and people", labels=("people", name), counts=True)
+    return pictures.heat_map(labels, labels, cells, f"{name} and {reference}", labels=(reference, name), counts=True)

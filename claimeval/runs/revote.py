@@ -1,4 +1,4 @@
-"""Votes again over stored verdicts: other rules, no call. One sample at a time, so that memory does not grow."""
+"""Voting again over stored verdicts with other rules, without a call and one sample at a time."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from claimeval.types.families import Families
 from claimeval.types.records import Assessment, SampleResult, Verdict
 
 MAX_KINDS = 1000
-"""Kinds of votes on one claim that are kept with what they come to."""
+"""Maximum number of combinations of verdicts whose vote is cached."""
 NO_RATES: Mapping[str, ErrorRates] = MappingProxyType({})
 
 
 def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
-    """Put the votes that need the whole run in the place of those made while it ran, and add up anew.
+    """Replace the provisional votes by votes that need the whole run, and return the new summary.
 
-    Weights of a weighted vote come from `labels` where the manifest has none; then it is amended.
+    If the vote is weighted and the manifest has no weights, they are learned from `labels` and added to the manifest.
     """
     record = with_weights(writer.manifest, writer.added, labels)
     if record != writer.manifest:
@@ -41,7 +41,7 @@ def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complet
 
 
 def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]) -> SummaryBuilder:
-    """Put what `change` makes of each sample in its place, and add up anew."""
+    """Replace each sample by the result of `change`, and return the builder of the new summary."""
     tallies = SummaryBuilder(writer.manifest)
 
     def changed(result: SampleResult) -> SampleResult:
@@ -56,29 +56,29 @@ def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]
 def with_weights(
     record: Manifest, results: Callable[[], Iterable[SampleResult]], labels: Iterable[HumanLabel] | None
 ) -> Manifest:
-    """Return the manifest with weights learned from the labels, where its vote is weighted and has none."""
+    """Return the manifest, with weights learned from the labels if its vote is weighted and has none."""
     panel = record.panel
     if panel.rule.learns != "weights" or panel.weights:
         return record
     names = [judge.name for judge in record.judges]
     if record.of_claims:
         of_all = weights(join(results(), names, panel, labels), panel)
-        learned = dict.fromkeys((one.name for one in record.questions), of_all)
+        learned = dict.fromkeys((question.name for question in record.questions), of_all)
     else:
-        learning = [one for one in record.questions if one.panel.rule.learns == "weights"]
-        learned = {one.name: weights(join_subjects(results(), one, names, labels or ()), one.panel) for one in learning}
+        learning = [question for question in record.questions if question.panel.rule.learns == "weights"]
+        learned = {q.name: weights(join_subjects(results(), q, names, labels or ()), q.panel) for q in learning}
         of_all = learned[learning[0].name]
     questions = tuple(
-        one.model_copy(update={"panel": one.panel.model_copy(update={"weights": learned.get(one.name, {})})})
-        for one in record.questions
+        q.model_copy(update={"panel": q.panel.model_copy(update={"weights": learned.get(q.name, {})})})
+        for q in record.questions
     )
     return record.model_copy(update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions})
 
 
 def job_of(record: Manifest) -> RateJob | GradeJob:
-    """Return the job that a run of ratings or grades is of, as it was asked; UsageError for a run without votes.
+    """Return the job of a run of ratings or grades. Raises UsageError for a run without votes.
 
-    A job is named as its module, which makes it of a manifest with `job_of`.
+    A job has the name of its module, whose `job_of` builds it from a manifest.
     """
     module = f"claimeval.evaluation.{record.job}"
     is_known = bool(record.questions) and record.job.isidentifier() and find_spec(module) is not None
@@ -93,9 +93,9 @@ def job_of(record: Manifest) -> RateJob | GradeJob:
 
 
 class Revote:
-    """The labels and scores that the verdicts of samples come to under the rules of a manifest.
+    """Computes the labels and scores of samples from their verdicts under the rules of a manifest.
 
-    Verdicts of judges who are not in it are left out, and with them claims that nobody else assessed.
+    Verdicts of judges that are not in the manifest are left out, and so are claims without other verdicts.
     """
 
     def __init__(self, record: Manifest, rates: Mapping[str, ErrorRates] = NO_RATES) -> None:
@@ -119,7 +119,7 @@ class Revote:
         return self._job.scored(now) if self._job else self._scored_claims(now)
 
     def error_rates(self, results: Iterable[SampleResult]) -> dict[str, ErrorRates]:
-        """Return by question what all verdicts say of the judges' errors, where the vote rests on that."""
+        """Return the judges' error rates by question, for questions whose vote rule estimates them."""
         patterns: defaultdict[str, Counter[Pattern]] = defaultdict(Counter)
         for result in results:
             for a in result.assessments:

@@ -1,7 +1,7 @@
-"""Where a run is weak: its metrics per value of a field of samples, and whether retrieval or generation is to blame.
+"""Weak spots of a run: its metrics by value of a field of samples, and whether retrieval or generation is to blame.
 
-Context recall says whether retrieval brought what the gold answer needs, faithfulness whether the answer keeps to what
-was retrieved. Both at a threshold make four cells:
+Context recall measures whether retrieval brought what the gold answer needs, faithfulness whether the answer keeps to
+what was retrieved. A threshold on both gives four cells:
 
 | | faithful | not faithful |
 |---|---|---|
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("answer", "generator", "is_answerable", "question", "reference_author")
-"""Fields of a sample whose values can be sliced by, beside `metadata.NAME`."""
+"""Fields of a sample to slice by, in addition to `metadata.NAME`."""
 
 
 ALWAYS = ("generator", "is_answerable", "reference_author")
-"""Fields that reports split by beside the metadata."""
+"""Fields that reports split by, in addition to the metadata."""
 MOST = 50
-"""Fields with more values are no slices of a report."""
+"""Maximum number of values of a field in a report."""
 MANY = 20
-"""From so many intervals on, some miss by chance."""
+"""Number of intervals from which on a caution is shown."""
 
 
 class Slice(Record):
@@ -53,16 +53,16 @@ class Slice(Record):
     """The mean of the metric over these samples, with its 95% interval."""
     contribution: float | None
     """What these samples add to one minus the mean of the run; None if no sample of the run has a value, and for a
-    metric that is no share."""
+    metric that is not a share."""
 
 
 class Slices(Record):
-    """The metrics of a run per value of a field: a row a metric and value, largest slices first."""
+    """The metrics of a run by value of a field: a row for each metric and value, largest slices first."""
 
     field: str
     rows: tuple[Slice, ...]
 
-    def __iter__(self) -> Iterator[Slice]:  # type: ignore[override]  # rows are what a table is iterated for
+    def __iter__(self) -> Iterator[Slice]:  # type: ignore[override]  # iterates the rows, not the fields
         return iter(self.rows)
 
     def __len__(self) -> int:
@@ -70,19 +70,19 @@ class Slices(Record):
 
     @property
     def caution(self) -> str | None:
-        """What must be read with many slices; None for few."""
+        """A caution about many intervals; None for few."""
         return chance_of_many([row.estimate for row in self.rows])
 
     @property
     def by_value(self) -> dict[str, dict[str, Estimate]]:
-        """The means by value of the field and metric, as `summary.json` has them; samples without it are under ""."""
+        """The means by value of the field and metric, as in `summary.json`; samples without the field are under ""."""
         means: dict[str, dict[str, Estimate]] = {}
         for row in self.rows:
             means.setdefault(row.value or "", {})[row.metric] = row.estimate
         return means
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a row a metric and value; undefined numbers are NaN."""
+        """Return a table with a row for each metric and value; undefined values are NaN."""
         columns = (self.field, "metric", "samples", "mean", "low", "high", "n", "clusters", "contribution")
         rows = []
         for row in self.rows:
@@ -92,7 +92,7 @@ class Slices(Record):
         return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
 
     def _repr_html_(self) -> str:
-        """Return a picture a metric, and a row a value and metric."""
+        """Show a picture for each metric, and the table."""
         head = (self.field, "metric", "samples", "mean", "95 %", "n", "contribution to the loss")
         rows = (
             (
@@ -109,7 +109,7 @@ class Slices(Record):
         notes = [html.element("p", self.caution, class_="caution")] if self.caution else []
         from claimeval.runs import pictures
 
-        drawn = (html.Html(one.svg) for one in pictures.of_slices(self))
+        drawn = (html.Html(picture.svg) for picture in pictures.of_slices(self))
         return html.shown(*drawn, html.table(head, rows), *notes)
 
 
@@ -130,31 +130,31 @@ class ChangeSlice(Record):
 
 
 class ChangeSlices(Record):
-    """The differences of two runs per value of a field: a row a metric and value, largest slices first."""
+    """The differences of two runs by value of a field: a row for each metric and value, largest slices first."""
 
     field: str
     rows: tuple[ChangeSlice, ...]
 
     @property
     def caution(self) -> str | None:
-        """What must be read with many slices; None for few."""
+        """A caution about many intervals; None for few."""
         return chance_of_many([row.difference for row in self.rows])
 
 
 class Facet(NamedTuple):
-    """A field by which samples can be chosen."""
+    """A field by which samples can be filtered."""
 
     field: str
     values: list[str]
     codes: list[int]
-    """For each sample the place of its value, -1 for none."""
+    """Index of the value of each sample; -1 for none."""
 
 
 class SliceTally:
-    """Takes samples one by one, and splits metrics by the values of fields."""
+    """Splits metrics by the values of fields, from samples one by one."""
 
     def __init__(self, metrics: Sequence[str], cluster: str | None, fields: Sequence[str] | None = None) -> None:
-        """`fields` None stands for all that have 2 to 50 values, at least one of them in two samples."""
+        """`fields` None: all fields with 2 to 50 values, at least one of them in two samples."""
         self._metrics, self._cluster, self._fields = tuple(metrics), cluster, fields
         self._clusters = array("q")
         self._columns: tuple[dict[str, array[float]], ...] = ({name: array("d") for name in metrics},)
@@ -163,7 +163,7 @@ class SliceTally:
         self._units: dict[str, str] = {}
 
     def add(self, sample: Sample, *scores: Mapping[str, Score]) -> None:
-        """Add a sample with its scores in each of the runs, of which all samples have as many."""
+        """Add a sample with its scores in each run; all samples have the same number of runs."""
         if len(self._columns) < len(scores):
             self._columns = tuple({name: array("d") for name in self._metrics} for _ in scores)
         place = len(self._clusters)
@@ -200,7 +200,7 @@ class SliceTally:
         )
 
     def slices(self, field: str) -> Slices:
-        """Return the metrics of the first run per value of a field."""
+        """Return the metrics of the first run by value of a field."""
         rows = []
         for metric, values in self._columns[0].items():
             share = self._units.get(metric) == "share"
@@ -218,16 +218,16 @@ class SliceTally:
         return Slices(field=field, rows=tuple(rows))
 
     def changes(self, field: str) -> ChangeSlices:
-        """Return the differences between the first and the second run per value of a field."""
+        """Return the differences between the first and the second run by value of a field."""
         rows = []
         for metric in self._metrics:
             before, after = (columns[metric] for columns in self._columns)
             both = {i for i in range(len(before)) if not math.isnan(after[i] - before[i])}
             for value, places in self._groups(field):
                 paired = [i for i in places if i in both]
-                moved = [after[i] - before[i] for i in paired]
+                differences = [after[i] - before[i] for i in paired]
                 interval = difference_interval(
-                    moved,
+                    differences,
                     clusters=[self._clusters[i] for i in paired],
                     support=(-1.0, 1.0) if self._units.get(metric) == "share" else UNBOUNDED,
                 )
@@ -240,13 +240,13 @@ class SliceTally:
                         a=sums[0] / len(paired) if paired else None,
                         b=sums[1] / len(paired) if paired else None,
                         difference=Estimate.of(interval),
-                        contribution=math.fsum(moved) / len(both) if both else None,
+                        contribution=math.fsum(differences) / len(both) if both else None,
                     )
                 )
         return ChangeSlices(field=field, rows=tuple(rows))
 
     def facets(self) -> list[Facet]:
-        """Return the values of the fields, and which of them each sample has, in the order of the samples."""
+        """Return the values of each field, and the value of each sample in order."""
         facets = []
         for field in self.fields:
             groups = sorted(((value, of) for value, of in self._places[field].items() if value is not None))
@@ -262,8 +262,8 @@ class SliceTally:
 
 
 def chance_of_many(estimates: Sequence[Estimate]) -> str | None:
-    """Return what must be read with the intervals of many slices; None for few."""
-    if (count := sum(one.low is not None for one in estimates)) < MANY:
+    """Return a caution about the intervals of many slices; None for few."""
+    if (count := sum(estimate.low is not None for estimate in estimates)) < MANY:
         return None
     missing = count * 0.05
     return (
@@ -273,39 +273,36 @@ def chance_of_many(estimates: Sequence[Estimate]) -> str | None:
 
 
 def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], cluster: str | None = None) -> Slices:
-    """Return the metrics per value of `generator`, another field, or `metadata.NAME`.
+    """Return the metrics by value of `generator`, another field, or `metadata.NAME`.
 
     Args:
         results: The results of a run.
         field: The field.
         metrics: Names of the metrics.
-        cluster: Field by which intervals draw samples together.
-
-    Returns:
-        The metrics of each value.
+        cluster: Field whose equal values are one cluster in intervals.
 
     Raises:
-        UsageError: If no sample has the field.
+        UsageError: No sample has the field.
     """
-    tally, values = SliceTally(metrics, cluster, [field]), dict[str, None]()
-    some = False
+    tally, metadata = SliceTally(metrics, cluster, [field]), dict[str, None]()
+    has_value = False
     for result in results:
-        values.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
+        metadata.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
         tally.add(result.sample, {metric: result[metric] for metric in metrics})
-        some = some or value_of(result.sample, field) is not None
-    if not some and f"metadata.{_name(field)}" not in values:
-        raise unknown_name("field to slice by:", field, (*FIELDS, *values))
+        has_value = has_value or value_of(result.sample, field) is not None
+    if not has_value and f"metadata.{_name(field)}" not in metadata:
+        raise unknown_name("field to slice by:", field, (*FIELDS, *metadata))
     return tally.slices(field)
 
 
 def check_field(field: str, samples: Iterable[Sample]) -> None:
-    """Raise UsageError if no sample has the field; stop at the first one that has it."""
-    values: dict[str, None] = {}
+    """Raise UsageError if no sample has the field; reading stops at the first sample that has it."""
+    metadata: dict[str, None] = {}
     for sample in samples:
         if _name(field) in (*FIELDS, *sample.metadata):
             return
-        values.update(dict.fromkeys(f"metadata.{key}" for key in sample.metadata))
-    raise unknown_name("field to slice by:", field, (*FIELDS, *values))
+        metadata.update(dict.fromkeys(f"metadata.{key}" for key in sample.metadata))
+    raise unknown_name("field to slice by:", field, (*FIELDS, *metadata))
 
 
 def _name(field: str) -> str:
@@ -326,30 +323,30 @@ CELLS: dict[Cell, str] = {
     "missed": "retrieval missed it",
     "made_up": "it was made up",
 }
-"""Each cell in words."""
+"""Names of the cells in tables."""
 ENOUGH = 0.8
-"""From this value on, context recall, faithfulness and correctness count as high."""
+"""Default value from which context recall, faithfulness and correctness count as high."""
 RECALL, FAITHFULNESS, CORRECTNESS = "context_recall", "faithfulness", "correctness"
 
 
 class Diagnosis(Record):
-    """Retrieval or generation, for one sample."""
+    """Whether retrieval or generation is to blame for one sample."""
 
     cell: Cell | None
     """None if context recall or faithfulness has no value."""
     sentence: str
-    """Which of both it is, with the counts it rests on."""
+    """The cell in words, with its counts."""
 
 
 class DiagnosisCounts(Record):
-    """Retrieval or generation, over a run."""
+    """Whether retrieval or generation is to blame, over a run."""
 
     threshold: float
-    """From this value on, context recall and faithfulness count as high."""
+    """The value from which context recall and faithfulness count as high."""
     cells: dict[Cell, int]
-    """Samples in each cell."""
+    """Samples by cell."""
     incorrect: dict[Cell, int]
-    """Of these, samples whose correctness is below the threshold."""
+    """Samples whose correctness is below the threshold, by cell."""
     correctness: bool
     """Whether the run has correctness; without it no sample is known to be incorrect."""
     undefined: int
@@ -409,18 +406,16 @@ def cell_of(result: SampleResult, threshold: float = ENOUGH) -> Cell | None:
 
 
 def diagnose(result: SampleResult, threshold: float = ENOUGH) -> Diagnosis:
-    """Return whether retrieval or generation is to blame for a sample, with the sentence that says so.
+    """Return whether retrieval or generation is to blame for a sample.
 
-    Args:
-        result: A sample with its scores.
-        threshold: The value from which context recall, faithfulness and correctness count as high.
+    `threshold` is the value from which context recall, faithfulness and correctness count as high.
     """
     cell = cell_of(result, threshold)
     if cell is None:
-        lacking = RECALL if _value(result, RECALL) is None else FAITHFULNESS
-        score = result.scores.get(lacking)
+        undefined = RECALL if _value(result, RECALL) is None else FAITHFULNESS
+        score = result.scores.get(undefined)
         why = f" ({REASONS[score.because]})" if score and score.because else ""
-        return Diagnosis(cell=None, sentence=f"Not known: {lacking.replace('_', ' ')} has no value{why}.")
+        return Diagnosis(cell=None, sentence=f"Not known: {undefined.replace('_', ' ')} has no value{why}.")
     retrieved, faithful = _of(result.scores[RECALL]), _of(result.scores[FAITHFULNESS])
     sentences: dict[Cell, str] = {
         "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts support {faithful} "
@@ -436,7 +431,7 @@ def diagnose(result: SampleResult, threshold: float = ENOUGH) -> Diagnosis:
 
 
 def _correctness(result: SampleResult, cell: Cell, threshold: float) -> str:
-    """Return what correctness adds to the sentence."""
+    """Return a sentence about correctness, if it adds information."""
     value = _value(result, CORRECTNESS)
     if value is None or (cell == "fine" and value >= threshold):
         return ""
