@@ -1,4 +1,4 @@
-"""Templates, styles and scripts of the HTML pages, each with a policy that allows nothing else."""
+"""Templates, styles and scripts of the HTML pages, each with a Content-Security-Policy that allows only these."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STYLES = {
     "viewer": ("colours.css", "base.css", "pictures.css", "viewer.css"),
     "series": ("colours.css", "base.css", "pictures.css", "series.css"),
 }
-"""Files of each page, in the order in which they are joined. Its script, if any, is NAME.js with all it imports."""
+"""Style files of each page, in order. The script of a page, if any, is NAME.js with all its imports."""
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -58,13 +58,13 @@ def page(name: str) -> Page:
 
 
 def bundle(name: str) -> str:
-    """Return a module and all that it imports as one script.
+    """Return a module and all its imports as one script.
 
-    Each module becomes a function that is called once, after those it imports, and returns what it exports. Names are
-    private to their module, as in the browser's own modules, which one file under a policy of hashes cannot hold.
+    Each module becomes a function that is called once, after its imports, and returns its exports, so that names are
+    private to their module. Native modules do not work in a single file under a policy of hashes.
 
-    Raises ValueError if modules import each other in a circle, or write imports and exports in another way than
-    `import { a, b as c } from "./module.js";` and `export` before a function, class or const.
+    Raises ValueError for circular imports, and for other forms of imports and exports than `import { a, b as c } from
+    "./module.js";` and `export` before a function, class or const.
     """
     modules: dict[str, str] = {}
     _add(name, modules, ())

@@ -1,4 +1,4 @@
-"""Formats of a report and their files."""
+"""Writing reports in all formats: HTML, Markdown with pictures, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 Form = Literal["html", "md", "csv", "json"]
 MARK = "\ufeff"
-"""Begins a CSV file: without it a spreadsheet takes its UTF-8 for something else."""
+"""Byte order mark at the beginning of a CSV file, without which spreadsheets do not read it as UTF-8."""
 
 
 def write(
     run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: Rows = "samples"
 ) -> Path:
-    """Write a report and return its path. An older file is replaced when the new one is complete.
+    """Write a report atomically and return its path.
 
-    Beside a Markdown file go the pictures that it shows, as `NAME-metrics.svg` or `NAME-differences.svg`.
+    The pictures of a Markdown file are written next to it, as `NAME-metrics.svg` or `NAME-differences.svg`.
 
     Args:
         run: Directory of a run or of an experiment.
@@ -39,12 +39,9 @@ def write(
         compared: Directory of a run to compare with.
         rows: The rows of a CSV.
 
-    Returns:
-        The path of the report.
-
     Raises:
-        DataError: If a directory has no finished run.
-        UsageError: If two runs share no metric or no sample, or the file cannot be written.
+        DataError: A directory has no finished run.
+        UsageError: Two runs share no metric or no sample, or the file cannot be written.
     """
     name = f"compared-with-{compared.resolve().name}" if compared else "report"
     out = out or run / f"{name}.{form}"
@@ -55,7 +52,6 @@ def write(
         content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
 
     def render(file: IO[str]) -> None:
-        """Write the report."""
         if form != "html":
             file.write(MARK + content if form == "csv" else content)
         elif page.is_experiment(run):
@@ -68,7 +64,7 @@ def write(
 
 
 def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Picture]) -> None:
-    """Put a report in its place, and its pictures beside it."""
+    """Write a report atomically, with its pictures next to it."""
     part = draft(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -85,15 +81,10 @@ def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Pic
 
 
 def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
-    """Return the report of three or more runs as text, and write it to a file.
+    """Return the report of a series of runs as text, and write it to `out` if that is a file.
 
-    Args:
-        runs: The runs.
-        form: Format of the report.
-        out: The file; None to write none. Beside Markdown go its pictures, as `NAME-METRIC.svg`.
-
-    Raises:
-        UsageError: For a CSV, or if the file cannot be written.
+    The pictures of a Markdown file are written next to it, as `NAME-METRIC.svg`. Raises UsageError for a CSV, or if the
+    file cannot be written.
     """
     from claimeval.report import markdown, series
 
@@ -102,7 +93,7 @@ def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
         raise UsageError("A CSV has one run. For more, use `--format md` or `--format json`")
     if form == "md":
         if out:
-            files = [f"{out.stem}-{file_part(one.metric)}.svg" for one in runs.tracks]
+            files = [f"{out.stem}-{file_part(track.metric)}.svg" for track in runs.tracks]
             drawn = dict(zip(files, pictures.of_series(runs), strict=True))
         content = markdown.series(runs, _titled(drawn))
     elif form == "html":
@@ -115,7 +106,7 @@ def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
 
 
 def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "samples") -> str:
-    """Return a report as text. That of an experiment is what the experiment wrote, in Markdown without pictures.
+    """Return a report as text; Markdown has no pictures. For an experiment, return the file that it wrote.
 
     Args:
         run: Directory of a run or of an experiment.
@@ -123,12 +114,9 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
         compared: Directory of a run to compare with.
         rows: The rows of a CSV.
 
-    Returns:
-        The report.
-
     Raises:
-        DataError: If a directory has no finished run.
-        UsageError: If two runs share no metric or no sample, or for a CSV of two runs.
+        DataError: A directory has no finished run.
+        UsageError: Two runs share no metric or no sample, or a CSV of two runs is requested.
     """
     if form == "md":
         return _markdown(run, compared)[0]
@@ -152,7 +140,7 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
 
 
 def _markdown(run: Path, compared: Path | None, stem: str | None = None) -> tuple[str, dict[str, Picture]]:
-    """Return the Markdown of a run or of two, and its pictures by the names of their files; none without a stem."""
+    """Return the Markdown of one or two runs, and its pictures by file name; without a stem, there are none."""
     from claimeval.report import markdown
     from claimeval.runs.compare import compare
     from claimeval.runs.experiments import printing

@@ -33,7 +33,7 @@ MAX_WIDTH = 160
 
 
 def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the means, the cautions and the worst claims of a run, and images by title and file."""
+    """Return the means, the cautions and the worst claims of a run. `images` are titles and files of pictures."""
     short_names = {judge.name: judge.short for judge in overview.judges}
     judges = ", ".join(code(short_names[judge.name]) for judge in overview.manifest.judges)
     panel = overview.summary.panel
@@ -59,7 +59,7 @@ def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
         _orders(overview.summary.order_effects) if overview.summary.order_effects else "",
         _claims(overview.extraction) if overview.extraction else "",
         _costs(overview.summary.cost, short_names) if overview.summary.cost else "",
-        _list((code(caution.text, 1000) for caution in overview.cautions), "Before you believe these numbers:"),
+        _list((code(caution.text, 1000) for caution in overview.cautions), "Before you trust these numbers:"),
         _list(
             (
                 f"{code(claim.sample_id)}: {code(claim.claim, MAX_WIDTH)} {claim.label.replace('_', ' ')} "
@@ -73,13 +73,13 @@ def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
 
 
 def compared(comparison: PairedRuns, overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the differences of two runs. `overview` is the overview of the first, `images` have a title and a file."""
+    """Return the differences of two runs. `overview` is that of the first; `images` are titles and files."""
     only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
     return _page(
         f"### claimeval: a = {code(comparison.a)}, b = {code(comparison.b)}",
         f"{_shared(comparison)}{''.join(f', {text}' for text in only)}; differences are b - a.",
-        _list((code(text, 1000) for text in comparison.settings), "Asked differently:"),
-        _list(comparison.abstained, "Before you believe these differences:"),
+        _list((code(text, 1000) for text in comparison.settings), "Changed settings:"),
+        _list(comparison.abstained, "Before you trust these differences:"),
         _table(
             ("metric", "a", "b", "b - a", "95 % interval", "p (Holm)", "higher, lower in b", "n"),
             ((code(metric.metric), *metric.cells) for metric in comparison.metrics),
@@ -100,13 +100,13 @@ def compared(comparison: PairedRuns, overview: Overview, images: Iterable[tuple[
 
 
 def _causes(comparison: PairedRuns) -> str:
-    """Return what the difference of each metric consists of; nothing if no value differs."""
+    """Return the table of causes; empty if no value differs."""
     rows = [(code(metric) if metric else "", *row) for metric, *row in comparison.cause_cells]
     return f"Why it changed:\n\n{_table(('metric', 'because of', 'b - a', 'claims', 'samples'), rows)}" if rows else ""
 
 
 def series(runs: Series, images: Iterable[tuple[str, str]] = ()) -> str:
-    """Return three or more runs: of each metric a table, the last against the baseline, and the trend."""
+    """Return a series of runs: a table for each metric, the last run against the baseline, and the trend."""
     pictures = iter(images)
     return _page(
         f"### claimeval: {len(runs.runs)} runs, baseline {code(runs.runs[runs.baseline])}",
@@ -115,7 +115,7 @@ def series(runs: Series, images: Iterable[tuple[str, str]] = ()) -> str:
                 f"#### {code(metric.metric)}",
                 _images(islice(pictures, 1)),
                 f"{code(runs.against_in_words(metric), 1000)}<br>{code(metric.trend.in_words, 1000)}",
-                _table(SERIES, ((code(row[0]), *row[1:]) for row in rows(runs, metric))),
+                _table(SERIES, ((code(row[0]), *row[1:]) for row in rows(metric))),
             ).rstrip()
             for metric in runs.tracks
         ),
@@ -125,7 +125,7 @@ def series(runs: Series, images: Iterable[tuple[str, str]] = ()) -> str:
                 for before, after, settings in zip(runs.runs, runs.runs[1:], runs.settings, strict=False)
                 for setting in settings
             ),
-            "What was changed:",
+            "Changed settings:",
         ),
     )
 
@@ -137,7 +137,7 @@ def _shared(comparison: PairedRuns) -> str:
 
 
 def code(text: str, width: int | None = None) -> str:
-    """Return a text as a code span that can be used in a table."""
+    """Return a text as a code span that can be used in a table cell."""
     line = visible(text, width).replace("|", "\\|")
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
@@ -145,12 +145,12 @@ def code(text: str, width: int | None = None) -> str:
 
 
 def _images(images: Iterable[tuple[str, str]]) -> str:
-    """Return pictures in files beside this one, with their titles for those who do not see them."""
+    """Return images with their titles as alternative text."""
     return "\n\n".join(f"![{_plain(title)}]({quote(file)})" for title, file in images)
 
 
 def _plain(text: str) -> str:
-    """Return a text with nothing in it that Markdown takes for more than text."""
+    """Return a text with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_\[\]<>&])", r"\\\1", visible(text))
 
 
@@ -176,7 +176,7 @@ def _list(entries: Iterable[str], heading: str) -> str:
 
 
 def _panel(panel: PanelSummary, names: Mapping[str, str]) -> str:
-    """Return how far the judges agree: those who saw all claims."""
+    """Return the agreement of the judges who saw all claims."""
     labeled = panel.unanimous + panel.split
     some = len(panel.measured_on) < len(panel.judges)
     whose = f" of {' and '.join(code(names[judge]) for judge in panel.measured_on)}, who saw all claims" if some else ""
@@ -187,10 +187,10 @@ def _panel(panel: PanelSummary, names: Mapping[str, str]) -> str:
 
 
 def _rows(name: str, metric: MetricSummary, alone: Mapping[str, str]) -> Iterator[Sequence[str]]:
-    """Yield the row of a metric, and one of what each judge alone makes of it."""
+    """Yield the row of a metric, and one for each judge alone."""
     yield _row(code(name), metric)
-    for judge, its in metric.by_judge.items():
-        yield _row(alone[judge], its)
+    for judge, of_judge in metric.by_judge.items():
+        yield _row(alone[judge], of_judge)
 
 
 def _row(name: str, metric: MetricSummary) -> Sequence[str]:
@@ -215,39 +215,38 @@ def _counted(metric: MetricSummary) -> str:
 
 def _side(kind: str, name: str, metric: MetricSummary) -> Sequence[str]:
     unit = "" if metric.unit == "share" else f" ({code(metric.unit)})"
-    missing = ", ".join(f"{n} {reason}" for reason, n in metric.missing.items()) or "none"
     return (
         code(name) + unit,
         kind,
         decimal(metric.mean),
         ends_in_words(metric),
         str(metric.n),
-        missing,
+        _reasons(metric.missing),
         interval(metric.bounds),
     )
 
 
 def _costs(cost: RunCost, names: Mapping[str, str]) -> str:
-    """Return calls, tokens and cost by judge and step; nothing for judges that cost nothing and count no tokens."""
+    """Return calls, tokens and cost by judge and step; empty for local judges."""
     if cost.total.dollars == 0 and cost.total.prompt_tokens is None:
         return ""
     return _table(
         ("judge", "step", "calls", "tokens in + out", "cost"),
         (
             (
-                code(names.get(one.judge, one.judge)),
-                one.step,
-                f"{one.cost.calls:,}",
-                f"{one.cost.prompt_tokens or 0:,} + {one.cost.completion_tokens or 0:,}",
-                "price unknown" if one.cost.dollars is None else f"${dollars(one.cost.dollars)}",
+                code(names.get(line.judge, line.judge)),
+                line.step,
+                f"{line.cost.calls:,}",
+                f"{line.cost.prompt_tokens or 0:,} + {line.cost.completion_tokens or 0:,}",
+                "price unknown" if line.cost.dollars is None else f"${dollars(line.cost.dollars)}",
             )
-            for one in cost.by
+            for line in cost.by
         ),
     )
 
 
 def _claims(summary: ExtractionSummary) -> str:
-    """Return how good the claims are, with what must be read with it."""
+    """Return the quality of the claims, with remarks."""
     of = (
         f"{summary.texts} of {summary.all_texts} texts"
         if summary.texts < summary.all_texts

@@ -1,4 +1,4 @@
-"""What a run, a comparison and an experiment show in a notebook."""
+"""HTML of runs, comparisons and experiments in a notebook."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WORST = 5
 LOOKED_AT = 2000
-"""Samples among which the worst claims are looked for, so that a cell shows its run at once."""
+"""Number of samples that are searched for the worst claims, so that a cell shows its run quickly."""
 FLIPS = 5
 DOCUMENTS = 5
 EXCERPT = 400
@@ -34,16 +34,18 @@ SPACE = Html(" ")
 
 
 def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], attached: Mapping[str, Summary]) -> str:
-    """Return a card a metric, what must be read with the numbers, and the worst claims with their evidence.
+    """Return a card for each metric, the cautions, and the worst claims with their evidence.
 
     Args:
-        manifest: What was asked.
-        record: What the results add up to.
-        results: The results; the worst claims are those of the first `LOOKED_AT`.
-        attached: The summaries of other jobs over the run.
+        manifest: The manifest of the run.
+        record: The summary of the run.
+        results: The results; the worst claims are among the first `LOOKED_AT`.
+        attached: The summaries of attached runs.
     """
     names = manifest.short_names
-    metrics = record.metrics | {f"{job}/{name}": m for job, one in attached.items() for name, m in one.metrics.items()}
+    metrics = record.metrics | {
+        f"{job}/{name}": m for job, side in attached.items() for name, m in side.metrics.items()
+    }
     judges = ", ".join(names[judge.name] for judge in manifest.judges)
     facts = [
         sample_count(record.samples, record.clusters, manifest.cluster),
@@ -78,7 +80,6 @@ def _card(name: str, metric: MetricSummary) -> Html:
 
 
 def _drawn(picture: Picture | None) -> Html:
-    """Return a picture as a part of what is shown; nothing for none."""
     return Html(picture.svg) if picture else Html()
 
 
@@ -90,7 +91,9 @@ def _worst(manifest: Manifest, results: Sequence[SampleResult]) -> Html:
         worst.add(result)
         samples[result.sample.id] = result.sample
     among = f" among the first {LOOKED_AT:,} samples" if len(results) > LOOKED_AT else ""
-    return listed(f"Worst claims{among}", (_worst_claim(one, samples[one.sample_id]) for one in worst.worst()), "ol")
+    return listed(
+        f"Worst claims{among}", (_worst_claim(claim, samples[claim.sample_id]) for claim in worst.worst()), "ol"
+    )
 
 
 def _worst_claim(worst: WorstClaim, sample: Sample) -> Html:
@@ -128,11 +131,9 @@ def _excerpt(document: Document) -> Html:
 
 
 def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
-    """Return the differences of a run to a baseline, and the claims that flipped.
+    """Return the differences of a run to a baseline, and the flipped claims.
 
-    Args:
-        pair: The baseline and the run, of more than two the last one.
-        trend: More than two runs, whose means, steps and trend are shown in the place of the differences.
+    `trend` is a series of more than two runs, which is shown instead of the differences; the run is then the last.
     """
     last, baseline = pair.b, pair.a
     head = ("metric", "a", "b", "difference", "95 %", "p (Holm)", "higher, lower", "n")
@@ -145,7 +146,7 @@ def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
             "p", element("b", "comparison"), SPACE, f"of a = {baseline} (baseline) with b = {last}, over", SPACE,
             sample_count(pair.shared, pair.clusters, pair.cluster).replace(" sample", " shared sample", 1),
         ),
-        listed("Asked differently", pair.settings),
+        listed("Changed settings", pair.settings),
         *(element("p", text, class_="caution") for text in pair.abstained),
         *(parts(trend) if trend else differences),
         _flips(f"{pair.flipped} of {pair.compared} claims flipped in {last}", pair.flips),
@@ -167,7 +168,7 @@ def _flip(flip: Flip) -> Html:
 
 
 def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:
-    """Return a table a metric with a row an arm, what the arms cost, and the last arm's flipped claims."""
+    """Return a table for each metric with a row for each arm and its cost, and the last arm's flipped claims."""
     from claimeval.runs.experiments import printing
 
     return shown(

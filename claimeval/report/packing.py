@@ -2,9 +2,9 @@
 
 The index has one short row per sample, which the page's list shows, sorts and filters without opening the sample.
 
-Results contain replies, but no requests. A request is rebuilt from prompt, sample and claims, and compared with the
-call's key. In a page, a request is a list of pieces: parts of the prompt and references to texts of the sample. So each
-request takes only a few bytes.
+Results contain replies but no requests. A request is rebuilt from prompt, sample and claims, and checked against the
+call's key. In a page, a request is a list of pieces, parts of the prompt and references to texts of the sample, so that
+it takes only a few bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 MIN_LENGTH = 12
-"""Characters of the shortest text that is referred to."""
+"""Minimum number of characters of a text that is replaced by a reference."""
 
 Piece = int | str
 """Number of a literal, or a reference: `q` question, `d2` text and `t2` title of the second document of the evidence,
@@ -67,7 +67,7 @@ class Literals:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return the number of a literal, which is added if it is new."""
+        """Return the number of a literal; a new literal is added."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     def texts(self) -> list[str]:
@@ -76,7 +76,7 @@ class Literals:
 
 
 class Rebuilder:
-    """Rebuilder of the requests of a run."""
+    """Rebuilds the requests of a run."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._judges = {judge.name: judge.forms for judge in reversed(manifest.asked)}
@@ -87,7 +87,7 @@ class Rebuilder:
         """Questions about claims of the latest sample, which the judges of a panel share."""
 
     def rebuild(self, result: SampleResult, call: Call) -> Request | None:
-        """Return the request of a call, or None if the rebuilt request has another key, or an engine read no prompt."""
+        """Return the request of a call; None if the rebuilt request has another key, or the judge reads no prompts."""
         requests = (self._ask(result, call, judge) for judge in reversed(self._judges.get(call.judge, ())))
         return next((request for request in requests if request is not None and request.key == call.key), None)
 
@@ -122,7 +122,7 @@ class Rebuilder:
         return self._sent(self._asked[about], call)
 
     def _prompt(self, number: str | None) -> Prompt | None:
-        """Return the prompt of a call; None if it is of another version of claimeval."""
+        """Return the prompt of a call; None if it is from another version of claimeval."""
         if number not in self._prompts:
             record = self._records.get(number or "")
             self._prompts[number] = None
@@ -141,8 +141,8 @@ def pack(request: Request, sample: Sample, evidence: Evidence | None, literals: 
     Args:
         request: The request.
         sample: Its sample.
-        evidence: The evidence of an assessment, None for an extraction.
-        literals: The literals of the page, to which new ones are added.
+        evidence: The evidence of an assessment; None for an extraction.
+        literals: The literals of the page; new ones are added.
     """
     slots = sorted(_slots(request, sample, evidence), key=lambda slot: -len(slot.text))
     return RequestPieces(
@@ -168,16 +168,16 @@ def _slots(request: Request, sample: Sample, evidence: Evidence | None) -> list[
 
 def _cut(text: str, slots: Sequence[_TextSlot], literals: Literals) -> Iterator[Piece]:
     """Split a message at the texts of the sample, longest first. The other parts are literals."""
-    places: list[tuple[int, _TextSlot]] = []
-    rest_of_text = text
+    matches: list[tuple[int, _TextSlot]] = []
+    remaining = text
     for slot in slots:
-        start = rest_of_text.find(slot.text)
+        start = remaining.find(slot.text)
         while start >= 0:
-            places.append((start, slot))
-            start = rest_of_text.find(slot.text, start + len(slot.text))
-        rest_of_text = rest_of_text.replace(slot.text, "\0" * len(slot.text))  # which no quoted text has
+            matches.append((start, slot))
+            start = remaining.find(slot.text, start + len(slot.text))
+        remaining = remaining.replace(slot.text, "\0" * len(slot.text))  # no quoted text has a NUL
     end = 0
-    for start, slot in sorted(places, key=lambda place: place[0]):
+    for start, slot in sorted(matches, key=lambda match: match[0]):
         if start > end:
             yield literals.number(text[end:start])
         yield slot.reference
@@ -249,7 +249,7 @@ class Index:
 
 
 def line(result: SampleResult) -> bytes:
-    """Return the result of a sample as the page reads it: all its fields, those with their default left out."""
+    """Return the result of a sample as JSON for the page, without fields that have their default."""
     return result.model_dump_json(exclude_defaults=True).encode()
 
 
@@ -277,7 +277,7 @@ class Details:
     def add(
         self, lines: Iterable[bytes], requests: Sequence[Sequence[RequestPieces | None]], summaries: Sequence[str]
     ) -> None:
-        """Add a sample: its line, the requests of its calls, and what is to blame for its score, in each run."""
+        """Add a sample: its JSON, the requests of its calls and its diagnosis, in each run."""
         if not self._lines:
             self.starts.append(self._samples)
         self._samples += 1
@@ -312,14 +312,14 @@ class ScoreCell(NamedTuple):
     strip: str
     """A letter per claim (`LETTERS`), in the order of the claims. Upper case if the judges disagree."""
     because: str | None
-    """Reason why there is no value."""
+    """Reason for a missing value."""
     hits: int | None = None
     judged: int | None = None
-    """The share as it was counted: `hits` of `judged`; None where the value is no share."""
+    """Counts of a share, `hits` of `judged`; None if the value is not a share."""
     reasons: tuple[Reason, ...] = ()
-    """Why claims have no label, each reason once."""
+    """Reasons for which claims have no label, each once."""
     dissenters: tuple[int, ...] = ()
-    """Places of the judges who label a claim otherwise than the panel."""
+    """Positions of the judges who disagree with the panel on a claim."""
     entropy: float = 0.0
     """The largest entropy of the votes on a claim, in bits."""
 
@@ -335,14 +335,14 @@ class ScoreCell(NamedTuple):
             assessed: The assessments of its claims.
             judges: The names of the judges, in the order of the page.
         """
-        reasons = dict.fromkeys(one.unassessed for one in assessed if one.unassessed)
+        reasons = dict.fromkeys(a.unassessed for a in assessed if a.unassessed)
         dissenters = {
             judges.index(verdict.judge)
-            for one in assessed
-            for verdict in one.verdicts
-            if verdict.support and one.support and verdict.support != one.support and verdict.judge in judges
+            for a in assessed
+            for verdict in a.verdicts
+            if verdict.support and a.support and verdict.support != a.support and verdict.judge in judges
         }
-        entropy = max((one.entropy or 0.0 for one in assessed), default=0.0)
+        entropy = max((a.entropy or 0.0 for a in assessed), default=0.0)
         counts = score.because, score.hits, score.judged
         return cls(_rounded(score.value), strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3))
 
@@ -359,7 +359,7 @@ class SampleRow(NamedTuple):
     cells: tuple[ScoreCell, ...]
     """Scores in the order of the run's metrics."""
     blame: Cell | None
-    """Whether retrieval or generation is to blame; None where that is not known."""
+    """Whether retrieval or generation is to blame; None if that is not known."""
 
 
 def row(
@@ -377,7 +377,6 @@ def row(
     scores = result.scores
 
     def letter(against: str, subject: str) -> str:
-        """Return the letter of a claim's label; a capital if the judges disagree."""
         assessment = assessments.get((against, subject))
         if assessment is None:
             return LETTERS[None]
@@ -408,7 +407,7 @@ def row(
 
 
 def changed_parts(a: Sample, b: Sample) -> str:
-    """Return what differs between a sample in two runs: `a` answer, `c` contexts, `r` reference, `q` question."""
+    """Return the parts of a sample that differ in two runs: `a` answer, `c` contexts, `r` reference, `q` question."""
     return "".join(
         letter
         for letter, differs in (

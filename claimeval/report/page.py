@@ -1,4 +1,4 @@
-"""The page of a run, of two runs, or of an experiment: one HTML file that opens from disk and makes no requests."""
+"""The HTML page of a run, of two runs, or of an experiment: a self-contained file that makes no requests."""
 
 from __future__ import annotations
 
@@ -61,27 +61,27 @@ if TYPE_CHECKING:
 
 TABLE, FLIPS = "experiment.json", "flips.jsonl"
 MAX_FLIPS = 5000
-"""Flipped claims in the page of an experiment. The file has all."""
+"""Maximum number of flipped claims in the page of an experiment; the file has all."""
 
 
 MAX_BYTES = 20_000_000
-"""Bytes of the samples in the page of a large run. It shows fewer samples where they are long."""
+"""Maximum size in bytes of the samples in the page of a large run; it shows fewer samples if they are long."""
 
 
 def render(file: IO[str], folder: Path, compared: Path | None = None, *, first: int | None = None) -> None:
-    """Write the page of a run, or of two runs that are compared, to an open file, sample by sample.
+    """Write the page of a run, or of two compared runs, to an open file, sample by sample.
 
-    Above 20,000 samples the page shows a selection of them, and says so; all numbers are over all samples.
+    Above 20,000 samples the page shows a selection of samples and says so; all numbers are over all samples.
 
     Args:
-        file: Where the page is written.
-        folder: The run.
-        compared: The run that it is compared with.
-        first: The number of a sample, from 1: show it and those after it, up to 20,000, in the place of a selection.
+        file: The file to write to.
+        folder: The run directory.
+        compared: The directory of the run to compare with.
+        first: The number of a sample, from 1: show up to 20,000 samples from this one instead of a selection.
 
     Raises:
-        DataError: If a directory has no finished run.
-        UsageError: If two runs share no metric or no sample.
+        DataError: A directory has no finished run.
+        UsageError: Two runs share no metric or no sample.
     """
     with _scratch() as rows, _scratch() as chunks:
         samples = _Samples(rows, chunks)
@@ -107,7 +107,7 @@ def render(file: IO[str], folder: Path, compared: Path | None = None, *, first: 
 
 
 class _Samples:
-    """The samples of a page, in two files: the rows of the list, and all details."""
+    """The samples of a page in two files: the rows of the list, and the details."""
 
     def __init__(self, rows: IO[str], chunks: IO[str]) -> None:
         self._files = rows, chunks
@@ -118,26 +118,26 @@ class _Samples:
         self.facets = SliceTally((), None)
 
     def close(self) -> int:
-        """End both, and return their size."""
+        """Complete both files, and return their size."""
         self.details.close()
         self.index.close(self.details.starts)
         return sum(file.tell() for file in self._files)
 
     def restart(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         for file in self._files:
             file.seek(0)
             file.truncate()
         self._begin()
 
-    def add_fitting(self, places: Sequence[int], add: Callable[[int], None]) -> int:
-        """Add the samples at these places, the most important first, or as many as fit, and close; return how many."""
+    def add_fitting(self, positions: Sequence[int], add: Callable[[int], None]) -> int:
+        """Add the samples at these positions, most important first, as many as fit; close, and return their number."""
         while True:
-            for place in sorted(places):
-                add(place)
-            if (size := self.close()) <= MAX_BYTES or len(places) <= 1:
-                return len(places)
-            places = places[: int(0.95 * len(places) * MAX_BYTES / size) or 1]
+            for position in sorted(positions):
+                add(position)
+            if (size := self.close()) <= MAX_BYTES or len(positions) <= 1:
+                return len(positions)
+            positions = positions[: int(0.95 * len(positions) * MAX_BYTES / size) or 1]
             self.restart()
 
 
@@ -151,14 +151,14 @@ def _copy(scratch: IO[str], file: IO[str]) -> None:
 
 
 class _PageData(NamedTuple):
-    """Content of a page besides the details of its samples."""
+    """Content of a page, except for the details of its samples."""
 
     overview: Overview
     other: Overview | None
     comparison: PairedRuns | None
     facets: list[Facet]
     agreement: Agreement | None = None
-    """Judges against the labels of people in the run directory."""
+    """Agreement of the judges with the human labels in the run directory."""
 
     def element(self) -> dict[str, object]:
         """Return the content of the element `overview`."""
@@ -185,13 +185,12 @@ class _PageData(NamedTuple):
             of_run = {"run": number} if number else {}
 
             def _listed(metric: str, value: str | None, field: str = "", of_run: Mapping[str, object] = of_run) -> str:
-                """Return the address of the samples of a slice."""
                 return _list_address({"metric": metric, **of_run, "is": f"{field}={value or ''}"})
 
             for slices in overview.slices:
                 metrics = dict.fromkeys(row.metric for row in slices if row.contribution is not None)
                 drawn = of_slices(slices, partial(_listed, field=slices.field), width=NARROW)
-                yield from ((f"slices/{number}/{slices.field}/{m}", one) for m, one in zip(metrics, drawn, strict=True))
+                yield from ((f"slices/{number}/{slices.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True))
             if counts := overview.diagnosis:
                 link = partial(_blamed, of_run)
                 yield f"diagnosis/{number}", of_diagnosis(counts, link)
@@ -202,9 +201,9 @@ class _PageData(NamedTuple):
             judges = self.agreement.judges if self.agreement and not number else overview.judge_numbers
             if costs := of_cost(judges, names):
                 yield f"cost/{number}", costs
-            for one in judges:
-                if drawn_one := of_confusion(one, names.get(one.judge, one.judge)):
-                    yield f"confusion/{number}/{one.judge}", drawn_one
+            for judge in judges:
+                if confusion := of_confusion(judge, names.get(judge.judge, judge.judge)):
+                    yield f"confusion/{number}/{judge.judge}", confusion
         for rater in self.agreement.raters if self.agreement else ():
             if rater.calibration and rater.calibration.n:
                 names = {judge.name: judge.short for judge in self.overview.judges}
@@ -213,16 +212,15 @@ class _PageData(NamedTuple):
         for changes in self.comparison.slices if self.comparison else ():
 
             def changed(metric: str, value: str | None, field: str = changes.field) -> str:
-                """Return the address of the samples of a slice, the largest change first."""
                 return _list_address({"metric": metric, "is": f"{field}={value or ''}"})
 
             metrics = dict.fromkeys(row.metric for row in changes.rows)
             drawn = of_changes(changes, changed, width=NARROW)
-            yield from ((f"changes/{changes.field}/{m}", one) for m, one in zip(metrics, drawn, strict=True))
+            yield from ((f"changes/{changes.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True))
 
 
 NARROW = 460.0
-"""Points that pictures of rows are wide in a page."""
+"""Width of pictures in a page, in points."""
 
 
 def _list_address(query: Mapping[str, object]) -> str:
@@ -248,26 +246,25 @@ class _OneRun:
         return _PageData(overview, None, None, samples.facets.facets(), self._agreement())
 
     def some(self, samples: _Samples, first: int | None) -> _PageData:
-        """Add a selection of the samples, or those from one on."""
+        """Add a selection of the samples, or the samples from `first` on."""
         names = self._manifest.names
         selection = SampleSelection(len(names))
 
         def note(result: SampleResult) -> None:
-            """Take note of a sample."""
             values = [score.value if (score := result.scores.get(name)) else None for name in names]
             selection.add(result.sample.id, values, _kind(result, names[:1]))
 
         overview = gather(self._folder, note, sliced=True)
         results = RunResults.of(self._folder)
         sample_ids = _named_in(overview)
-        places = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(results))
-        shown = samples.add_fitting(places, lambda place: self._add(samples, results[place]))
+        positions = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(results))
+        shown = samples.add_fitting(positions, lambda position: self._add(samples, results[position]))
         kinds = f"the ones with the lowest scores, and some with every value of {names[0]}" if names else "some of them"
         noted = _with_note(overview, _shown(shown, len(results), first, kinds))
         return _PageData(noted, None, None, samples.facets.facets(), self._agreement())
 
     def _agreement(self) -> Agreement | None:
-        """Return how the judges agree with the labels of people in the run directory; None if no label counts."""
+        """Return the agreement of the judges with the human labels in the run directory; None if no label counts."""
         if not self._manifest.of_claims or not label_files(self._folder):
             return None
         from claimeval.runs.agreement import measure_run
@@ -306,7 +303,6 @@ class _TwoRuns:
         from claimeval.runs.compare import compare
 
         def add(pair: SamplePair, changes: PairChanges) -> None:
-            """Add a pair of samples."""
             self._add(samples, pair, len(changes.flips), changes.causes)
 
         compared = compare(*self._folders, add, sliced=True)
@@ -314,7 +310,7 @@ class _TwoRuns:
         return _PageData(*compared, samples.facets.facets())
 
     def some(self, samples: _Samples, first: int | None) -> _PageData:
-        """Add a selection of the pairs, or those from one on."""
+        """Add a selection of the pairs, or the pairs from `first` on."""
         from claimeval.runs.compare import SamplePair, compare
 
         names = [metric.name for metric in self._metrics] + list(self._others)
@@ -323,32 +319,32 @@ class _TwoRuns:
         flips = array("L")
 
         def note(pair: SamplePair, changes: PairChanges) -> None:
-            """Take note of a pair."""
             ids.append(pair.a.sample.id)
             flips.append(len(changes.flips))
-            moved = [_difference(pair, name) for name in names]
-            lowest = [None if not change else -abs(change) for change in moved]
-            kind = "" if not moved or moved[0] is None else str((moved[0] > 0) - (moved[0] < 0))
+            differences = [_difference(pair, name) for name in names]
+            lowest = [None if not difference else -abs(difference) for difference in differences]
+            first_one = differences[0] if differences else None
+            kind = "" if first_one is None else str((first_one > 0) - (first_one < 0))
             selection.add(ids[-1], [-len(changes.flips) or None, *lowest], kind)
 
         compared = compare(*self._folders, note, sliced=True)
         sample_ids = (
             _named_in(compared.a) | _named_in(compared.b) | {flip.sample_id for flip in compared.comparison.flips}
         )
-        places = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(ids))
+        positions = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(ids))
         runs = [RunResults.of(folder) for folder in self._folders]
         causes = Causes(*self._manifests)
-        positions = [run.places({ids[place] for place in places}) for run in runs]
+        by_id = [run.places({ids[position] for position in positions}) for run in runs]
 
-        def add(place: int) -> None:
-            """Add a pair."""
-            pair = SamplePair(*(run[there[ids[place]]] for run, there in zip(runs, positions, strict=True)))
-            names_of_claims = {metric.name: metric for metric in self._metrics}
-            tally = CauseTally(causes, {**names_of_claims, **dict.fromkeys(self._others)})
-            changes = tally.add(ids[place], pair.a.scores, pair.b.scores, pair)
-            self._add(samples, pair, flips[place], changes)
+        def add(position: int) -> None:
+            sample_id = ids[position]
+            pair = SamplePair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
+            metrics = {metric.name: metric for metric in self._metrics}
+            tally = CauseTally(causes, {**metrics, **dict.fromkeys(self._others)})
+            changes = tally.add(sample_id, pair.a.scores, pair.b.scores, pair)
+            self._add(samples, pair, flips[position], changes)
 
-        shown = samples.add_fitting(places, add)
+        shown = samples.add_fitting(positions, add)
         kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"
         text = _shown(shown, len(ids), first, kinds)
         return _PageData(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
@@ -368,14 +364,13 @@ class _TwoRuns:
 
 
 def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:
-    """Return whether retrieval or generation is to blame in each run; nothing for a run without both metrics."""
+    """Return the diagnosis of a sample in each run; empty for runs without both metrics."""
     both = {RECALL, FAITHFULNESS} <= set(manifest.names)
     return [diagnose(result).sentence for result in results] if both else []
 
 
 def _kind(result: SampleResult, names: Sequence[str]) -> str:
-    """Return what kind of sample it is: whether a call failed, and in which range its first score is, or why it has
-    none."""
+    """Return the stratum of a sample: whether a call failed, and the range of its first score, or why it has none."""
     failed = "failed" if any(call.failed for call in result.calls) else ""
     scores = [score for name in names if (score := result.scores.get(name))]
     for score in scores:
@@ -392,7 +387,7 @@ def _difference(pair: SamplePair, metric: str) -> float | None:
 
 def _named_in(overview: Overview) -> set[str]:
     """Return the ids of the samples that the overview names."""
-    return {claim.sample_id for claim in overview.worst} | {one.sample for one in overview.summary.failures.values()}
+    return {claim.sample_id for claim in overview.worst} | {call.sample for call in overview.summary.failures.values()}
 
 
 def _from(first: int, samples: int) -> range:
@@ -402,8 +397,8 @@ def _from(first: int, samples: int) -> range:
 def _shown(shown: int, samples: int, first: int | None, kinds: str) -> str:
     """Return which samples the page shows, in words."""
     if first is not None:
-        these = f"samples {first:,} to {first + shown - 1:,} of {samples:,}"
-        return f"This page shows {these}. All numbers are over all samples."
+        last = first + shown - 1
+        return f"This page shows samples {first:,} to {last:,} of {samples:,}. All numbers are over all samples."
     return (
         f"This page shows {shown:,} of {samples:,} samples: {kinds}. All numbers are over all samples. `claimeval view`"
         f" shows the others, {WHOLE:,} at a time: add &from=1 to the address of the run there, &from={WHOLE + 1}, ..."
@@ -417,7 +412,7 @@ def _with_note(overview: Overview, text: str) -> Overview:
 def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[RequestPieces | None]:
     """Return the request of each call, or None if it cannot be rebuilt with the call's key.
 
-    The judges of a panel get the same messages, which are packed once.
+    Messages that several judges of a panel get are packed once.
     """
     packed: dict[tuple[str, ...], RequestPieces] = {}
     requests: list[RequestPieces | None] = []
@@ -480,7 +475,7 @@ def render_experiment(file: IO[str], folder: Path) -> None:
     content = {
         "name": folder.resolve().name,
         "table": table.model_copy(update={"data": Path(table.data).name, "arms": arms}).model_dump(mode="json"),
-        "pictures": {name: [tree(one) for one in drawn] for name, drawn in of_arms(table).items()},
+        "pictures": {name: [tree(picture) for picture in drawn] for name, drawn in of_arms(table).items()},
         "changes": printing.other_changes(table),
         "selection": printing.chosen(table.selection) if table.selection else None,
         "failures": printing.failures(table),

@@ -1,4 +1,4 @@
-"""The bar below a cell of a notebook while a job runs."""
+"""Progress bar below a notebook cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST, NEXT = 0.5, 0.25
 
 
 def progress_bar() -> Callable[[Progress], None] | None:
-    """Return what draws the progress of a job below the running cell; None outside of notebooks."""
+    """Return a function that draws the progress of a job below the running cell; None outside of notebooks."""
     ipython = sys.modules.get("IPython")
     shell = ipython and ipython.get_ipython()
     if ipython is None or getattr(shell, "kernel", None) is None:
@@ -24,16 +24,16 @@ def progress_bar() -> Callable[[Progress], None] | None:
 
 
 class ProgressBar:
-    """Draws progress in place; the last state remains."""
+    """Draws progress in place; the last state remains visible."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
-        """`display` is that of `IPython.display`."""
+        """`display` is `IPython.display.display`."""
         self._display = display
         self._handle: Any = None
         self._next = time.monotonic() + FIRST
 
     def __call__(self, progress: Progress) -> None:
-        """Draw, if it is time to or everything is done."""
+        """Draw the progress if it is due or complete."""
         now, ended = time.monotonic(), progress.done == progress.total
         if now < self._next and not (ended and self._handle):
             return

@@ -1,6 +1,6 @@
-"""Tables of the results, with a row per sample, per claim and evidence, per verdict, or per call.
+"""Tables of results, with a row per sample, per claim and evidence, per verdict, or per call.
 
-In a CSV, text that a spreadsheet would take for a formula is prefixed with an apostrophe.
+In a CSV, text that a spreadsheet would read as a formula is prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ def _samples(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[li
         row += [sum(call.completion_tokens or 0 for call in result.calls)]
         for name in names:
             score = result[name]
-            row += [score.value, score.because]
-            row += [score.hits, score.judged, score.total]
+            row += [score.value, score.because, score.hits, score.judged, score.total]
         yield row
 
 
@@ -72,7 +71,7 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
         texts = {document.id: document.text for document in result.sample.contexts or ()}
         for assessment in (*result.assessments, *result.per_document, *result.orders):
             if (claim := claims.get(assessment.subject)) is None:
-                continue  # of a document or a whole answer
+                continue  # the assessment of a document or a whole answer
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
             row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]

@@ -1,7 +1,7 @@
-"""Viewer of a directory in the browser: its runs by data set, experiments, the report of each, and comparisons.
+"""Viewer of a directory in the browser: its runs by data set, its experiments, their reports, and comparisons.
 
-It never writes, listens on 127.0.0.1 only, and answers only requests with its address as host. So pages of other sites
-cannot read from it, even under another name (DNS rebinding).
+It never writes, listens on 127.0.0.1 only, and answers only requests with its address as host, so that pages of other
+sites cannot read from it, even under another name (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import itertools
 import os
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from http import HTTPStatus
@@ -48,15 +48,15 @@ from claimeval.types.errors import DataError, UsageError
 DEPTH = 4
 """Levels of directories that are searched for runs."""
 NOTES = "notes.md"
-"""A file that people write into a run directory, or into that of an experiment."""
+"""File with notes that people can write into the directory of a run or an experiment."""
 LONGEST_NOTE = 300
-"""Characters of it that are shown."""
+"""Characters of the notes that are shown."""
 POINTS = 30
-"""Runs in a picture, the newest."""
+"""Number of runs in a picture, the newest."""
 PICTURES = 6
-"""Pictures of a data set, of the metrics that most of its runs have."""
+"""Number of pictures of a data set, for the metrics that most of its runs have."""
 SMALL = 360.0
-"""Points that a picture is wide."""
+"""Width of a picture in points."""
 _DAY = re.compile(r"(19|20)\d\d([-_.]?\d\d){0,2}")
 
 
@@ -66,20 +66,20 @@ class RunEntry(NamedTuple):
     name: str
     """Path below the directory, with `/`. `.` is the directory itself."""
     written: float
-    """When the run was begun, as its manifest says, else when its results were written; seconds since 1970."""
+    """Start of the run from its manifest, else the time of its results; seconds since 1970."""
     job: str
     data: str
     judges: tuple[str, ...]
     samples: int
     complete: bool
     metrics: dict[str, tuple[float | None, tuple[float, float] | None, bool]]
-    """Mean and the ends beside it by metric, and whether these are bounds."""
+    """Mean, interval or bounds, and whether these are bounds, by metric."""
     dollars: float | None
-    """None if nothing was asked, or the price of something is not known."""
+    """None if no judge was asked, or a price is unknown."""
     calls: int
     notes: tuple[str, ...]
     experiment: str | None = None
-    """The experiment that it is an arm of."""
+    """The experiment whose arm it is."""
     problem: str | None = None
     """Reason why the run has no summary."""
 
@@ -95,7 +95,7 @@ class ExperimentEntry(NamedTuple):
     baseline: str
     chosen: str | None
     failed: dict[str, str]
-    """The arms without scores, and why."""
+    """The arms without scores, with reasons."""
     metrics: dict[str, tuple[float | None, ...]]
     """The mean of each arm, by metric."""
     dollars: float | None
@@ -104,54 +104,52 @@ class ExperimentEntry(NamedTuple):
 
 
 class DataGroup(NamedTuple):
-    """The runs over one data set, arms of experiments apart."""
+    """The runs over one data set, except arms of experiments."""
 
     name: str
-    """The name of the file; a day in it is `*`, so that the files of each month are one data set."""
+    """The name of the file; a date in it is `*`, so that the files of several months are one data set."""
     runs: tuple[str, ...]
-    """The oldest first."""
+    """Names of the runs, oldest first."""
     changes: dict[str, str]
-    """By run, what was changed since the run before it: judges, prompts, data."""
+    """Changes since the previous run (judges, prompts, data), by run."""
     other_data: bool
-    """Whether the content of the file is another one in every run; then pictures do not mark it."""
+    """Whether the content of the file changes with every run; then pictures do not mark it."""
     pictures: dict[str, Picture]
-    """By metric, its mean in each run."""
+    """Mean in each run, by metric."""
 
 
 class _ReadRun(NamedTuple):
-    """What was read of a run, and when it was written."""
-
     written: tuple[int, ...]
+    """Modification times of the run's files."""
     entry: RunEntry
     manifest: Manifest | None
     metrics: Mapping[str, MetricSummary]
 
 
 class Home:
-    """The runs and experiments of a folder. What did not change since the last look is not read again."""
+    """The runs and experiments of a folder. Runs that have not changed are not read again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[str, _ReadRun] = {}
 
     def content(self) -> tuple[list[RunEntry], list[ExperimentEntry], list[DataGroup]]:
-        """Return the runs, the experiments, and the data sets, the one with the newest run first."""
+        """Return the runs, the experiments, and the data sets, that with the newest run first."""
         experiments = [experiment_entry(name, path) for name, path in experiment_folders(self._folder).items()]
-        arms = {one.name: f"{one.name}/" for one in experiments}
-        finished: dict[str, _ReadRun] = {}
+        read_runs: dict[str, _ReadRun] = {}
         for name, path in runs(self._folder).items():
-            of = next((experiment for experiment, start in arms.items() if name.startswith(start)), None)
+            experiment = next((entry.name for entry in experiments if name.startswith(f"{entry.name}/")), None)
             read = self._known.get(name)
-            if read is None or read.written != _written(path) or read.entry.experiment != of:
-                read = _read(name, path, of)
-            finished[name] = read
-        self._known = finished
+            if read is None or read.written != _written(path) or read.entry.experiment != experiment:
+                read = _read(name, path, experiment)
+            read_runs[name] = read
+        self._known = read_runs
         groups: dict[str, list[_ReadRun]] = {}
-        for read in sorted(finished.values(), key=lambda one: (one.entry.written, one.entry.name)):
+        for read in sorted(read_runs.values(), key=lambda run: (run.entry.written, run.entry.name)):
             if read.entry.problem is None and read.entry.experiment is None:
                 groups.setdefault(_DAY.sub("*", read.entry.data), []).append(read)
         listed = sorted(groups.items(), key=lambda item: -item[1][-1].entry.written)
-        return [read.entry for read in finished.values()], experiments, [_group(name, of) for name, of in listed]
+        return [read.entry for read in read_runs.values()], experiments, [_group(name, of) for name, of in listed]
 
 
 def runs(folder: Path) -> dict[str, Path]:
@@ -203,7 +201,7 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
 def _entry(
     name: str,
     path: Path,
-    of: str | None,
+    experiment: str | None,
     manifest: Manifest,
     summary: Summary,
     metrics: Mapping[str, MetricSummary],
@@ -217,11 +215,11 @@ def _entry(
         judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
         complete=summary.complete,
-        metrics={key: (one.mean, one.ends, one.shown == "bounds") for key, one in metrics.items()},
+        metrics={key: (metric.mean, metric.ends, metric.shown == "bounds") for key, metric in metrics.items()},
         dollars=cost.dollars if cost else None,
         calls=cost.calls if cost else 0,
         notes=(*_notes(path), *summary.notes),
-        experiment=of,
+        experiment=experiment,
     )
 
 
@@ -233,7 +231,7 @@ def _begun(manifest: Manifest) -> float | None:
 
 
 def _notes(folder: Path) -> tuple[str, ...]:
-    """Return what people wrote about a run, if anything; a link is not followed."""
+    """Return the notes of people about a run, without following a link."""
     file = folder / NOTES
     if file.is_symlink() or not file.is_file():
         return ()
@@ -267,59 +265,55 @@ def experiment_entry(name: str, path: Path) -> ExperimentEntry:
 
 
 def _group(name: str, runs: Sequence[_ReadRun]) -> DataGroup:
-    counts: dict[str, int] = {}
-    for one in runs:
-        for metric in one.metrics:
-            counts[metric] = counts.get(metric, 0) + 1
-    most = sorted((metric for metric, count in counts.items() if count > 1), key=lambda metric: -counts[metric])
-    by_job = [[one for one in runs if one.entry.job == job] for job in dict.fromkeys(one.entry.job for one in runs)]
+    counts = Counter(metric for run in runs for metric in run.metrics)
+    most = [metric for metric, count in counts.most_common(PICTURES) if count > 1]
+    by_job = [[run for run in runs if run.entry.job == job] for job in dict.fromkeys(run.entry.job for run in runs)]
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, by_job))
     steps = {after.entry.name: _changed(before, after) for before, after in pairs}
     other_data = bool(steps) and all("data" in words for words in steps.values())
     unmarked = {"data"} if other_data else set()
     drawn = {
-        metric: _trend(metric, [one for one in runs if metric in one.metrics][-POINTS:], unmarked)
-        for metric in most[:PICTURES]
+        metric: _trend(metric, [run for run in runs if metric in run.metrics][-POINTS:], unmarked) for metric in most
     }
     changes = {after: ", ".join(words) for after, words in steps.items() if words}
-    return DataGroup(name, tuple(one.entry.name for one in runs), changes, other_data, drawn)
+    return DataGroup(name, tuple(run.entry.name for run in runs), changes, other_data, drawn)
 
 
 def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture:
-    last = [one.entry.name.rsplit("/", 1)[-1] for one in runs]
-    names = last if len(set(last)) == len(last) else [one.entry.name for one in runs]
+    last = [run.entry.name.rsplit("/", 1)[-1] for run in runs]
+    names = last if len(set(last)) == len(last) else [run.entry.name for run in runs]
     marks = [
-        pictures.mark(name, one.metrics[metric], f"/report?{urlencode({'run': one.entry.name})}")
-        for name, one in zip(names, runs, strict=True)
+        pictures.mark(name, run.metrics[metric], f"/report?{urlencode({'run': run.entry.name})}")
+        for name, run in zip(names, runs, strict=True)
     ]
     unit = runs[0].metrics[metric].unit
     label = pictures.SHARE if unit == "share" else f"mean, {unit}"
     pairs = enumerate(itertools.pairwise(runs), 1)
-    steps = {place: [word for word in _changed(*pair) if word not in unmarked] for place, pair in pairs}
-    changes = {place: ", ".join(words) for place, words in steps.items() if words}
+    steps = {position: [word for word in _changed(*pair) if word not in unmarked] for position, pair in pairs}
+    changes = {position: ", ".join(words) for position, words in steps.items() if words}
     return trend(marks, metric, label, changes=changes, width=SMALL)
 
 
 def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
-    """Return what a run was asked differently than the one before: judges, prompts, data, ..."""
+    """Return the names of the settings that changed since the previous run: judges, prompts, data, ..."""
     if before.manifest is None or after.manifest is None:
         return ()
-    heads = [setting.partition(":")[0] for setting in changed_settings(before.manifest, after.manifest)]
-    other = ["data"] if before.manifest.data.digest != after.manifest.data.digest else []
-    return tuple(dict.fromkeys([*(head for head in heads if head not in ("metrics", "data")), *other]))
+    names = [setting.partition(":")[0] for setting in changed_settings(before.manifest, after.manifest)]
+    data = ["data"] if before.manifest.data.digest != after.manifest.data.digest else []
+    return tuple(dict.fromkeys([*(name for name in names if name not in ("metrics", "data")), *data]))
 
 
 ADDRESS = "127.0.0.1"
 CACHED_PAGES = 4
 PATIENCE = 2.0
-"""Seconds that a browser waits for a page; then it is told that the page is being built, and asks again."""
+"""Seconds that a browser waits for a page before it gets a placeholder that reloads itself."""
 AGAIN = 1
-"""Seconds after which it asks again."""
+"""Seconds after which the placeholder reloads."""
 Key = tuple[tuple[str, ...], tuple[int, ...]]
 
 
 class _Build:
-    """A page that is being written, in a thread that does not keep the program from ending."""
+    """A page that is being written, in a daemon thread."""
 
     def __init__(self, write: Callable[[IO[str]], None]) -> None:
         self._write = write
@@ -332,12 +326,12 @@ class _Build:
             file = io.StringIO()
             self._write(file)
             self._content = file.getvalue().encode("utf-8", "backslashreplace")
-        except Exception as error:  # noqa: BLE001  # raised again where a browser waits for the page
+        except Exception as error:  # noqa: BLE001  # raised again by `content`
             self._content = error
         self._done.set()
 
     def content(self) -> bytes | None:
-        """Return the page, or None if it takes longer; raise what hindered it."""
+        """Return the page, or None if it is not ready in time. Raises the error that ended the build."""
         if not self._done.wait(PATIENCE):
             return None
         if isinstance(self._content, Exception):
@@ -346,11 +340,11 @@ class _Build:
 
 
 class Building(Exception):
-    """No error: the page is being built and comes later."""
+    """Not an error: the page is being built."""
 
 
 class Viewer(ThreadingHTTPServer):
-    """Server of one directory. `port` 0 selects a free port. Raises UsageError if directory or port cannot be used."""
+    """Server for one directory. `port` 0 selects a free port. Raises UsageError if directory or port cannot be used."""
 
     daemon_threads = True
 
@@ -370,7 +364,7 @@ class Viewer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Return the address of the list of runs."""
+        """The address of the list of runs."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def listing(self) -> bytes:
@@ -390,9 +384,9 @@ class Viewer(ThreadingHTTPServer):
         return page("viewer").html.replace("<!--data-->", filled).encode("utf-8", "backslashreplace")
 
     def report(self, names: list[str], first: int | None = None) -> bytes | None:
-        """Return the page of one run, of two, or of an experiment, or None if a name is not in the list.
+        """Return the page of one run, of two, or of an experiment; None if a name is not in the list.
 
-        `first` is the number of the first sample to show, in the place of a selection.
+        `first` is the number of the first sample to show instead of a selection.
         """
         if len(names) == 1 and (folder := experiment_folders(self.folder).get(names[0])):
             return self._page((names[0],), [folder / TABLE], lambda file: render_experiment(file, folder))
@@ -406,13 +400,12 @@ class Viewer(ThreadingHTTPServer):
         return self._page(key, files, lambda file: render(file, *paths, first=first))
 
     def series(self, names: list[str], baseline: str) -> bytes | None:
-        """Return the page of three or more runs, the oldest first, or None if a name is not in the list."""
+        """Return the page of three or more runs, oldest first; None if a name is not in the list."""
         paths = self._paths(names)
         if paths is None or len(set(names)) < len(names) or baseline not in names:
             return None
 
         def write(file: IO[str]) -> None:
-            """Write the page."""
             compared = track(paths, baseline=names.index(baseline), names=names)
             file.write(series.render(compared, f"{len(names)} runs", served=True))
 
@@ -423,7 +416,7 @@ class Viewer(ThreadingHTTPServer):
         return None if any(name not in paths for name in names) else [paths[name] for name in names]
 
     def _page(self, names: tuple[str, ...], files: Iterable[Path], write: Callable[[IO[str]], None]) -> bytes:
-        """Return a page, which is written anew only if one of these files was; raise Building if it takes longer."""
+        """Return a page, written again only if one of these files changed. Raises Building if it is not ready."""
         key = (names, tuple(file.stat().st_mtime_ns for file in files))
         with self._lock:
             if key in self._pages:
@@ -431,18 +424,17 @@ class Viewer(ThreadingHTTPServer):
                 return self._pages[key]
             if key not in self._builds:
                 self._builds[key] = _Build(write)
-                if len(self._builds) > CACHED_PAGES:  # nobody came back for the oldest
+                if len(self._builds) > CACHED_PAGES:  # the browser that requested the oldest did not return
                     del self._builds[next(iter(self._builds))]
             build = self._builds[key]
-        going_on = False
         try:
             content = build.content()
-            going_on = content is None
-        finally:
-            if not going_on:  # it is written, or could not be
-                self._builds.pop(key, None)
+        except Exception:
+            self._builds.pop(key, None)
+            raise
         if content is None:
             raise Building
+        self._builds.pop(key, None)
         with self._lock:
             self._pages[key] = content
             if len(self._pages) > CACHED_PAGES:
@@ -451,16 +443,14 @@ class Viewer(ThreadingHTTPServer):
 
 
 def ready_made(folder: Path) -> bytes | None:
-    """Return the page that lies in a run directory, if this version wrote it after everything that it shows."""
+    """Return the report in a run directory, if this version wrote it after all files that it shows."""
     file = folder / "report.html"
     if file.is_symlink() or not file.is_file():
         return None
-    sources = [
-        one for inside in (folder, *attached(folder).values()) for one in (results_file(inside), inside / MANIFEST)
-    ]
-    sources += [inside / SUMMARY for inside in (folder, *attached(folder).values())]
+    runs = (folder, *attached(folder).values())
+    sources = [source for run in runs for source in (results_file(run), run / MANIFEST, run / SUMMARY)]
     sources += label_files(folder)
-    if any(one.exists() and one.stat().st_mtime_ns > file.stat().st_mtime_ns for one in sources):
+    if any(source.exists() and source.stat().st_mtime_ns > file.stat().st_mtime_ns for source in sources):
         return None
     content = file.read_bytes()
     same = f'content="{page("report").policy}"'.encode()
@@ -475,7 +465,7 @@ class _ViewerHandler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        """Answer a GET request of the browser."""
+        """Answer a request of the browser."""
         if refusal := self._refusal():
             return self._answer(HTTPStatus.FORBIDDEN, refusal)
         url = urlsplit(self.path)
@@ -510,7 +500,7 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         return self._send(HTTPStatus.OK, content, page(name).policy)
 
     def _refusal(self) -> str | None:
-        """Return why a request is refused, or None if it comes from this server's pages or the address bar."""
+        """Return why a request is refused; None if it comes from a page of this server or the address bar."""
         if self.headers.get("Host") not in self.server.hosts:
             return "Open the viewer under the address that it printed when it started."
         origin = self.headers.get("Origin")

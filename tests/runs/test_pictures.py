@@ -96,7 +96,7 @@ def test_agreement_is_a_map_of_kappas_and_a_confusion_a_rater() -> None:
     assert drawn is not None
     kappa = next(pair.kappa.value for pair in found.pairs if (pair.first, pair.second) == ("a", "b"))
     assert f"first and b: {decimal(kappa, 2)}" in drawn.descriptions
-    assert {"human supported, first supported: 1", "human not found, b not found: 1"} <= set(drawn.descriptions)
+    assert {"people supported, first supported: 1", "people not found, b not found: 1"} <= set(drawn.descriptions)
     assert pictures.of_agreement(measure(join([one], ("a",), Panel(), None), Panel())) is None
 
 

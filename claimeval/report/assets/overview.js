@@ -73,7 +73,7 @@ export function dataName(facts) {
 export function cautionBox(cautions) {
   if (!cautions.length) return null;
   const texts = cautions.map(({ text }) => el("li", null, data(text)));
-  const found = section("cautions", "Before you believe these numbers", el("ul", null, texts));
+  const found = section("cautions", "Before you trust these numbers", el("ul", null, texts));
   found.className = "cautions";
   return found;
 }
