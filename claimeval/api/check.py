@@ -111,6 +111,7 @@ def _loop_message(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Warn, then call the function."""
         with contextlib.suppress(RuntimeError):
             asyncio.get_running_loop()
             warnings.warn("check blocks the running event loop; use `await acheck(...)`", stacklevel=2)

@@ -273,6 +273,7 @@ def samples_of(
         path = Path(data)
 
         def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
+            """Read the file, or some of its rows."""
             return reading.read_samples(
                 path, fields=fields, references=references, limit=limit, problems=problems, positions=positions
             )

@@ -84,6 +84,7 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
         return Forecast(samples=prepared.total or 0, lines=(), basis=())
 
     async def walk() -> Forecast:
+        """Forecast with the reply cache open in this thread."""
         with cached_replies(options) as store:  # opened in the thread that reads it
             batched = batched_judges(job.asked, options)
             return await forecast(prepared.items, job, store, options.prices, batched=batched)
@@ -97,6 +98,7 @@ def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
     counted: set[int] = set()
 
     async def walk() -> dict[str, Forecast]:
+        """Forecast with the reply cache open in this thread."""
         forecasts: dict[str, Forecast] = {}
         with cached_replies(options) as store:
             for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -171,8 +170,7 @@ async def _run_shard(
     if not overwrite and is_merged(folder, prepared.manifest):
         logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
         return Run.load(folder)
-    created = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    record = begin(folder, prepared.manifest.model_copy(update={"created": created}), shard, overwrite=overwrite)
+    record = begin(folder, prepared.manifest, shard, overwrite=overwrite)
     keep_labels(folder, panel.labels)
     part = Part(folder, shard)
     if index := part.finished(record):
@@ -213,9 +211,7 @@ async def _run_on_engine(
         items = prepared.items
         total = prepared.total if prepared.total is not None else sum(1 for _ in items)
         count = shards_for(total)
-        created = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-        described = prepared.manifest.model_copy(update={"created": created})
-        record = begin(folder, described, Shard(1, count), overwrite=overwrite)
+        record = begin(folder, prepared.manifest, Shard(1, count), overwrite=overwrite)
         keep_labels(folder, panel.labels)
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
@@ -330,6 +326,7 @@ def blocking_twin(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Block until the coroutine is done."""
         return blocking(function(*args, **kwargs))
 
     door.__name__ = door.__qualname__ = function.__name__.removeprefix("a")

@@ -377,6 +377,7 @@ class ProposingJob(NamedTuple):
         request = _proposing(self.judge, item)
 
         def read(completion: Completion, request: Request) -> str | Failure:
+            """Return the text of a reply."""
             return read_reply(completion, request, str)
 
         reply = await ask_until_read(request, read, executor, CallAddress("propose", "answer"))

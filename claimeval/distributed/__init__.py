@@ -1,5 +1,4 @@
-"""Past one machine: a run in shards and how they are merged into the files that one process writes, the one asker,
-and Ray.
+"""Runs on several machines: shards and their merging, a shared server for calls (`serve`), and Ray.
 
-Knows jobs and run directories; knows nothing of data files, doors or terminals.
+Knows jobs and run directories, but no data files, public functions or terminals.
 """

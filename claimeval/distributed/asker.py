@@ -1,7 +1,7 @@
-"""The one asker: it asks for many runs and machines, with one reply cache, one pace and one budget.
+"""The shared asker: sends the calls of many runs and machines, with one reply cache, one pace and one budget.
 
-It is reached over HTTP (`server`) or as an actor of an engine. A call under way goes on when whoever asked for it is
-gone, and equal requests are one call.
+Clients reach it over HTTP (`server`) or as an actor of an engine. A call in flight continues if its client disconnects,
+and equal requests are one call.
 """
 
 from __future__ import annotations
@@ -24,61 +24,61 @@ from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome
 
 FORGOTTEN_AFTER = 3600.0
-"""Seconds after its last post for which a client is known."""
+"""Seconds after its last post until a client is forgotten."""
 GONE = "nobody waits for the reply any more"
 
 
 class Status(NamedTuple):
-    """What an asker has done since it was started."""
+    """Status of an asker, with counts since its start."""
 
     format: str
     judges: tuple[str, ...]
-    """As clients name them: `provider:model@URL`."""
+    """The judges as `provider:model@URL`."""
     clients: int
-    """Those that wait for an answer now."""
+    """Clients that wait for an answer."""
     waiting: int
-    """Requests without an answer yet."""
+    """Requests without an answer."""
     in_flight: int
     calls: int
-    """Retries included."""
+    """Calls, including retries."""
     replies: int
     tokens: int
-    """Of prompts and replies, as the providers count them."""
+    """Tokens of prompts and replies, as the providers count them."""
     cached: int
-    """Answered without a call: stored, or asked for at the same time by another client."""
+    """Requests answered without a call: from the cache, or by the call of another client."""
     failures: dict[str, int]
     """Failed attempts by reason."""
     spent: float | None
     """US dollars; None if a price is unknown."""
     budget: str
     spending: str | None
-    """What the budget's caps count, earlier starts included; None without a cap."""
+    """Spending of the budget, including earlier starts, in words; None without a limit."""
     ended: str | None
-    """Why nothing more can be asked."""
+    """Why nothing more can be asked; None if the asker is open."""
 
 
 class _Client:
-    """A run that asks."""
+    """A run that uses the asker."""
 
     def __init__(self) -> None:
         self.judges: dict[str, tuple[Judge, Judge]] = {}
-        """By name, each judge as the client has it, and as it is asked."""
+        """Each judge as the client has it and as it is asked, by name."""
         self.posts = 0
-        """Under way."""
+        """Number of posts without a complete answer."""
         self.seen = 0.0
 
 
 class SharedAsker:
-    """Asks named judges for many clients, as long as the block lasts. Knows nothing of how clients reach it."""
+    """Asks named judges for many clients, as long as the block lasts."""
 
     def __init__(self, judges: Iterable[Judge], options: RunOptions, progress: Progress, budget: str) -> None:
-        """Make an asker.
+        """Create an asker.
 
         Args:
-            judges: Those that clients may ask, resolved. Clients may set how they sample and how long replies may be.
-            options: The reply cache, the caps, the pace and the prices, for all clients together.
-            progress: Told of every call.
-            budget: Names what the caps apply to; calls under the same name count, also those of earlier starts.
+            judges: The judges that clients may use. Clients may change their sampling settings and reply length.
+            options: The reply cache, limits, pace and prices, for all clients together.
+            progress: Updated with every call.
+            budget: The name of the budget; calls under the same name count together, also those of earlier starts.
         """
         self._judges = {judge.name: judge for judge in judges}
         self._progress = progress
@@ -88,9 +88,9 @@ class SharedAsker:
         self._tasks: set[asyncio.Future[Outcome]] = set()
         self._posts: set[asyncio.Queue[int | None]] = set()
         self.failure: StoreError | None = None
-        """Why replies cannot be kept any more."""
+        """The error of the reply cache that ended the asker, if any."""
         self.over = asyncio.Event()
-        """Set when nothing is answered any more."""
+        """Set when the asker has ended."""
         self._closing: str | None = None
         self._draining: asyncio.Task[None] | None = None
         self._ended: str | None = None
@@ -117,11 +117,11 @@ class SharedAsker:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """The names of those that clients may ask."""
+        """The names of the judges that clients may use."""
         return tuple(self._judges)
 
     def begin(self, post: Post) -> list[Asked]:
-        """Return the requests of a post; AskerError if it comes too late, or for a judge that may not be asked."""
+        """Return the requests of a post. Raises AskerError if the asker has ended, or for a judge that it lacks."""
         if closed := self._ended or self._closing:
             raise AskerError(closed, 503)
         client = self._clients.setdefault(post.client, _Client())
@@ -130,9 +130,9 @@ class SharedAsker:
         return post.asked([self._admitted(judge, client, post.client) for judge in post.judges])
 
     async def answer(self, post: Post, admitted: Sequence[Asked]) -> AsyncGenerator[list[Answer | Ending]]:
-        """Yield the answers to a post that was begun, as they come, then an ending.
+        """Yield the answers to a post as they arrive, then an ending.
 
-        Now and then an empty list, which says that the asker is there.
+        An empty list is a heartbeat.
         """
         client = self._clients[post.client]
         judges = [client.judges[judge.name][1] for judge in post.judges]
@@ -165,7 +165,7 @@ class SharedAsker:
                     self._online.stop(judge.name, GONE)
 
     def _start(self, admitted: Asked, number: int, answered: asyncio.Queue[int | None]) -> asyncio.Future[Outcome]:
-        """Begin to answer a request, whoever goes on waiting for it."""
+        """Start to answer a request, which continues if its client disconnects."""
         outcome = start_soon(self._outcome(admitted))
         if not outcome.done():
             self._tasks.add(outcome)
@@ -182,14 +182,14 @@ class SharedAsker:
                     return outcome
                 if request.judge.name in self._online.stopped:
                     return outcome
-                # It was under way for another client, who is gone or whose questions the judge refuses.
+                # It was in flight for another client, which disconnected or whose questions the judge refuses.
         except StoreError as error:
             self.failure = self.failure or error
             self._end(str(error))
             return Failure(reason="provider_error", message=str(error))
 
     def _admitted(self, judge: Judge, client: _Client, name: str) -> Judge:
-        """Return a judge of a client as it is asked: with the asker's key and price, under a name of its own."""
+        """Return a judge of a client as it is asked: with the asker's key and price, under a unique name."""
         theirs, ours = client.judges.get(judge.name, (None, judge))
         if theirs == judge:
             return ours
@@ -201,7 +201,7 @@ class SharedAsker:
         return ours
 
     def _like(self, judge: Judge) -> Judge:
-        """Return the asker's judge at the same address; AskerError if there is none."""
+        """Return the asker's judge with the same model and endpoint. Raises AskerError if there is none."""
         same_model = [
             known for known in self._judges.values() if (known.model, known.endpoint) == (judge.model, judge.endpoint)
         ]
@@ -225,7 +225,7 @@ class SharedAsker:
                 del self._clients[name]
 
     def _end(self, reason: str) -> None:
-        """Send and answer nothing more; the first reason counts."""
+        """Stop sending and answering; the first reason is kept."""
         self._ended = self._ended or reason
         self.over.set()
         for client in self._clients.values():
@@ -235,7 +235,7 @@ class SharedAsker:
             post.put_nowait(None)
 
     async def drain(self, seconds: float) -> None:
-        """Take no further post, send nothing more, and wait for the replies in flight, at most so long."""
+        """Take no more posts, send nothing more, and wait at most this long for the replies in flight."""
         if self._draining is None:
             self._closing = "it was stopped"
             self._draining = asyncio.create_task(self._online.drain(seconds))
@@ -244,7 +244,7 @@ class SharedAsker:
 
     @property
     def status(self) -> Status:
-        """Return what the asker has done so far."""
+        """The status of the asker."""
         progress, budget = self._progress, self._asker.budget
         return Status(
             format=FORMAT,
@@ -265,7 +265,7 @@ class SharedAsker:
 
 
 async def _waiting(answered: asyncio.Queue[int | None]) -> list[int | None]:
-    """Return the numbers of all requests that have been answered, once there is one; none after a while."""
+    """Wait for an answered request, and return the numbers of all answered requests; empty after a timeout."""
     numbers: list[int | None] = []
     if answered.empty():
         try:

@@ -1,7 +1,7 @@
-"""Which items a shard has in work, kept beside its part, so that one that ends its process is known afterwards.
+"""Records of the items that a shard has in work, to identify items that end their process.
 
-A process that dies leaves the items that it had in work. The next process of the shard takes each of them alone, and
-one that ended three processes is not tried again: it is recorded as `worker_died`, and the rest goes on.
+If a process dies, the next process of the shard evaluates each of the items that were in work alone. An item that ended
+three processes is not tried again: it is recorded as `worker_died`, and the shard continues.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -28,32 +28,32 @@ from claimeval.types.records import Sample, SampleResult, Score
 from claimeval.types.requests import Failure, Judge, Outcome, Request
 
 CRASHES = 3
-"""Processes that an item may end before it is recorded as a failure."""
+"""Number of processes that an item may end before it is recorded as a failure."""
 ORDERLY = (ClaimevalError, KeyboardInterrupt, asyncio.CancelledError, OSError)
-"""Ends of a process that say nothing about the items in work."""
+"""Exceptions that are not caused by the items in work."""
 
 
 class Attempts(Protocol):
-    """What is known of the items of a shard that ended a process, and what is told of those in work."""
+    """Records the items in work, and knows the items of a shard that ended a process."""
 
     @property
     def crashes(self) -> Mapping[int, int]:
-        """By the place of an item in its shard, from 0, how many processes ended while it was in work."""
+        """Number of processes that ended while an item was in work, by its position in the shard, from 0."""
         ...
 
     def begun(self, position: int) -> None:
-        """Note that an item is in work."""
+        """Record that an item is in work."""
         ...
 
     def done(self, position: int) -> None:
-        """Note that an item has its result."""
+        """Record that an item has its result."""
         ...
 
 
 class AttemptsFile:
-    """Attempts in a file, a line each time that an item is begun or done.
+    """Attempts in a file, with a line whenever an item starts or ends.
 
-    Lines are not flushed to the disk: they outlive the process, and if the machine dies it is not the item's fault.
+    Lines are not flushed to disk: they survive the process, and a crash of the machine is not caused by an item.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,22 +72,17 @@ class AttemptsFile:
                     in_work.discard(position)
                     crashed.pop(position, None)
         crashed.update(in_work)
-        self._crashed = crashed
-        self._left: Counter[int] = Counter(crashed)
-        """The crashes of items that are still to be done."""
-
-    @property
-    def crashes(self) -> Mapping[int, int]:
-        """By the place of an item in its shard how many processes ended while it was in work."""
-        return self._crashed
+        self.crashes: Mapping[int, int] = crashed
+        self._remaining: Counter[int] = Counter(crashed)
+        """The crashes of items without a result."""
 
     def begun(self, position: int) -> None:
-        """Note that an item is in work."""
+        """Record that an item is in work."""
         self._write(b"begun %d\n" % position)
 
     def done(self, position: int) -> None:
-        """Note that an item has its result."""
-        self._left.pop(position, None)
+        """Record that an item has its result."""
+        self._remaining.pop(position, None)
         self._write(b"done %d\n" % position)
 
     def _write(self, line: bytes) -> None:
@@ -95,7 +90,7 @@ class AttemptsFile:
             os.write(self._file, line)
 
     def _lines(self) -> bytes:
-        return b"".join(b"crashed %d %d\n" % entry for entry in sorted(self._left.items()))
+        return b"".join(b"crashed %d %d\n" % entry for entry in sorted(self._remaining.items()))
 
     def __enter__(self) -> Self:
         with explained(self._path.parent.parent):
@@ -108,22 +103,22 @@ class AttemptsFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Forget the items in work, unless the process ends by a defect that one of them may have caused."""
+        """Forget the items in work, unless one of them may have caused the exception."""
         os.close(self._file)
         with contextlib.suppress(OSError):
             if kind is None or issubclass(kind, ORDERLY):
-                if self._left:
+                if self._remaining:
                     self._path.write_bytes(self._lines())
                 else:
                     self._path.unlink()
 
     def forget(self) -> None:
-        """Remove the file, when the shard is finished."""
-        self._left.clear()
+        """Remove the file on exit, because the shard is finished."""
+        self._remaining.clear()
 
 
 class _Turns:
-    """Lets items in together, and a suspect alone."""
+    """Lets items enter together, and a suspect alone."""
 
     def __init__(self) -> None:
         self._inside = self._waiting = 0
@@ -132,7 +127,7 @@ class _Turns:
 
     @asynccontextmanager
     async def together(self) -> Any:
-        """Enter with others, once no suspect is inside or waits."""
+        """Enter with others, once no suspect is inside or waiting."""
         while self._alone or self._waiting:
             await self._wait()
         self._inside += 1
@@ -144,7 +139,7 @@ class _Turns:
 
     @asynccontextmanager
     async def alone(self) -> Any:
-        """Enter once nobody is inside; nobody enters until the end."""
+        """Enter once no item is inside, and keep others out until the end."""
         self._waiting += 1
         try:
             while self._alone or self._inside:
@@ -171,37 +166,32 @@ class _Turns:
 
 
 class _Died:
-    """Answers every question about an item that ended three processes."""
+    """Executor for an item that ended three processes."""
 
     async def ask(self, request: Request) -> Outcome:
-        """Return the failure."""
+        """Return the failure `worker_died`."""
         return Failure(reason="worker_died", message=f"the sample ended {CRASHES} processes that worked on it")
 
 
 @dataclass(frozen=True)
 class WatchedJob:
-    """A job over the items of a shard with their places, whose attempts are noted."""
+    """A job over the items of a shard with their positions, whose attempts are recorded."""
 
     job: Job[Any]
     attempts: Attempts
-    turns: _Turns
-
-    @classmethod
-    def of(cls, job: Job[Any], attempts: Attempts) -> WatchedJob:
-        """Return the job, watched."""
-        return cls(job, attempts, _Turns())
+    turns: _Turns = field(default_factory=_Turns)
 
     @property
     def asked(self) -> tuple[Judge, ...]:
-        """Everyone to whom a question may go."""
+        """All judges that may be asked."""
         return self.job.asked
 
     def cannot_continue(self, stopped: Mapping[str, str]) -> bool:
-        """Return whether nothing can be learned any more without the judges that have stopped."""
+        """Return whether the job cannot continue without the judges that have stopped."""
         return self.job.cannot_continue(stopped)
 
     async def evaluate(self, item: tuple[int, Any], executor: Executor) -> SampleResult:
-        """Return the result of an item, and note when it is begun and done."""
+        """Return the result of an item, and record its start and end."""
         (position, sample), crashes = item, self.attempts.crashes
         if not crashes:
             return await self._evaluate(position, sample, executor)
@@ -219,14 +209,14 @@ class WatchedJob:
 
 @dataclass(frozen=True)
 class WatchedMeasure:
-    """Metrics without a judge over the samples of a shard, whose attempts are noted."""
+    """Metrics without a judge over the samples of a shard, whose attempts are recorded."""
 
     job: MeasureJob
     attempts: Attempts
 
     @property
     def local(self) -> bool:
-        """Whether a local model computes something."""
+        """Whether a local model is used."""
         return self.job.local
 
     def results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:

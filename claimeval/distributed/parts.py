@@ -1,8 +1,9 @@
-"""The parts of a run: the results of consecutive samples, with an index of what they are and add up to; and merging.
+"""The parts of a run that shards write, and merging them.
 
-A part is `parts/00003-of-00016.jsonl`, its lines as in `results.jsonl`; `.replies.jsonl.gz` of the same name, as
-`replies.jsonl.gz`; and `.json`, its index. The index is put in its place last, at once: where there is one, the part
-is finished. Merged parts are `results.jsonl` and `summary.json`, byte for byte as one process writes them.
+A part has the results of consecutive samples in three files: `parts/00003-of-00016.jsonl` with lines as in
+`results.jsonl`, `.replies.jsonl.gz` of the same name as in `replies.jsonl.gz`, and `.json`, its index. The index is
+written last and atomically: if it exists, the part is finished. Merging writes `results.jsonl` and `summary.json`,
+byte for byte as one process does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -57,7 +59,7 @@ logger = logging.getLogger("claimeval")
 
 
 class PartFile(Record):
-    """A file of a part, as it was finished."""
+    """Size and digest of a finished file of a part."""
 
     bytes: int
     digest: str
@@ -65,36 +67,36 @@ class PartFile(Record):
 
 
 class PartIndex(Record):
-    """What a finished part is, and what its samples add up to."""
+    """Index of a finished part: its settings, samples and files, and the tallies of its samples."""
 
     format: int = RUN_FORMAT
     claimeval: str
-    """The version that made it."""
+    """The version of claimeval that wrote it."""
     settings: str
-    """Digest of the settings of the run, its data included."""
+    """Digest of the settings of the run, including its data."""
     shard: str
-    """Its number and how many there are, as in `3/16`."""
+    """Number of the shard and number of shards, as in `3/16`."""
     first: int
-    """The number of its first sample among the items of the run, from 0."""
+    """Position of its first item in the run, from 0."""
     items: int
-    """How many items of the run it is about."""
+    """Number of items."""
     samples: int
-    """How many results it has."""
+    """Number of results."""
     has_calls: bool
-    """Whether a judge was asked anything."""
+    """Whether a judge was asked."""
     results: PartFile
     replies: PartFile
     packed: Packed
-    """Where the first member of the replies ends, and the last one begins."""
+    """Offsets of the first and last member of the replies."""
     learned: dict[str, Learned] = Field(default_factory=dict)
-    """What was learned of the judges' servers, by judge."""
+    """Lessons about the judges' servers, by judge."""
     tallies: dict[str, Any]
-    """What the samples add up to, as `SummaryBuilder.state` has it."""
+    """Tallies of the samples, from `SummaryBuilder.state`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The place of a part in a run directory."""
+    """The files of a part in a run directory."""
 
     folder: Path
     """The run directory."""
@@ -102,7 +104,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """What its files begin with."""
+        """The beginning of its file names."""
         return f"{self.shard.number:05}-of-{self.shard.count:05}"
 
     @property
@@ -112,7 +114,7 @@ class Part:
 
     @property
     def replies(self) -> Path:
-        """The compressed file of what was asked and replied."""
+        """The compressed file of its requests and replies."""
         return self.folder / PARTS / f"{self.name}.replies.jsonl.gz"
 
     @property
@@ -122,13 +124,13 @@ class Part:
 
     @property
     def attempts_file(self) -> Path:
-        """The file of the items in work, while it is made."""
+        """The file of the items in work, while the shard runs."""
         return self.folder / PARTS / f"{self.name}.attempts"
 
     def finished(self, manifest: Manifest) -> PartIndex | None:
-        """Return what the part is if all its results are in place; None if the shard is to be run, as after damage.
+        """Return the index if the part is finished and undamaged; None if the shard must run.
 
-        UsageError for a part that was made by another version or with other settings.
+        Raises UsageError for a part of another version or with other settings.
         """
         try:
             index = self.index()
@@ -144,7 +146,7 @@ class Part:
         return index
 
     def index(self) -> PartIndex:
-        """Return what the finished part is; UsageError for a file that is none."""
+        """Read the index of the finished part. Raises UsageError if it cannot be read."""
         try:
             return PartIndex.model_validate(json.loads(self.index_file.read_bytes()))
         except (OSError, ValueError, ValidationError) as error:
@@ -152,14 +154,14 @@ class Part:
 
     @property
     def settings(self) -> str | None:
-        """The digest of the settings that it was made with; None if its index cannot be read."""
+        """The digest of its settings; None if its index cannot be read."""
         try:
             return self.index().settings
         except UsageError:
             return None
 
     def check(self, index: PartIndex, manifest: Manifest) -> None:
-        """Raise UsageError for a part that was made by another version or with other settings."""
+        """Raise UsageError for a part of another version or with other settings."""
         if index.claimeval != manifest.claimeval:
             raise UsageError(
                 f"{self.index_file} is of claimeval {index.claimeval}, and this is {manifest.claimeval}; remove it and "
@@ -170,7 +172,7 @@ class Part:
 
     @property
     def again(self) -> str:
-        """What to do with a damaged part, in words."""
+        """Advice for a damaged part."""
         return f"run shard {self.shard} again"
 
     def remove(self) -> None:
@@ -184,9 +186,9 @@ def _first_line(error: Exception) -> str:
 
 
 class PartWriter:
-    """Writes a part line by line; `finish` puts it in its place. Locked until then, or until the end of a `with` block.
+    """Writes a part line by line; `finish` renames the files to their final names.
 
-    UsageError while another process writes the same part.
+    The part is locked until `finish` or the end of a `with` block. Raises UsageError if another process writes it.
     """
 
     def __init__(self, part: Part) -> None:
@@ -211,13 +213,13 @@ class PartWriter:
         self.add_lines(written.line, written.replies, 1, has_calls=written.asked)
 
     def add_lines(self, results: bytes, replies: bytes, samples: int, *, has_calls: bool) -> None:
-        """Append samples that are written already.
+        """Append serialized samples.
 
         Args:
             results: Lines of `results.jsonl`.
-            replies: Their lines of `replies.jsonl`.
-            samples: How many they are.
-            has_calls: Whether a judge was asked anything about them.
+            replies: Lines of `replies.jsonl`.
+            samples: The number of samples.
+            has_calls: Whether a judge was asked about them.
         """
         with explained(self.part.folder):
             self._results.write(results)
@@ -230,13 +232,13 @@ class PartWriter:
     def finish(
         self, manifest: Manifest, items: range, tallies: Mapping[str, Any], learned: Mapping[str, Learned]
     ) -> PartIndex:
-        """Put the part in its place.
+        """Rename the files to their final names and write the index.
 
         Args:
             manifest: The manifest of the run.
-            items: The numbers of the items it is about.
-            tallies: What its samples add up to.
-            learned: What was learned of the judges' servers.
+            items: The positions of its items in the run.
+            tallies: The tallies of its samples.
+            learned: Lessons about the judges' servers.
         """
         packed = self._replies_path.with_name(f"{self.part.replies.name}.part")
         with explained(self.part.folder):
@@ -270,25 +272,26 @@ class PartWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the files; a part that was not finished is begun anew by the next process, which pays for nothing."""
+        """Close the files. The next process starts an unfinished part again, from stored replies."""
         for file in (self._results, self._replies):
-            with contextlib.suppress(OSError):  # of a full disk: the error that ended the block says so
+            with contextlib.suppress(OSError):  # a full disk is reported by the error that ended the block
                 file.close()
 
 
 def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) -> Manifest:
-    """Make the run directory that shards share, unless another shard has, and return its manifest.
+    """Create the run directory that shards share, unless another shard has, and return its manifest.
 
     Args:
         folder: The run directory.
-        manifest: What this shard asks, with the time of its beginning.
-        shard: The shard that is about to begin.
-        overwrite: Whether the manifest and the parts of a run with other settings are replaced.
+        manifest: The settings of this shard.
+        shard: The shard that starts.
+        overwrite: Whether to replace the manifest and the parts of a run with other settings.
 
     Raises:
-        UsageError: The folder holds something else, a run with other settings, of another version, or with another
-            number of shards.
+        UsageError: The folder holds other files, or a run with other settings, another version or another number of
+            shards.
     """
+    manifest = manifest.model_copy(update={"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
     before = None if overwrite else check_free(folder, manifest)
     if before and before.claimeval != manifest.claimeval:
         raise UsageError(
@@ -320,7 +323,7 @@ def _written(manifest: Manifest) -> str:
 
 
 def _write_once(folder: Path, manifest: Manifest) -> None:
-    """Put the manifest in its place, unless another shard has just done so."""
+    """Write the manifest, unless another shard has just done so."""
     written = draft(folder / PARTS / MANIFEST)
     with open(written, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
         file.write(_written(manifest))
@@ -345,7 +348,7 @@ def parts_in(folder: Path) -> list[Part]:
 
 
 def is_merged(folder: Path, manifest: Manifest) -> bool:
-    """Return whether a run directory holds the whole run of these settings, complete."""
+    """Return whether a run directory holds the complete run with these settings."""
     merged = (folder / MANIFEST).exists() and (folder / SUMMARY).exists()
     if not (merged and any((folder / name).exists() for name in (RESULTS, RESULTS_COMPRESSED))):
         return False
@@ -353,7 +356,7 @@ def is_merged(folder: Path, manifest: Manifest) -> bool:
 
 
 class PartTallies(SummaryBuilder):
-    """Adds up the samples of parts, and knows which ids came twice."""
+    """Tallies of the samples of parts, including duplicate ids."""
 
     ADDED: ClassVar = (*SummaryBuilder.ADDED, "_ids")
 
@@ -362,12 +365,12 @@ class PartTallies(SummaryBuilder):
         self._ids = array("q")
 
     def add(self, result: SampleResult) -> None:
-        """Count one sample in."""
+        """Add a sample."""
         super().add(result)
         self._ids.append(single_cluster(result.sample.id))
 
     def repeated(self) -> frozenset[int]:
-        """Return the hashes of the ids that several samples have."""
+        """Return the hashes of duplicate ids."""
         import numpy as np
 
         values, counts = np.unique(np.frombuffer(self._ids, np.int64) if self._ids else [], return_counts=True)
@@ -375,7 +378,7 @@ class PartTallies(SummaryBuilder):
 
 
 def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
-    """Return what the samples of a part add up to."""
+    """Return the tallies of a part."""
     tallies = PartTallies(manifest)
     if index.samples:
         tallies.absorb(index.tallies)
@@ -383,7 +386,10 @@ def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
 
 
 def keep_labels(folder: Path, labels: str | Path | None) -> None:
-    """Copy the labels that a vote is learned from beside the parts, for the merge; UsageError for other ones."""
+    """Copy the labels from which vote weights are learned next to the parts, for the merge.
+
+    Raises UsageError if another shard had other labels.
+    """
     if labels is None:
         return
     labels_text, stored = Path(labels).read_bytes(), labels_in(folder)
@@ -397,33 +403,29 @@ def keep_labels(folder: Path, labels: str | Path | None) -> None:
 
 
 def labels_in(folder: Path) -> Path | None:
-    """Return the labels beside the parts of a run."""
+    """Return the file of labels next to the parts of a run."""
     return next((file for file in (folder / PARTS).glob("labels.*") if file.suffix != ".part"), None)
 
 
 DONE = RunStatus(complete=True, interrupted=False, stopped={})
 PIECE = 2**20
-"""Bytes that are copied at once."""
+"""Bytes per read."""
 LISTED = 12
-"""Missing shards that a message names one by one."""
+"""Maximum number of missing shards that a message lists."""
 
 
 def merge(folder: Path, *, compress: bool = False) -> None:
-    """Join the finished shards of a run, take the votes that need the whole run, and write the run.
+    """Merge the finished shards of a run, take the votes that need the whole run, and write the run.
 
-    A run that is merged already stays as it is.
-
-    Args:
-        folder: The run directory.
-        compress: Whether `results.jsonl.gz` is written, not `results.jsonl`.
+    A merged run is left unchanged. `compress` writes `results.jsonl.gz` instead of `results.jsonl`.
 
     Raises:
-        UsageError: Shards are missing, or a part is cut, of other settings, data or version.
+        UsageError: Shards are missing, or a part is truncated or has other settings, data or versions.
         StoppedEarly: The run directory cannot be written, as on a full disk.
     """
     manifest = load_manifest(folder)
     if is_merged(folder, manifest):
-        shutil.rmtree(folder / PARTS, ignore_errors=True)  # what a merge that was killed at its end has left
+        shutil.rmtree(folder / PARTS, ignore_errors=True)  # left by a merge that was killed at its end
         kept = f"; {RESULTS} stays uncompressed" if compress and (folder / RESULTS).exists() else ""
         logger.info("%s is merged already%s", folder, kept)
         return
@@ -460,7 +462,7 @@ def merge(folder: Path, *, compress: bool = False) -> None:
 
 
 def missing_shards(parts: Sequence[Part]) -> list[int]:
-    """Return the numbers of the shards that are not among these parts; UsageError if they are of different cuts."""
+    """Return the numbers of the shards without a part. Raises UsageError for parts of different numbers of shards."""
     counts = sorted({part.shard.count for part in parts})
     if len(counts) > 1:
         raise UsageError(
@@ -471,17 +473,17 @@ def missing_shards(parts: Sequence[Part]) -> list[int]:
 
 
 def _repeated_id(results: Iterable[SampleResult], hashes: frozenset[int]) -> DataError:
-    """Return the error for the first sample with the id of an earlier one, as data that are read whole give it."""
+    """Return the error for the first duplicate id, as for data that are read by one process."""
     numbers: dict[str, int] = {}
     for number, result in enumerate(results, 1):
         name = result.sample.id
         if single_cluster(name) in hashes and (first := numbers.setdefault(name, number)) != number:
             return repeated_id(name, first, number)
-    raise AssertionError("an id came twice")
+    raise AssertionError("some id is a duplicate")
 
 
 def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
-    """Return what was learned of each judge's server: by the last shard that learned something."""
+    """Return the lessons about each judge's server, from the last shard that has some."""
     lessons: dict[str, Learned] = {}
     for index in indexes:
         lessons |= {judge: learned for judge, learned in index.learned.items() if learned != Learned()}
@@ -490,16 +492,16 @@ def _learned(indexes: Iterable[PartIndex]) -> dict[str, Learned]:
 
 def _replies(parts: Iterable[Part], indexes: Iterable[PartIndex]) -> Iterator[bytes]:
     """Yield the compressed replies of all parts, as one process compresses them."""
-    every: list[Compressed] = []
+    replies: list[Compressed] = []
     for part, index in zip(parts, indexes, strict=True):
         for _ in _checked(part, part.replies, index.replies):
             pass
-        every.append(Compressed(part.replies, index.packed, index.first, index.samples))
-    return join(every)
+        replies.append(Compressed(part.replies, index.packed, index.first, index.samples))
+    return join(replies)
 
 
 def _checked(part: Part, path: Path, expected: PartFile) -> Iterator[bytes]:
-    """Yield the bytes of a file piece by piece; UsageError at its end unless they are those that were finished."""
+    """Yield the bytes of a file in pieces. Raises UsageError at its end if size or digest differ."""
     digest, size = hashlib.sha256(), 0
     try:
         with path.open("rb") as file:

@@ -1,7 +1,8 @@
-"""A run over a Ray cluster: shards are tasks, the one asker is a named actor, local models are in a pool of actors.
+"""Runs on a Ray cluster: shards are tasks, one named actor sends all calls, and local models run in a pool of actors.
 
-The only file that knows Ray. A shard whose worker or node dies is done again, without limit; its calls go on in the
-asker meanwhile, so none is sent twice. What a shard made comes back as its part, and parts are merged as always.
+Only this module uses Ray. If the worker or node of a shard dies, the shard starts again, without limit. Its calls
+continue in the actor meanwhile, so that none is sent twice. The results of a shard are returned and written as its
+part, and the parts are merged as usual.
 """
 
 from __future__ import annotations
@@ -43,50 +44,50 @@ from claimeval.types.requests import Judge, Learned
 
 VERSION = claimeval.__version__
 LEAST, MOST, SHARDS = 25, 2000, 256
-"""Samples of a shard, and about how many shards a run has between these bounds."""
+"""Minimum and maximum number of samples of a shard, and the target number of shards."""
 AHEAD = 2
-"""Shards a worker that are sent before one is done."""
+"""Shards per worker that are sent in advance."""
 LOOK = 1.0
-"""Seconds between two looks at what the asker has done."""
+"""Seconds between two updates of the progress of calls."""
 NAMESPACE = "claimeval"
 
 logger = logging.getLogger("claimeval")
 
 
 def shards_for(items: int) -> int:
-    """Return into how many shards a run over so many items is cut; the same for the same run."""
+    """Return the number of shards for a run over this number of items."""
     size = min(max(-(-items // SHARDS), LEAST), MOST)
     return max(1, -(-items // size))
 
 
 class Work(NamedTuple):
-    """A shard that is to be done."""
+    """A shard to run."""
 
     part: Part
     positions: range
 
 
 class Worked(NamedTuple):
-    """What a worker did for a shard."""
+    """The result of a shard from a worker."""
 
     result: ShardResult
     status: RunStatus
     calls: int
-    """Of judges on its machine."""
+    """Calls of judges on the worker's machine."""
     cached: int
 
 
 class CoordinatorName(NamedTuple):
-    """Where the coordinator is found, and who may ask there."""
+    """The name of the coordinator's actor."""
 
     name: str
     namespace: str
     asks: bool
-    """Whether judges are asked there."""
+    """Whether it asks judges."""
 
 
 class Coordinator:
-    """The actor of a run: it asks the judges that cost money, and knows which shards ended a worker."""
+    """The actor of a run: asks the judges that cost money, and counts the workers that items ended."""
 
     def __init__(self) -> None:
         self._progress = Progress(unit="answers")
@@ -100,10 +101,10 @@ class Coordinator:
         """Open the reply cache and the judges.
 
         Args:
-            version: The version of claimeval where the run was started; another than this one is refused.
-            judges: Who may be asked; without any, nothing is opened.
+            version: The version of claimeval that started the run, which must be the version here.
+            judges: The judges that may be asked; if empty, nothing is opened.
             options: The options of the run.
-            budget: What the caps are for.
+            budget: The name of the budget.
         """
         _check_version(version)
         if judges:
@@ -112,17 +113,17 @@ class Coordinator:
 
     async def ask(self, post: bytes) -> AsyncGenerator[bytes]:
         """Yield the lines of the answer to a post."""
-        assert self._asker, "somebody may be asked"
+        assert self._asker, "judges may be asked"
         read = read_post(post)
         async for messages in self._asker.answer(read, self._asker.begin(read)):
             yield b"".join(map(write_message, messages))
 
     async def status(self) -> Status | None:
-        """Return what was asked so far; None if nobody is."""
+        """Return the status of the calls; None if no judge may be asked."""
         return self._asker.status if self._asker else None
 
     async def drain(self, seconds: float) -> None:
-        """Send nothing more, and wait for the replies in flight, at most so long."""
+        """Send nothing more, and wait at most this long for the replies in flight."""
         if self._asker:
             await self._asker.drain(seconds)
 
@@ -131,22 +132,23 @@ class Coordinator:
         await self._stack.aclose()
 
     async def attempt(self, shard: int) -> dict[int, int] | None:
-        """Note that a worker begins a shard.
+        """Record that a worker starts a shard.
 
-        Returns None the first time; later, by the place of an item in the shard, how many workers it may have ended.
+        Returns None the first time; later, the number of workers that each item may have ended, by position in the
+        shard.
         """
         self._attempts[shard] += 1
         crashes = self._crashes.setdefault(shard, Counter())
         for position in self._in_work.pop(shard, ()):
-            crashes[position] += 1 if crashes[position] else 2  # the first worker that was lost noted nothing
+            crashes[position] += 1 if crashes[position] else 2  # the first lost worker recorded nothing
         return dict(crashes) if self._attempts[shard] > 1 else None
 
     async def begun(self, shard: int, position: int) -> None:
-        """Note that an item is in work."""
+        """Record that an item is in work."""
         self._in_work.setdefault(shard, set()).add(position)
 
     async def done(self, shard: int, position: int) -> None:
-        """Note that an item has its result."""
+        """Record that an item has its result."""
         self._in_work[shard].discard(position)
 
 
@@ -164,14 +166,14 @@ def _coordinator(address: CoordinatorName) -> Any:
 
 
 class ActorTransport:
-    """The way to the coordinator."""
+    """Transport of posts to the coordinator."""
 
     def __init__(self, address: CoordinatorName) -> None:
         self.address = f"actor {address.name}"
         self._actor = _coordinator(address)
 
     async def send(self, post: bytes) -> AsyncGenerator[bytes]:
-        """Send a post and yield the lines of the answer; AskerError if it is refused or the answer breaks off."""
+        """Send a post and yield the lines of the answer. Raises AskerError if it is refused or breaks off."""
         try:
             async for ref in self._actor.ask.options(num_returns="streaming").remote(post):
                 for line in (await ref).splitlines():
@@ -185,25 +187,25 @@ class ActorTransport:
 
 
 class ActorAttempts:
-    """Attempts of a shard that ended a worker before; each is noted before the item is begun."""
+    """Attempts of a shard that ended a worker before; each is recorded before the item starts."""
 
     def __init__(self, actor: Any, shard: int, crashes: Mapping[int, int]) -> None:
         self._actor, self._shard = actor, shard
         self.crashes = crashes
 
     def begun(self, position: int) -> None:
-        """Note that an item is in work."""
+        """Record that an item is in work."""
         ray.get(self._actor.begun.remote(self._shard, position))
 
     def done(self, position: int) -> None:
-        """Note that an item has its result."""
+        """Record that an item has its result."""
         ray.get(self._actor.done.remote(self._shard, position))
 
 
 class Worker:
-    """Does shards in a process of a node; judges on this machine stay open from shard to shard.
+    """Runs shards in a process of a node; judges on this machine stay open from shard to shard.
 
-    None of its methods is a coroutine: Ray would run all of them in a loop of its own.
+    Its methods are not coroutines, because Ray would run these in a separate event loop.
     """
 
     def __init__(self) -> None:
@@ -216,14 +218,14 @@ class Worker:
     def score(
         self, version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, address: CoordinatorName
     ) -> Worked:
-        """Do a shard.
+        """Run a shard.
 
         Args:
-            version: Of claimeval, where the run was started.
-            recipe: What is done, as a reference.
+            version: The version of claimeval that started the run.
+            recipe: A reference to the recipe.
             items: The items of the shard.
-            shard: Its number.
-            address: Where the coordinator is.
+            shard: The number of the shard.
+            address: The coordinator.
         """
         _check_version(version)
         (ref,) = recipe
@@ -237,9 +239,9 @@ class Worker:
 
 
 async def _reopened(judges: contextlib.AsyncExitStack, recipe: Recipe, progress: Progress) -> Asker | None:
-    """Close the judges of an earlier run, and open those of a run on this machine; None if it has none.
+    """Close the judges of an earlier run, and open those of this run that are local; None if there are none.
 
-    Their reply cache lasts as long as they are open.
+    Their reply cache is deleted when they are closed.
     """
     await judges.aclose()
     if not (near := _near(recipe)):
@@ -251,7 +253,7 @@ async def _reopened(judges: contextlib.AsyncExitStack, recipe: Recipe, progress:
 async def _work(
     recipe: Recipe, items: Sequence[Any], shard: int, address: CoordinatorName, asker: Asker | None
 ) -> tuple[ShardResult, RunStatus]:
-    """Do a shard; `asker` asks the judges on this machine."""
+    """Run a shard; `asker` asks the judges on this machine."""
     actor = _coordinator(address)
     crashes = await actor.attempt.remote(shard)
     OPEN.set(asker)
@@ -261,11 +263,11 @@ async def _work(
 
 
 _WORKER: list[Worker] = []
-"""That of this process; Ray uses a process for task after task."""
+"""The worker of this process, which Ray uses for many tasks."""
 
 
 def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, address: CoordinatorName) -> Worked:
-    """Do a shard as a task; arguments as of `Worker.score`."""
+    """Run a shard as a task, as `Worker.score` does."""
     if not _WORKER:
         _WORKER.append(Worker())
     return _WORKER[0].score(version, recipe, items, shard, address)
@@ -276,7 +278,7 @@ def _judges(recipe: Recipe) -> tuple[Judge, ...]:
 
 
 def _near(recipe: Recipe) -> tuple[Judge, ...]:
-    """Return the judges that compute on the machine that asks."""
+    """Return the judges that run on the machine that asks."""
     return tuple(judge for judge in _judges(recipe) if not provider(judge.model).costs)
 
 
@@ -287,17 +289,14 @@ def _far(recipe: Recipe) -> tuple[Judge, ...]:
 async def run_shards(
     recipe: Recipe, works: Sequence[Work], items: Iterable[Any], progress: Progress, run: str
 ) -> RunStatus:
-    """Do shards on a cluster, and put their parts in place.
+    """Run shards on a cluster, and write their parts.
 
     Args:
-        recipe: What is done; its options name the engine.
-        works: The shards that are to be done, in order.
+        recipe: The job and its options, which name the engine.
+        works: The shards to run, in order.
         items: All items of the run, read once.
-        progress: Told of every shard and of what was asked.
-        run: What the caps are for.
-
-    Returns:
-        How it ended. Parts that are in place stay there.
+        progress: Updated with shards and calls.
+        run: The name of the budget.
     """
     with _connected(recipe.options.engine or ""):
         cluster = _Cluster(recipe, run)
@@ -307,7 +306,7 @@ async def run_shards(
             try:
                 await cluster.open()
                 status = await cluster.do(works, items, progress)
-                # Shards may learn that the asker stops before this process is done with its own end.
+                # Shards may stop because the coordinator stops, before this process has finished stopping.
                 return interrupted if interrupt.requested and not status.complete else status
             except asyncio.CancelledError:
                 if not interrupt.requested:
@@ -329,7 +328,7 @@ async def run_shards(
 
 
 class _Cluster:
-    """A run on a cluster: its coordinator, and who does its shards."""
+    """A run on a cluster: its coordinator and its workers."""
 
     def __init__(self, recipe: Recipe, run: str) -> None:
         self._recipe = recipe
@@ -343,7 +342,7 @@ class _Cluster:
         self._last: Status | None = None
 
     async def open(self) -> None:
-        """Start the coordinator where the run was started, and the workers of local models."""
+        """Start the coordinator on this node, and the workers for local models."""
         on_this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         settings = {"name": self._address.name, "namespace": NAMESPACE, "num_cpus": 0, "max_concurrency": 1000}
         self._actor = ray.remote(Coordinator).options(**settings, scheduling_strategy=on_this_node).remote()
@@ -367,7 +366,7 @@ class _Cluster:
         self._task = ray.remote(_score).options(num_cpus=1, max_retries=-1)
 
     async def do(self, works: Sequence[Work], items: Iterable[Any], progress: Progress) -> RunStatus:
-        """Do the shards, and put their parts in place."""
+        """Run the shards, and write their parts."""
         ahead, position, iterator = list(reversed(works)), 0, iter(items)
         learned: dict[str, Learned] = {}
         while ahead or self._refs:
@@ -381,7 +380,7 @@ class _Cluster:
             for future in finished:
                 (work, _), worked = self._refs.pop(future), future.result()
                 if not worked.status.complete:
-                    await self.drain()  # other shards may wait for replies that are paid
+                    await self.drain()  # other shards may wait for paid replies
                     return worked.status
                 learned |= {judge: lesson for judge, lesson in worked.status.learned.items() if lesson != Learned()}
                 write_part(self._recipe, work.part, work.positions, worked.result, worked.status.learned)
@@ -403,7 +402,7 @@ class _Cluster:
         self._refs[asyncio.ensure_future(_outcome(ref))] = work, ref
 
     async def _look(self, progress: Progress) -> None:
-        """Take over what the asker has done since the last look."""
+        """Add the calls of the coordinator since the last update to the progress."""
         now: Status | None = await self._actor.status.remote()
         if now is None:
             return
@@ -422,7 +421,7 @@ class _Cluster:
                 await self._actor.drain.remote(seconds or GRACE)
 
     def close(self) -> None:
-        """End what is still at work."""
+        """Stop all tasks and actors."""
         for future, (_, ref) in self._refs.items():
             future.cancel()
             if not self._pool:
@@ -440,7 +439,7 @@ async def _outcome(ref: Any) -> Worked:
 
 
 def _gpus(recipe: Recipe, resources: Mapping[str, float]) -> float | None:
-    """Return how many GPUs a worker of this run needs; None where no local model is loaded."""
+    """Return the number of GPUs that a worker needs; None if no local model is used."""
     if isinstance(recipe.job, MeasureJob):
         return float(resources.get("GPU", 0) >= 1) if recipe.job.local else None
     models = [judge for judge in _near(recipe) if _is_a_model(judge)]
@@ -450,15 +449,15 @@ def _gpus(recipe: Recipe, resources: Mapping[str, float]) -> float | None:
 def _is_a_model(judge: Judge) -> bool:
     try:
         return providers.row_of(judge).describe_device(judge) is not None
-    except UsageError:  # it can compute on a node only
+    except UsageError:  # it runs on a node only
         return True
 
 
 @contextlib.contextmanager
 def _connected(engine: str) -> Iterator[None]:
-    """Connect to the cluster, or start one on this machine; one that the program has connected to is left alone.
+    """Connect to a cluster, or start one on this machine; an existing connection of the program is used and kept.
 
-    Ray's statistics of use are off, and the handlers of signals stay those of the program.
+    Ray's usage statistics are disabled, and the signal handlers of the program are kept.
     """
     if ray.is_initialized():
         yield

@@ -1,7 +1,7 @@
-"""`claimeval serve`: the one asker over HTTP.
+"""`claimeval serve`: the shared asker over HTTP.
 
-It refuses what a page of another site could send (any `Origin`, a `Host` that is not its own), posts without its token,
-and bodies over 16 MB. It speaks plain HTTP; TLS is left to a proxy in front.
+It refuses requests that a page of another site could send (any `Origin`, another `Host`), posts without its token, and
+bodies over 16 MB. It speaks plain HTTP; use a proxy for TLS.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 SHORTEST_TOKEN = 16
-"""Characters."""
+"""Minimum length of a token in characters."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Address(NamedTuple):
-    """Where an asker listens, and under which names clients reach it."""
+    """The address of an asker, and the host names that clients use."""
 
     host: str
     port: int
     names: tuple[str, ...]
-    """Lower case, without port."""
+    """Host names in lower case, without port."""
 
     @classmethod
     def parse(cls, listen: str, names: Sequence[str] = ()) -> Address:
-        """Return the address of `HOST:PORT`; UsageError for another form, or for all addresses without names."""
+        """Parse `HOST:PORT`. Raises UsageError for another form, or for all addresses without names."""
         host, _, port = listen.rpartition(":")
         bare = host.strip("[]")
         if not bare or not port.isdigit() or int(port) > 65535:
@@ -62,12 +62,12 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether it is reached from this machine only."""
         return is_this_machine(f"http://[{self.host}]" if ":" in self.host else f"http://{self.host}")
 
 
 def read_token(address: Address) -> str | None:
-    """Return the token in the environment; None without one, which only an asker of this machine may have."""
+    """Return the token in the environment; None if there is none, which is allowed on a loopback address only."""
     if TOKEN_VARIABLE not in os.environ:
         if address.is_loopback:
             return None
@@ -84,12 +84,9 @@ def read_token(address: Address) -> str | None:
 
 
 def application(asker: SharedAsker, token: str | None, names: Collection[str]) -> ASGIApp:
-    """Return the ASGI application of an asker.
+    """Return the ASGI application of an open asker.
 
-    Args:
-        asker: Who asks; open.
-        token: What clients must show; None for none.
-        names: The hosts under which it may be addressed.
+    `token` is required of clients unless it is None; `names` are the allowed host names.
     """
 
     async def ask(request: Request) -> Response:
@@ -99,18 +96,18 @@ def application(asker: SharedAsker, token: str | None, names: Collection[str]) -
         requests = asker.begin(post)
 
         async def lines() -> AsyncIterator[bytes]:
-            """Yield a line for each answer; an empty one says that the asker is there."""
+            """Yield a line for each answer, and an empty line as a heartbeat."""
             async for messages in asker.answer(post, requests):
                 yield b"".join(map(write_message, messages)) or b"\n"
 
         return StreamingResponse(lines(), media_type="application/jsonl")
 
     async def status(request: Request) -> Response:
-        """Say what was done so far."""
+        """Return the status of the asker."""
         return _json(asker.status._asdict(), 200)
 
     def refused(request: Request, error: Exception) -> Response:
-        """Say why a post is refused."""
+        """Return the reason of a refusal."""
         assert isinstance(error, AskerError)
         return _json({"error": str(error)}, error.status or 500)
 
@@ -140,7 +137,7 @@ async def _body(request: Request) -> bytes:
 
 
 class _Door:
-    """Refuses a request before anything of it is read: of other hosts' pages, to other names, without the token."""
+    """Refuses requests of other sites' pages, to other host names, or without the token, before reading the body."""
 
     def __init__(self, app: ASGIApp, token: str | None, names: set[str]) -> None:
         self._app = app
@@ -148,7 +145,7 @@ class _Door:
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Forward or refuse a request."""
         if scope["type"] == "http" and (refusal := self._refusal(dict(scope["headers"]))):
             status, reason = refusal
             await _json({"error": reason}, status)(scope, receive, send)
@@ -168,14 +165,14 @@ class _Door:
 
 
 class AskerServer(uvicorn.Server):
-    """Serves an open asker until a signal, or `stop`.
+    """Serves an open asker until a signal or `stop`.
 
-    Replies in flight are then waited for, kept and answered, and clients are told that it is over; a second signal ends
-    it at once.
+    It then waits for the replies in flight, stores and returns them, and tells clients that it ends. A second signal
+    ends it at once.
     """
 
     def __init__(self, asker: SharedAsker, token: str | None, address: Address) -> None:
-        """Bind the address. Raises UsageError if that cannot be done, or if clients elsewhere need a token."""
+        """Bind the address. Raises UsageError if that fails."""
         self._asker = asker
         self._stopping: asyncio.Task[None] | None = None
         self.listening = _bound(address)
@@ -188,7 +185,7 @@ class AskerServer(uvicorn.Server):
         super().__init__(settings)
 
     async def serve_asker(self) -> None:
-        """Serve until the end. Raises StoreError if replies cannot be kept any more."""
+        """Serve until the end. Raises StoreError if replies can no longer be stored."""
         self._loop = asyncio.get_running_loop()
         watching = self._loop.create_task(self._end_with_the_asker())
         try:
@@ -227,7 +224,7 @@ class AskerServer(uvicorn.Server):
             self._stopping = self._loop.create_task(self._asker.drain(GRACE))
 
     def stop(self) -> None:
-        """Begin to end, from any thread. A server that has ended is left as it is."""
+        """Stop the server, from any thread; does nothing if it has ended."""
         with contextlib.suppress(RuntimeError):  # its loop is closed
             self._loop.call_soon_threadsafe(self._on_signal)
 
@@ -238,7 +235,7 @@ def _bound(address: Address) -> socket.socket:
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(bound)
-        listening.listen()  # from now on a client waits to be answered, and is not turned away
+        listening.listen()  # from now on, clients wait instead of being refused
     except OSError as error:
         problem = error.strerror or error
         raise UsageError(f"{address.host}:{address.port} cannot be used: {problem}; give another --listen") from error

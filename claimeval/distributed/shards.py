@@ -1,7 +1,7 @@
-"""A shard of a run: the job is done for some of its items, and what they add up to is kept beside their results.
+"""Shards of a run: running the job for some of its items, and writing their results and tallies as a part.
 
-A process that has one shard to do calls `run_shard`. An engine that spreads shards over machines sends a `Recipe` and
-the items, calls `score_shard` there with an executor of its own, and writes what comes back with `write_part`.
+A process with one shard calls `run_shard`. An engine for several machines sends a `Recipe` and the items, calls
+`score_shard` on the other machine, and writes the result with `write_part`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from claimeval.types.requests import Learned
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is done for each item of a run. Can be pickled; prompts travel as their text, not as paths."""
+    """The job of a run with its settings. Can be pickled; prompts are included as text, not as paths."""
 
     job: Job[Any] | MeasureJob
     manifest: Manifest
     """The manifest of the whole run."""
     options: RunOptions = RunOptions()
     recounts: bool = False
-    """Whether only the votes of a source are counted again, and nobody is asked."""
+    """Whether only the votes of a source are counted again, without asking a judge."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy for elsewhere shows no progress here."""
+        """Leave out the progress, which belongs to this process."""
         return {**vars(self), "options": replace(self.options, progress=None)}
 
 
 class ShardResult(NamedTuple):
-    """The results of a shard, as they are written and added up."""
+    """The serialized results of a shard, and their tallies."""
 
     results: bytes
     """Lines of `results.jsonl`."""
@@ -53,30 +53,30 @@ class ShardResult(NamedTuple):
     """Lines of `replies.jsonl`."""
     samples: int
     has_calls: bool
-    """Whether a judge was asked anything."""
+    """Whether a judge was asked."""
     tallies: Mapping[str, Any]
 
 
 def cut(items: int, shard: Shard) -> range:
-    """Return the numbers of the items of a shard; shards are consecutive, and differ by one item at most."""
+    """Return the positions of the items of a shard; shards are consecutive, and their sizes differ by one at most."""
     return range(items * (shard.number - 1) // shard.count, items * shard.number // shard.count)
 
 
 async def run_shard(
     recipe: Recipe, part: Part, items: Iterable[Any], positions: range, progress: Progress, run: str
 ) -> tuple[PartIndex | None, PartTallies, RunStatus]:
-    """Do the job for the items of a shard, and put its part in place if it came to its end.
+    """Run the job for the items of a shard, and write its part if it is complete.
 
     Args:
-        recipe: What is done.
-        part: Where the results are written.
+        recipe: The job and its settings.
+        part: The part to write.
         items: The items of this shard; with batches they are iterated several times.
-        positions: Their numbers among all items of the run.
-        progress: Told of every item and call.
-        run: What the caps are for, the same for all shards.
+        positions: Their positions among all items of the run.
+        progress: Updated with every item and call.
+        run: The name of the budget, the same for all shards.
 
     Returns:
-        The index of the part, None if it stopped early; what the samples add up to; and how the shard ended.
+        The index of the part, or None if it stopped early; the tallies; and the status of the shard.
     """
     with PartWriter(part) as writer, AttemptsFile(part.attempts_file) as attempts:
         watch = None if recipe.recounts or recipe.options.batch else attempts
@@ -91,13 +91,13 @@ async def run_shard(
 async def score_shard(
     recipe: Recipe, items: Iterable[Any], *, executor: Executor | None = None, attempts: Attempts | None = None
 ) -> tuple[ShardResult, RunStatus]:
-    """Do the job for the items of a shard, and return what a part is made of, and how it ended.
+    """Run the job for the items of a shard, and return the content of its part and its status.
 
     Args:
-        recipe: What is done.
+        recipe: The job and its settings.
         items: The items of this shard.
-        executor: Answers the questions of the job; None asks as the options say.
-        attempts: What is known of items that ended their process, and is told of those in work.
+        executor: Answers the questions of the job. Default: as the options say.
+        attempts: Records the items in work.
     """
     written: list[WrittenResult] = []
     tallies, status = await evaluate(
@@ -109,10 +109,10 @@ async def score_shard(
         attempts=attempts,
     )
     result = ShardResult(
-        results=b"".join(each.line for each in written),
-        replies=b"".join(each.replies for each in written),
+        results=b"".join(result.line for result in written),
+        replies=b"".join(result.replies for result in written),
         samples=len(written),
-        has_calls=any(each.asked for each in written),
+        has_calls=any(result.asked for result in written),
         tallies=tallies.state(),
     )
     return result, status
@@ -121,14 +121,14 @@ async def score_shard(
 def write_part(
     recipe: Recipe, part: Part, positions: range, result: ShardResult, learned: Mapping[str, Learned] | None = None
 ) -> PartIndex:
-    """Put the part of a shard in place that was scored elsewhere.
+    """Write the part of a shard that another machine has scored.
 
     Args:
-        recipe: What was done.
-        part: Where it is written.
-        positions: The numbers of its items among all items of the run.
-        result: What `score_shard` returned.
-        learned: What was learned of the judges' servers.
+        recipe: The job and its settings.
+        part: The part to write.
+        positions: The positions of its items among all items of the run.
+        result: The result of `score_shard`.
+        learned: Lessons about the judges' servers.
     """
     with PartWriter(part) as writer:
         writer.add_lines(result.results, result.replies, result.samples, has_calls=result.has_calls)
@@ -145,16 +145,16 @@ async def evaluate(
     executor: Executor | None = None,
     attempts: Attempts | None = None,
 ) -> tuple[PartTallies, RunStatus]:
-    """Do the job for the items, and add their results up.
+    """Run the job for the items, and return the tallies of their results.
 
     Args:
-        recipe: What is done.
+        recipe: The job and its settings.
         items: The items.
-        on_result: Gets each result, in the order of the items.
-        progress: Told of every item.
-        run: What the caps are for.
-        executor: Answers the questions of the job; None opens the reply cache and the judges here.
-        attempts: Told of the items in work; None where nobody asks.
+        on_result: Called with each result, in the order of the items.
+        progress: Updated with every item.
+        run: The name of the budget.
+        executor: Answers the questions of the job. Default: opens the reply cache and the judges.
+        attempts: Records the items in work, if given.
     """
     tallies = PartTallies(recipe.manifest, recipe.options.prices)
 
@@ -173,7 +173,7 @@ async def evaluate(
         return tallies, measure_samples(measuring, items, options=options, progress=progress, on_result=take)
     job: ItemJob[Any, SampleResult] = recipe.job
     if attempts:
-        job, items = WatchedJob.of(recipe.job, attempts), Reiterable(partial(enumerate, items))
+        job, items = WatchedJob(recipe.job, attempts), Reiterable(partial(enumerate, items))
     if executor is None:
         return tallies, await run_items(job, items, options=options, progress=progress, on_result=take, run=run)
     workers = workers_for(options)

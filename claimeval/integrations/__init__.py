@@ -1,1 +1,1 @@
-"""At home in other tools: pytest, notebooks, platforms. One file each, imported by nobody, asleep until used."""
+"""Integrations with other tools: the pytest plugin, and platforms. Nothing in claimeval imports these modules."""

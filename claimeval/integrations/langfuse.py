@@ -1,4 +1,4 @@
-"""Scores as scores of traces in Langfuse.
+"""Langfuse: pushing scores as scores of traces.
 
 Host and keys come from LANGFUSE_BASE_URL (or LANGFUSE_HOST), LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY.
 """
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 HOST = "https://cloud.langfuse.com"
 BATCH = 50
-"""Scores a request has."""
+"""Scores per request."""
 
 
 def push(run: Run, settings: Settings) -> Pushed:
-    """Send the scores of samples that have a trace; claims with their verdicts are metadata of the score they count in.
+    """Send the scores of samples with a trace, with claims and verdicts as their metadata.
 
-    A score that was sent before is replaced, since it has the same id. Undefined scores are not sent.
+    Scores have stable ids, so that sending them again replaces them. Undefined scores are not sent.
     """
     environment = os.environ.get
     where = settings.url or environment("LANGFUSE_BASE_URL") or environment("LANGFUSE_HOST") or HOST

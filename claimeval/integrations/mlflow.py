@@ -1,6 +1,6 @@
-"""A run of claimeval as a run of MLflow, and scorers for `mlflow.genai.evaluate`.
+"""MLflow: pushing a run as an MLflow run, and scorers for `mlflow.genai.evaluate`.
 
-Server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME; without an experiment it is `claimeval`.
+Server and experiment come from MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME. Default experiment: `claimeval`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 EXPERIMENT = "claimeval"
 IDENTITY = "claimeval.identity"
-"""The tag by which a run that is pushed again is found."""
+"""Tag by which a run is found when it is pushed again."""
 TABLES: tuple[tables.Table, ...] = ("samples", "claims", "verdicts", "calls")
 PARAM = 500
-"""Characters of a parameter."""
+"""Maximum characters of a parameter."""
 BATCH = 500
-"""Metrics a request has."""
+"""Metrics per request."""
 
 
 def push(run: Run, settings: Settings) -> Pushed:
-    """Log means with intervals and counts as metrics, what was asked as parameters, tables, and the report.
+    """Log means with intervals and counts as metrics, settings as parameters, tables, and the report.
 
-    The same run pushed again is found by a tag and written over.
+    A run that is pushed again is found by a tag and overwritten.
     """
     where = settings.url or os.environ.get("MLFLOW_TRACKING_URI", "")
     experiment = settings.experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
@@ -85,9 +85,9 @@ def _log(run: Run, settings: Settings, experiment: str, metrics: Mapping[str, fl
     identity = hashlib.sha256(content.encode()).hexdigest()
     runs = client.search_runs([experiment_id], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
     name = run.path.name if run.path else run.job
-    at = runs[0] if runs else client.create_run(experiment_id, run_name=name, tags={IDENTITY: identity})
-    key = at.info.run_id
-    time = _milliseconds(run.manifest.created) or at.info.start_time
+    logged = runs[0] if runs else client.create_run(experiment_id, run_name=name, tags={IDENTITY: identity})
+    key = logged.info.run_id
+    time = _milliseconds(run.manifest.created) or logged.info.start_time
     progress = settings.started(len(TABLES) + 2, "parts")
 
     def done() -> None:
@@ -136,8 +136,8 @@ def scorers(
         metrics: Names, as a list or one text with commas.
         judge: The judge, as for `claimeval.check`.
         read: Returns `answer`, `contexts`, `question` and `reference_answers` from inputs, outputs, expectations and
-            trace, for data of another shape.
-        settings: Further arguments of `claimeval.check`, as `timeout`.
+            trace, for data in another format.
+        settings: Other arguments of `claimeval.check`, such as `timeout`.
 
     Raises:
         UsageError: MLflow is not installed.
@@ -157,10 +157,10 @@ def scorers(
             """Judge one answer.
 
             Args:
-                inputs: What the application was asked.
-                outputs: What it answered.
-                expectations: What is known of the right answer.
-                trace: Its trace, where there is one.
+                inputs: The inputs of the application.
+                outputs: Its outputs.
+                expectations: The expected answer.
+                trace: Its trace, if any.
             """
             sample = (read or sample_of)(inputs, outputs, expectations or {}, trace)
             result = check(**{"contexts": (), **sample}, judge=judge, metrics=name, **settings)
@@ -176,19 +176,19 @@ def scorers(
 
 
 def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace: Any) -> dict[str, Any]:
-    """Return the arguments of `check` in what MLflow gives a scorer.
+    """Return the arguments of `check` for the arguments of an MLflow scorer.
 
     Args:
-        inputs: What the application was asked.
-        outputs: What it answered.
-        expectations: What is known of the right answer.
-        trace: Its trace, in which retrieved documents are looked up.
+        inputs: The inputs of the application.
+        outputs: Its outputs.
+        expectations: The expected answer.
+        trace: Its trace, which may have retrieved documents.
     """
     fields = inputs if isinstance(inputs, Mapping) else {"question": inputs}
     output = outputs if isinstance(outputs, Mapping) else {"answer": outputs}
 
     def first(sources: Sequence[Mapping[str, Any]], *names: str) -> Any:
-        """Return the first value under one of these names."""
+        """Return the first value under one of the names."""
         return next((source[name] for source in sources for name in names if source.get(name) is not None), None)
 
     contexts = first((fields, output, expectations), "contexts", "context", "retrieved_contexts")

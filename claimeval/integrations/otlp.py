@@ -1,8 +1,7 @@
-"""Scores and verdicts as OpenTelemetry events, over OTLP/HTTP.
+"""OpenTelemetry: pushing scores and verdicts as events over OTLP/HTTP.
 
-The collector is found as by every program that OpenTelemetry instruments: by OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or
-OTEL_EXPORTER_OTLP_ENDPOINT, with the headers in OTEL_EXPORTER_OTLP_HEADERS; OTEL_RESOURCE_ATTRIBUTES and
-OTEL_SERVICE_NAME say what the events are of.
+The usual environment variables apply: OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT for the
+collector, OTEL_EXPORTER_OTLP_HEADERS for headers, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME for the resource.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ SEMCONV = {
     "because": "error.type",
     "id": "log.record.uid",
 }
-"""What a finding has and the attribute that holds it: OpenTelemetry's semantic conventions for generative AI, status
-development, as of their repository semantic-conventions-genai in November 2026 and of version 1.37 before it."""
-OWN = "claimeval."
-"""Before the names of attributes that the conventions have no name for."""
+"""Field of a finding to attribute, by OpenTelemetry's semantic conventions for generative AI (status: development), as
+of their repository semantic-conventions-genai in November 2026 and of version 1.37 before it."""
+PREFIX = "claimeval."
+"""Prefix of attributes without a name in the conventions."""
 BATCH = 500
-"""Events a request has."""
+"""Events per request."""
 _SENT = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 def push(run: Run, settings: Settings) -> Pushed:
-    """Send an event for each score and each verdict; those of a sample with a trace belong to its trace and span.
+    """Send an event for each score and each verdict, in the trace and span of its sample if it has any.
 
-    A score has an event with error.type where it is undefined. Repeated events have the same log.record.uid.
+    The event of an undefined score has `error.type`. Repeated events have the same `log.record.uid`.
     """
     where = settings.url or next((os.environ[name] for name in _SENT if os.environ.get(name)), "http://localhost:4318")
     rows = list(findings(run, settings.field))
@@ -57,7 +56,7 @@ def push(run: Run, settings: Settings) -> Pushed:
 def attributes(finding: Finding) -> dict[str, str | int | float]:
     """Return the attributes of an event."""
     standard = {name: getattr(finding, field) for field, name in SEMCONV.items()}
-    details = {OWN + name: value for name, value in {"sample": finding.sample, **finding.details}.items()}
+    details = {PREFIX + name: value for name, value in {"sample": finding.sample, **finding.details}.items()}
     return {name: value for name, value in {**standard, **details}.items() if value is not None}
 
 
@@ -112,23 +111,23 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
 
 
 class _Warnings(logging.Handler):
-    """Keeps what the exporter logged; its result does not say why it failed."""
+    """Keeps messages of the exporter, whose result does not say why it failed."""
 
     words = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the last message, after that of what the exporter tried again."""
+        """Keep the first and the last message."""
         message = record.getMessage()
         self.words = f"{self.words.partition('; ')[0]}; {message}" if self.words else message
 
 
 def _logs_of(url: str) -> str:
-    """Return the address for logs of a collector."""
+    """Return the address of a collector for logs."""
     return url if url.rstrip("/").endswith("/v1/logs") else f"{url.rstrip('/')}/v1/logs"
 
 
 def _ids(finding: Finding) -> tuple[int, int]:
-    """Return the ids of trace and span as numbers; 0 for none and for those that OpenTelemetry could not have made."""
+    """Return the ids of trace and span as numbers; 0 for missing and invalid ids."""
 
     def number(text: str | None, digits: int) -> int:
         plain = (text or "").replace("-", "").removeprefix("0x")
@@ -139,7 +138,7 @@ def _ids(finding: Finding) -> tuple[int, int]:
 
 
 def _nanoseconds(created: str | None) -> int | None:
-    """Return when a run was made, so that events that are sent again have the same time."""
+    """Return the creation time of a run, so that repeated events have the same time."""
     if created is None:
         return None
     time = datetime.fromisoformat(created)

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture `claimeval`, asleep until a test uses it.
+"""The pytest plugin with the fixture `claimeval`.
 
-pytest loads this file in every session of an environment that has claimeval. Nothing else of claimeval is imported
+pytest loads this module in every session of an environment with claimeval. No other module of claimeval is imported
 before the fixture judges an answer.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from claimeval.types.records import Document, SampleResult
 
 NOTE = "answers that tests of a pytest session judged, no sample of real questions"
-"""Stands in the manifest of the run directory of a session."""
+"""Note in the manifest of the run directory of a session."""
 OFFLINE = "--claimeval-offline: only stored replies were used; run these tests once without it"
 FAILED_CALLS = 3
 """Messages of failed calls that a failed test shows."""
@@ -38,19 +38,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--claimeval-judge",
         metavar="JUDGE",
-        help="Judge of tests that name none: openai:MODEL, openai:MODEL@URL, local:lexical, or a YAML file.",
+        help="Judge for tests that name none: openai:MODEL, openai:MODEL@URL, local:lexical, or a YAML file.",
     )
     group.addoption(
         "--claimeval-offline",
         action="store_true",
-        help="Use stored replies only; a score that needs another one is undefined and fails.",
+        help="Use stored replies only; a score that needs another reply is undefined and fails.",
     )
     group.addoption(
         "--claimeval-out",
         metavar="DIR",
-        help="Run directory of all answers that the session judged, with report.html; in pytest's cache by default.",
+        help="Run directory for all answers that the session judged, with report.html. Default: in pytest's cache.",
     )
-    parser.addini("claimeval_judge", "Judge of tests that name none, as --claimeval-judge; a YAML file from here.")
+    parser.addini(
+        "claimeval_judge", "Judge for tests that name none, as --claimeval-judge; a YAML file relative to this file."
+    )
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +64,7 @@ def claimeval(request: pytest.FixtureRequest) -> Claimeval:
 
 @dataclass
 class _JobResults:
-    """Results that were asked for in the same way, and so are one run."""
+    """Results with the same settings, which are one run."""
 
     manifest: Manifest
     results: dict[str, SampleResult] = field(default_factory=dict)
@@ -71,26 +73,26 @@ class _JobResults:
 
 @dataclass
 class _JudgedTest:
-    """What one call of the fixture in a test brought."""
+    """Scores and claims of one call of the fixture in a test."""
 
     scores: Mapping[str, str]
     """By name of the property."""
     claims: Sequence[str]
-    """Those that are not supported, in words."""
+    """Claims that are not supported, in words."""
 
 
 class Claimeval:
-    """What the fixture `claimeval` is: the doors of claimeval for one test session.
+    """The fixture `claimeval`: the functions of claimeval for one test session.
 
-    Judges are those of the call, of `--claimeval-judge`, or of `claimeval_judge` in pytest's settings. Replies come
-    from the reply cache, so that tests that did not change cost nothing.
+    The judge is that of the call, of `--claimeval-judge`, or of `claimeval_judge` in pytest's settings. Replies are
+    cached, so that unchanged tests cost nothing.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._parts: list[_JobResults] = []
         self._judged: dict[str, list[_JudgedTest]] = {}
-        """By test."""
+        """Calls of the fixture by test."""
         self._calls = self._cached = 0
 
     def __repr__(self) -> str:
@@ -110,14 +112,14 @@ class Claimeval:
 
         Args:
             answer: The answer.
-            contexts: What was retrieved for it.
-            judge: Who judges it; None for the judge of the session.
-            timeout: Seconds for everything.
+            contexts: The retrieved texts.
+            judge: The judge; None for the judge of the session.
+            timeout: Seconds for the whole check.
             options: How the judge is asked, and what may be spent.
-            settings: Further arguments of `claimeval.check`, as `question` or `metrics`.
+            settings: Other arguments of `claimeval.check`, such as `question` or `metrics`.
 
         Returns:
-            The result, with `assert_at_least(faithfulness=0.9)`; a score is None where calls failed.
+            The result, with `assert_at_least(faithfulness=0.9)`; a score is None if calls failed.
         """
         from claimeval.api.check import acheck
         from claimeval.api.jobs import before_run, blocking
@@ -131,7 +133,7 @@ class Claimeval:
         checked = _named(result, test if number == 1 else f"{test} [{number}]", test)
         self._keep(manifests[0], [checked])
         scores = {name: _figure(score.value, score.because) for name, score in result.scores.items()}
-        self._tell(test, scores, [*(claim.text for claim in result.failed_claims()), *_failed_calls(result)])
+        self._record(test, scores, [*(claim.text for claim in result.failed_claims()), *_failed_calls(result)])
         return result
 
     def score(
@@ -166,13 +168,13 @@ class Claimeval:
                 run = door(counted)
         except ce.StoppedEarly as stopped:
             if stopped.run is not None:
-                self._take(stopped.run)
+                self._keep_run(stopped.run)
             raise
-        self._take(run)
+        self._keep_run(run)
         return run
 
-    def _take(self, run: Run) -> None:
-        """Keep the results of a run, and what the report of the test says of it."""
+    def _keep_run(self, run: Run) -> None:
+        """Keep the results of a run, and its scores for the report of the test."""
         test = _current_test()
         self._keep(run.manifest, [_named(result, f"{test}: {result.sample.id}", test) for result in run])
         scores: dict[str, str] = {}
@@ -181,9 +183,9 @@ class Claimeval:
             ends = {"low": metric.low, "high": metric.high}
             scores |= {f"{name}.{end}": f"{value:.4f}" for end, value in ends.items() if value is not None}
             scores[f"{name}.n"] = str(metric.n)
-        self._tell(test, scores, run.worst_claims())
+        self._record(test, scores, run.worst_claims())
 
-    def _tell(self, test: str, scores: Mapping[str, str], claims: Sequence[str]) -> None:
+    def _record(self, test: str, scores: Mapping[str, str], claims: Sequence[str]) -> None:
         missing = self._offline and any("not_in_cache" in text for text in scores.values())
         lines = [*claims, OFFLINE] if missing else claims
         self._judged.setdefault(test, []).append(_JudgedTest(scores, lines))
@@ -206,7 +208,7 @@ class Claimeval:
 
     @contextmanager
     def _counted(self, options: RunOptions | None) -> Iterator[RunOptions]:
-        """Give the options with which judges are asked, and count the calls."""
+        """Yield the options for the judges, and count the calls."""
         from claimeval.types.options import RunOptions
 
         options = options or RunOptions()
@@ -233,13 +235,13 @@ class Claimeval:
             self._parts.append(part := _JobResults(manifest))
         part.results |= {result.sample.id: result for result in results}
 
-    # --- what pytest calls once the fixture is used ---
+    # --- hooks that pytest calls once the fixture is used ---
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add scores as properties, and to a failed test the claims that are not supported."""
+        """Add scores as properties and, to a failed test, the claims that are not supported."""
         judged = self._judged.get(item.nodeid, [])
         properties: dict[str, object] = {}
         for number, answer in enumerate(judged, 1):
@@ -260,7 +262,7 @@ class Claimeval:
     # --- the end of the session ---
 
     def sent(self) -> list[object]:
-        """Return what a worker of xdist judged, in builtin types, for its controller."""
+        """Return the results of this xdist worker in builtin types, for its controller."""
         parts = [
             [part.manifest.model_dump_json(), [result.model_dump_json() for result in part.results.values()]]
             for part in self._parts
@@ -268,7 +270,7 @@ class Claimeval:
         return [self._calls, self._cached, parts]
 
     def receive(self, sent: Any) -> None:
-        """Take what a worker judged."""
+        """Add the results of an xdist worker."""
         from claimeval.evaluation.manifest import Manifest
         from claimeval.types.records import SampleResult
 
@@ -278,7 +280,7 @@ class Claimeval:
             self._keep(Manifest.model_validate_json(manifest), list(map(SampleResult.model_validate_json, results)))
 
     def write(self) -> list[str]:
-        """Write the run directory of the session, and return the lines that tell of it."""
+        """Write the run directory of the session, and return the lines of its summary."""
         from claimeval.api.run import Run
         from claimeval.metrics.scoring import ends_in_words
         from claimeval.runs.directory import MANIFEST, attached, load_manifest
@@ -308,7 +310,7 @@ class Claimeval:
                 alone = [run_.job for run_ in (first, *later)].count(run.job) == 1
                 run.save(folder / (run.job if alone else f"{run.job}-{number}"), overwrite=True)
             if later:
-                Run.load(folder).report(folder / "report.html")  # once more, with the others
+                Run.load(folder).report(folder / "report.html")  # again, with the attached runs
         except (ClaimevalError, OSError) as error:
             return [*lines, f"no report: {error}"]
         return [*lines, f"report: {folder / 'report.html'}"]
@@ -334,13 +336,13 @@ def _session(config: pytest.Config) -> Claimeval:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what a worker of xdist judged."""
+    """Add the results of an xdist worker."""
     if sent := getattr(node, "workeroutput", {}).get("claimeval"):
         _session(node.config).receive(sent)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the run directory, or send what was judged to the controller of xdist."""
+    """Write the run directory, or send the results to the xdist controller."""
     config = session.config
     if (used := config.stash.get(_SESSION, None)) is None:
         return
@@ -351,7 +353,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell what was judged, what it cost, and where the report is."""
+    """Print what was judged, the number of calls, and the path of the report."""
     if lines := config.stash.get(_LINES, []):
         terminalreporter.section("claimeval")
         for line in lines:
@@ -359,7 +361,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _current_test() -> str:
-    """Return the id of the running test, or of the one that a fixture is set up for."""
+    """Return the id of the running test, or of the test whose fixtures are set up."""
     return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0] or "no test"
 
 
@@ -368,7 +370,7 @@ def _figure(value: float | None, because: str | None) -> str:
 
 
 def _named(result: SampleResult, name: str, test: str) -> SampleResult:
-    """Return the result under a name that is its own in the session, with its test in the metadata."""
+    """Return the result under a name that is unique in the session, with its test in the metadata."""
     metadata = {**result.sample.metadata, "test": test}
     return result.model_copy(update={"sample": result.sample.model_copy(update={"id": name, "metadata": metadata})})
 
@@ -379,7 +381,7 @@ def _failed_calls(result: SampleResult) -> list[str]:
 
 
 def _joined(first: Manifest, second: Manifest) -> Manifest | None:
-    """Return the manifest of both runs together, whatever their metrics; None if they were asked in different ways."""
+    """Return the manifest of both runs together, which may have different metrics; None if their settings differ."""
     for name in ("job", "judges", "extractor", "panel", "settings", "cluster"):
         if getattr(first, name) != getattr(second, name):
             return None
@@ -407,7 +409,7 @@ def _main_first(part: _JobResults) -> tuple[bool, int]:
 
 
 def _run_of(part: _JobResults) -> Run:
-    """Return the run of a part: results by name of the test, and a score, if undefined, for every metric."""
+    """Return the run of a part, with results in the order of their names and a score for every metric."""
     from claimeval.api.run import Run
     from claimeval.evaluation.manifest import DataSource
     from claimeval.evaluation.summary import SummaryBuilder

@@ -52,6 +52,7 @@ def write(
         content = "" if form == "html" else text(run, form, compared=compared, rows=rows)
 
     def render(file: IO[str]) -> None:
+        """Write the content of the report."""
         if form != "html":
             file.write(MARK + content if form == "csv" else content)
         elif page.is_experiment(run):

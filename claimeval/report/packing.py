@@ -377,6 +377,7 @@ def row(
     scores = result.scores
 
     def letter(against: str, subject: str) -> str:
+        """Return the letter of a claim's label."""
         assessment = assessments.get((against, subject))
         if assessment is None:
             return LETTERS[None]

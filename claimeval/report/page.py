@@ -212,6 +212,7 @@ class _PageData(NamedTuple):
         for changes in self.comparison.slices if self.comparison else ():
 
             def changed(metric: str, value: str | None, field: str = changes.field) -> str:
+                """Return the address of the samples of a slice."""
                 return _list_address({"metric": metric, "is": f"{field}={value or ''}"})
 
             metrics = dict.fromkeys(row.metric for row in changes.rows)
@@ -251,6 +252,7 @@ class _OneRun:
         selection = SampleSelection(len(names))
 
         def note(result: SampleResult) -> None:
+            """Add a candidate for the selection."""
             values = [score.value if (score := result.scores.get(name)) else None for name in names]
             selection.add(result.sample.id, values, _kind(result, names[:1]))
 
@@ -303,6 +305,7 @@ class _TwoRuns:
         from claimeval.runs.compare import compare
 
         def add(pair: SamplePair, changes: PairChanges) -> None:
+            """Add a pair of samples to the page."""
             self._add(samples, pair, len(changes.flips), changes.causes)
 
         compared = compare(*self._folders, add, sliced=True)
@@ -319,6 +322,7 @@ class _TwoRuns:
         flips = array("L")
 
         def note(pair: SamplePair, changes: PairChanges) -> None:
+            """Add a candidate for the selection."""
             ids.append(pair.a.sample.id)
             flips.append(len(changes.flips))
             differences = [_difference(pair, name) for name in names]
@@ -337,6 +341,7 @@ class _TwoRuns:
         by_id = [run.places({ids[position] for position in positions}) for run in runs]
 
         def add(position: int) -> None:
+            """Add a pair of samples to the page."""
             sample_id = ids[position]
             pair = SamplePair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
             metrics = {metric.name: metric for metric in self._metrics}

@@ -406,6 +406,7 @@ class Viewer(ThreadingHTTPServer):
             return None
 
         def write(file: IO[str]) -> None:
+            """Write the page of the series."""
             compared = track(paths, baseline=names.index(baseline), names=names)
             file.write(series.render(compared, f"{len(names)} runs", served=True))
 

@@ -161,6 +161,7 @@ def compare(
     overviews = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
 
     def on_pair(pair: LinePair, changes: PairChanges) -> None:
+        """Pass the results of a pair on."""
         if each:
             each(pair.read(), changes)
 
@@ -207,6 +208,7 @@ def _paired(
     other, totals = OtherRun(b, overviews[1].add if overviews else None), Totals()
 
     def lines() -> Iterator[ResultLine]:
+        """Yield the lines of the first run, after adding them to its overview."""
         for line in totals.each(RunResults.of(a).lines(full=overviews is not None)):
             if overviews:
                 overviews[0].add(line.result)
@@ -459,6 +461,7 @@ def limited(compared: PairedRuns, names: Collection[str]) -> PairedRuns:
     """Return the comparison as if the runs had only these metrics; `names` are with or without their source."""
 
     def chosen(metrics: Iterable[MetricComparison]) -> list[MetricComparison]:
+        """Return the comparisons of the chosen metrics."""
         return [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(names)]
 
     by = {value: chosen(metrics) for value, metrics in compared.by.items()}
@@ -522,6 +525,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
     """Yield the settings that differ between two manifests, in words."""
 
     def described(manifest: Manifest) -> dict[str, str]:
+        """Return the settings of a run in words."""
         return {
             "data": data_name(manifest) or "given in Python",
             "judges": ", ".join(judge.name for judge in manifest.judges),

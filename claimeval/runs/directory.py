@@ -364,6 +364,7 @@ def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
     with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
 
         def write(record: Record) -> None:
+            """Write a record; lone surrogates, which UTF-8 cannot encode, become JSON escapes."""
             file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
 
         yield write

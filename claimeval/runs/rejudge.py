@@ -112,6 +112,7 @@ def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malfo
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
 
     def unjudged() -> Iterator[SampleResult]:
+        """Read the samples without verdicts."""
         return (SampleResult(sample=sample) for sample in read_samples(path, fields=fields, problems=problems))
 
     return RejudgeSource(str(path), unjudged, None, problems.note)
@@ -579,6 +580,7 @@ class ReusableVerdicts:
         sizes = {judge.name: claims_per_call(judge) for judge in plan.judges}
 
         def reuse(result: SampleResult, saved: ReuseCounts) -> SampleResult:
+            """Return the reusable part of a result."""
             reused = self.parts(result) & parts
             claims = tuple([claim for claim in result.claims if claim.of in reused])
             part = {claim.id: claim.of for claim in claims}
@@ -667,6 +669,7 @@ def _same_settings(
     judges = {judge.name: judge.id for judge in job.judges}
 
     def same(source: Verdict | Call, question: K) -> bool:
+        """Return whether the source has the current settings and prompt."""
         if source.judge in job.recorded_judges:
             return question in allowed
         settings = before.get(source.judge), source.prompt
