@@ -1,4 +1,4 @@
-// What a row shows of a sample: its values, the labels of its claims, and what else is to be known of it.
+// The cells of a sample's row: its values, the labels of its claims, and remarks.
 
 import { report } from "./data.js";
 import { el } from "./elements.js";
@@ -15,7 +15,7 @@ export function runLetter(run) {
 }
 
 /**
- * The value of a sample with what it was counted from, or why it has none; in a comparison that of both runs.
+ * The value of a sample with its counts, or the reason why it has none; in a comparison, those of both runs.
  *
  * @param {import("./data.js").Row} row
  * @param {number} i place of the metric

@@ -131,7 +131,7 @@ function noClaims({ result, metric }) {
   ];
 }
 
-// Which of several gold answers a claim is of, and whether the score is counted over that one.
+// The gold answer that a claim belongs to, if there are several, and whether the score counts it.
 /** @param {Line.Claim} claim @param {Side} side */
 function alternativeNote(claim, side) {
   const score = side.result.scores?.[side.metric.name];
@@ -246,7 +246,7 @@ function judgeOf({ judge, replicate }, side) {
 }
 
 /**
- * Shows what a judge was asked about a claim and what it replied.
+ * Shows the request of a judge about a claim, and the reply.
  *
  * @param {Side} side
  * @param {Line.Claim} claim

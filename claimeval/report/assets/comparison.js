@@ -1,4 +1,4 @@
-// Two runs: what was asked differently, what the means changed by, and which claims flipped.
+// Comparison of two runs: changed settings, differences of the means, and flipped claims.
 
 import { causeSection } from "./causes.js";
 import { runLetter } from "./cells.js";

@@ -17,7 +17,7 @@ import { unpack } from "./unpacking.js";
  *   causes: Record<string, Record<string, number>> }} Row
  */
 /**
- * A metric; one that is read off the verdicts of others is `derived` and says what it is.
+ * A metric. A metric that is computed from the verdicts of others is `derived` and has a description.
  *
  * @typedef {{ name: string, unit?: string, claims_of?: string, against?: string, derived?: string }} Metric
  */

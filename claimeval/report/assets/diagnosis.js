@@ -1,4 +1,4 @@
-// Retrieval or generation: which of both the low scores of a run are due to.
+// Diagnosis: whether retrieval or generation causes the low scores of a run.
 
 import { report } from "./data.js";
 import { el, picture } from "./elements.js";

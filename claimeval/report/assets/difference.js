@@ -1,4 +1,4 @@
-// Which words of two texts differ.
+// Differences of two texts, word by word.
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 const CELLS = 4e6; // words of one text by words of the other, above which words are only looked up in the other text

@@ -15,7 +15,7 @@ export function el(tag, attributes, ...children) {
 }
 
 /**
- * An element of SVG, made as `el` makes those of HTML.
+ * Creates an SVG element, as `el` creates HTML elements.
  *
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
@@ -119,8 +119,8 @@ export function all(selector, within = document) {
 }
 
 /**
- * Makes the children of a node those of the items, in their order. The node of an item that was there before stays as it
- * is, with what is open in it and the focus; only new items are drawn.
+ * Replaces the children of a node by nodes for the items, in order. Nodes of items that it already shows are kept, with
+ * their open details and the focus; only new items are drawn.
  *
  * @template Item
  * @param {Element} parent
@@ -154,7 +154,7 @@ export function scrolling(heading, ...children) {
 }
 
 /**
- * A column: its name, its class, what it means; or the cell at its head.
+ * A column: its name, its class, its meaning; or its header cell.
  *
  * @typedef {string | HTMLTableCellElement | [name: any, kind?: string | null, title?: string]} Column
  */
@@ -281,7 +281,7 @@ export function field(name, control, kind) {
  * The field in which a reader searches; the key / leads to it.
  *
  * @param {string} value
- * @param {string} placeholder what is searched
+ * @param {string} placeholder the placeholder text
  * @param {(query: string) => unknown} found is called with every change
  */
 export function searchField(value, placeholder, found) {

@@ -1,10 +1,10 @@
-// The claims of a sample with what was found of them.
+// The claims of a sample with their labels.
 
 import { claimsOf, isWhole } from "./data.js";
 import { labelOf } from "./labels.js";
 
 /**
- * A claim with what was found: its label, and why it has none.
+ * A claim with its label, or the reason why it has none.
  *
  * @typedef {object} Entry
  * @property {Line.Claim} claim

@@ -1,4 +1,4 @@
-// The documents that claims are held against, with the passage that is most like the chosen claim.
+// The documents that claims are assessed against, with the passage most similar to the chosen claim.
 
 import { runLetter } from "./cells.js";
 import { documentsOf } from "./data.js";
@@ -64,7 +64,8 @@ export function evidencePanel(sides, run, chosen) {
 }
 
 /**
- * The documents of all runs, those of the first by rank and each that only another has after the one before it there.
+ * The documents of all runs: those of the first run by rank, and documents of another run only after their predecessor
+ * there.
  *
  * @param {import("./opened.js").Side[]} sides
  */
@@ -178,7 +179,7 @@ function evidenceNote(entry, named, matches) {
 /**
  * @param {Shared} document
  * @param {number} all
- * @param {any} found what judges and the chosen claim have to do with it
+ * @param {any} found relations of the document to judges and the chosen claim
  */
 function documentCard(document, all, { named, match, relevant, closed, label }) {
   const pieces = match ? cutUnits(document.text, match.from, match.to) : [document.text];

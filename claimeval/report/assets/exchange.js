@@ -1,4 +1,4 @@
-// What was asked and what came back, word for word. Requests are stored in the page as pieces of the sample's texts.
+// Requests and replies in full. The page stores requests as pieces of the sample's texts.
 
 import { documentsOf, textOf } from "./data.js";
 import { all, dialog, el, openDialog } from "./elements.js";

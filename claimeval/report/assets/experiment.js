@@ -1,4 +1,4 @@
-// An experiment: every arm's means and its paired difference to the baseline, what it took, the claims that flipped.
+// The page of an experiment: means of every arm, paired differences to the baseline, costs, and flipped claims.
 
 import {
   below,

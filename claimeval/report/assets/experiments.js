@@ -1,4 +1,4 @@
-// The experiments of a folder, and what could not be read.
+// The experiments of a folder, and runs that could not be read.
 
 import { el, row, scrolling, table } from "./elements.js";
 import { day, home, money, reportAddress } from "./home.js";

@@ -1,4 +1,4 @@
-// How good the claims of a run are, as far as their words show it; and those of every arm of an experiment.
+// Quality of the claims of a run, or of every arm of an experiment, from their words alone.
 
 import { below, el, numeric, scrolling, section, table } from "./elements.js";
 import { number, plural, range } from "./numbers.js";

@@ -1,4 +1,4 @@
-// Which samples are listed and in what order. The state is in the address, so that a list can be shared.
+// Filters and order of the list of samples. They are in the address, so that a list can be shared.
 
 import { report } from "./data.js";
 import { counts, reasonInWords } from "./labels.js";
@@ -145,7 +145,7 @@ export function sorts() {
 }
 
 /**
- * What is listed and how.
+ * Filters and order of the list.
  *
  * @typedef {object} ListState
  * @property {string} q words that are searched
@@ -211,7 +211,7 @@ function cellOf(row, state) {
   return (state.run && row.other ? row.other : row).cells[state.metric];
 }
 
-// The value in run b minus that in run a; where only one of them has a value, a hair more than nothing.
+// The value in run b minus that in run a; a tiny number if only one of them has a value.
 /** @param {Row} row @param {ListState} state */
 export function change(row, state) {
   if (!row.other) return 0;

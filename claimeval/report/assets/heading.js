@@ -1,4 +1,4 @@
-// Above a sample: links to its neighbors, the question, its fields and its scores.
+// The heading of a sample: links to its neighbors, the question, its fields and its scores.
 
 import { report } from "./data.js";
 import { el } from "./elements.js";

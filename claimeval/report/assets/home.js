@@ -1,4 +1,4 @@
-// What the home of a folder holds and shows: its runs, the columns of their table, and the state that the address keeps.
+// The state of the viewer's home: runs, columns of their table, and the state in the address.
 
 import { el } from "./elements.js";
 import { number, plural, range } from "./numbers.js";

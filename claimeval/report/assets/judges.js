@@ -1,4 +1,4 @@
-// The judges compared: cost and seconds against agreement, confusions, failures and disputed claims.
+// Comparison of the judges: cost and speed against agreement, confusions, failures and disputed claims.
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";

@@ -51,7 +51,7 @@ export function reasonInWords(reason) {
 }
 
 /**
- * What the label of a verdict or an assessment comes to, as its sign and colour are named.
+ * The kind of a label of a verdict or an assessment, which names its sign and colour.
  *
  * @param {{ label?: string | null, positive?: boolean | null } | null} found
  * @returns {Label}

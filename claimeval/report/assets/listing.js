@@ -31,7 +31,7 @@ export const list = {
   count: el("p"),
 };
 
-/** What is listed: as the list was left, or as it would open. */
+/** The filters of the list: as the reader left it, or as it opens. */
 export function listedState() {
   list.state ??= listState(new URLSearchParams());
   return list.state;
@@ -51,7 +51,7 @@ export function drawList(main, params) {
   runQuery();
 }
 
-// `redraw` also draws the toolbar anew, which typing must not do.
+// `redraw` also draws the toolbar again, which must not happen while typing.
 /** @param {Record<string, any>} changed @param {boolean} [redraw] */
 function changeList(changed, redraw = true) {
   const state = { ...listedState(), ...changed };
@@ -184,7 +184,7 @@ function listHead() {
   ];
 }
 
-/** The places of the metrics that are columns: those of claims or of the job, and of the others the chosen one. */
+/** The positions of the metrics that are columns: those of claims or of the job, and the chosen one of the others. */
 function shownMetrics() {
   const chosen = listedState().metric;
   return report.metrics.map((_, i) => i).filter((i) => !report.metrics[i].derived || i === chosen);
@@ -194,7 +194,7 @@ function rowHeight() {
   return parseFloat(getComputedStyle(list.body).getPropertyValue("--row")) || 56;
 }
 
-/** Draws the rows in the window; those that are drawn already stay. */
+/** Draws the rows in the window; rows that are already drawn stay. */
 export function drawRows() {
   const { rows, body, printing } = list;
   if (!body.isConnected || !rows.length) return;
@@ -215,7 +215,7 @@ export function drawRows() {
 }
 
 /**
- * Draws as many rows as paper takes, or again those in the window.
+ * Draws the rows for printing, or again those in the window.
  *
  * @param {boolean} printing
  */

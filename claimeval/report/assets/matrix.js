@@ -1,4 +1,4 @@
-// Which document supports which claim: claims down, documents across, and what each document is good for.
+// The matrix of claims and documents: which document supports which claim, with totals per document.
 
 import { runLetter } from "./cells.js";
 import { documentsOf } from "./data.js";

@@ -1,4 +1,4 @@
-// One card per metric: its mean, how sure it is, what is missing, and how values and labels are spread.
+// One card per metric: mean, interval, missing values, and distributions of values and labels.
 
 import { el } from "./elements.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";

@@ -1,4 +1,4 @@
-// Numbers, intervals, prices and counts as people read them.
+// Formatting of numbers, intervals, prices and counts.
 
 /** @param {number} n @param {string} one @param {string} [many] */
 export function plural(n, one, many = `${one}s`) {
@@ -12,9 +12,9 @@ export function clustersInWords(samples, clusters, field) {
   return `, ${!field || field === "question" ? plural(clusters, "question") : `${plural(clusters, "cluster")} by ${field}`}`;
 }
 
-/** @typedef {{ shown: string, low: number | null, high: number | null, bounds: [number, number] | null }} Ends what is shown next to a mean */
+/** @typedef {{ shown: string, low: number | null, high: number | null, bounds: [number, number] | null }} Ends the interval or bounds next to a mean */
 
-// What is shown next to a mean: its interval, or the bounds where judges abstained on many claims.
+// The interval of a mean, or the bounds if judges abstained on many claims.
 /** @param {Ends} summary */
 export function endsInWords({ shown, low, high, bounds }) {
   if (shown === "bounds") return ` between ${range(bounds)} (bounds), as judges abstained on many claims`;

@@ -50,7 +50,7 @@ export function moveInSamples(step) {
   if (target) location.hash = sampleAddress(target, sampleParams());
 }
 
-// The rows that j and k go through: those of the list as it was left, or of the list as it would open.
+// The rows that j and k step through: those of the list as the reader left it, or as it opens.
 export function listedRows() {
   if (list.state === null) list.rows = ordered(report.rows, listedState());
   return list.rows;

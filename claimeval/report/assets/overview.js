@@ -1,4 +1,4 @@
-// What a person reads first: what was judged, what to beware of, the means, and the claims to look at.
+// The overview: what was judged, cautions, means, and worst claims.
 
 import { runLetter } from "./cells.js";
 import { otherMetrics, report } from "./data.js";
@@ -232,7 +232,7 @@ function rankSection(ranks, run) {
 }
 
 /**
- * Metrics that are counted from the verdicts of those above; each leads to its samples.
+ * Metrics that are derived from the verdicts of those above; each links to its samples.
  *
  * @param {Page.Overview} facts
  * @param {number} run
@@ -257,7 +257,7 @@ function total(counted) {
 }
 
 /**
- * Metrics that are not of claims: ratings, grades, and those without a judge.
+ * Metrics that are not over claims: ratings, grades, and metrics without a judge.
  *
  * @param {Page.Overview} facts
  */

@@ -1,4 +1,4 @@
-// A panel: agreement of the judges, the claims that divide them, repeats, favored families.
+// The panel: agreement of the judges, disputed claims, replicates, and self-preference.
 
 import { report } from "./data.js";
 import { el, numeric, scrolling, section, table } from "./elements.js";

@@ -1,4 +1,4 @@
-// Plots as SVG. Each says in words what it shows.
+// Plots as SVG, each with a description in words.
 
 import { el, svg } from "./elements.js";
 import { countsInWords, LABELS, sign } from "./labels.js";

@@ -1,4 +1,4 @@
-// Puts the views together: the address decides what is shown; keys move through it.
+// Selects the view by the address, and handles keys.
 
 import { drawComparison } from "./comparison.js";
 import { load, report } from "./data.js";

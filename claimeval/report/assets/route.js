@@ -1,4 +1,4 @@
-// Where the reader is: the fragment of the address, as in #/sample/q-17?metric=faithfulness&claim=answer-3.
+// Routes: fragments of the address, as in #/sample/q-17?metric=faithfulness&claim=answer-3.
 
 import { report } from "./data.js";
 
@@ -50,7 +50,7 @@ export function rowOf(name) {
   return /^~\d+$/.test(name) ? report.rows[Number(name.slice(1))] : undefined;
 }
 
-// Changes the address without a step in the history and without drawing anew.
+// Changes the address without a history entry and without drawing again.
 /** @param {string} target */
 export function rewrite(target) {
   history.replaceState(null, "", target);

@@ -78,7 +78,7 @@ export async function drawSample(main, name, params, current) {
 }
 
 /**
- * What is read off the verdicts on this sample.
+ * The derived metrics of this sample.
  *
  * @param {import("./opened.js").Side} side
  */
@@ -218,7 +218,7 @@ function selection(run) {
 }
 
 /**
- * The id of the chosen claim in a run: of its own, or of the same claim in the other.
+ * The id of the chosen claim in a run: its own claim, or the same claim of the other run.
  *
  * @param {import("./opened.js").Side} one
  * @param {import("./opened.js").Side} side the run whose claim is chosen
@@ -292,7 +292,7 @@ export function moveInClaims(step, wanted = () => true) {
   if (next) choose(next.claim.id);
 }
 
-/** Shows what the first judge was asked about the chosen claim and what it replied. */
+/** Shows the request of the first judge about the chosen claim, and the reply. */
 export function showChosenVerdict() {
   const side = opened.sides[opened.run];
   const entry = side?.entries.find(({ claim }) => claim.id === opened.claim);

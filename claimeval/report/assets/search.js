@@ -1,4 +1,4 @@
-// Finds words in samples: at once in ids and questions, then chunk by chunk in answers, claims, reasons and references.
+// Search: in ids and questions at once, then chunk by chunk in answers, claims, explanations and references.
 
 import { parsed, report } from "./data.js";
 import { unpackText } from "./unpacking.js";
@@ -46,8 +46,8 @@ function mayHave(json, wanted) {
  *
  * @param {string} query
  * @param {AbortSignal} signal ends it
- * @param {(matches: Set<number>, share: number) => void} found is called again and again with the numbers of the rows that
- *   were found and the share of the samples that is searched
+ * @param {(matches: Set<number>, share: number) => void} found is called repeatedly with the numbers of the matching
+ *   rows and the share of the samples searched so far
  */
 export async function search(query, signal, found) {
   const wanted = terms(query);

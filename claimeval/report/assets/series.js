@@ -1,4 +1,4 @@
-// The page of several runs is drawn without a script; this is for its colours.
+// The page of a series is drawn without a script; this module only switches its colours.
 
 import { themes } from "./theme.js";
 

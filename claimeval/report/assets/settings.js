@@ -1,4 +1,4 @@
-// What the numbers rest on: prompts in full, judges with their settings, served models, versions.
+// Settings of a run: prompts in full, judges with their settings, served models, versions.
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";

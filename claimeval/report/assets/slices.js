@@ -73,10 +73,10 @@ function chance(many) {
   return `${many} intervals: even if all slices were alike, about ${Math.round(many * 0.05)} of them would miss the common value by chance. Rely on the contributions, and confirm a slice on other data.`;
 }
 
-/** @typedef {{ field: string, metric: string }} At what is split, by what */
+/** @typedef {{ field: string, metric: string }} At the metric and the field of the slices */
 
 /**
- * The rows of a metric, those first that add most.
+ * The rows of a metric, largest contribution first.
  *
  * @template {Page.Slice | Page.ChangeSlice} Row
  * @param {Row[]} rows

@@ -1,4 +1,4 @@
-// Texts of others, shown as what they are: hidden characters are written out, directions do not leak.
+// Texts from data: hidden characters are shown, and text directions do not affect other texts.
 
 import { el } from "./elements.js";
 

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as the reader chose, also for the next page.
+// Light or dark colours: those of the system, or the reader's choice, which other pages keep.
 
 import { byId } from "./elements.js";
 
@@ -27,7 +27,7 @@ export function themes() {
   byId("theme").addEventListener("click", next);
 }
 
-/** Goes to colours that differ from those on the screen, and from the other ones back to the system's. */
+/** Switches to the other colours, and from these back to the colours of the system. */
 function next() {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const other = system === "dark" ? "light" : "dark";

@@ -1,4 +1,4 @@
-// Above the list of samples: search, filters that add up, and the order.
+// The toolbar above the list of samples: search, filters and order.
 
 import { report } from "./data.js";
 import { choice, el, field, form, searchField } from "./elements.js";

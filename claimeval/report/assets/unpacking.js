@@ -1,4 +1,4 @@
-// A compressed block of data in the page, unpacked.
+// Unpacks a compressed block of data in the page.
 
 import { byId } from "./elements.js";
 

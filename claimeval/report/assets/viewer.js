@@ -1,4 +1,4 @@
-// The runs of a folder: by data set with a trend a metric, and experiments; any number of them side by side.
+// The viewer's home: the runs of a folder by data set with trends, its experiments, and comparisons.
 
 import { all, byId, choice, el, fill, form, picture, row, scrolling, searchField, table } from "./elements.js";
 import { experimentsSection, problemRow } from "./experiments.js";

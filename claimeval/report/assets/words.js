@@ -1,4 +1,4 @@
-// The sentence of a document that is most like a claim: the one that shares the most of its words.
+// Finds the sentence of a document that shares the most words with a claim.
 
 const sentenceSegmenter = new Intl.Segmenter(undefined, { granularity: "sentence" });
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: "word" });
