@@ -12,7 +12,7 @@ from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_pr
 from claimeval.api.run import Run
 from claimeval.data.reading import NO_FIELDS
 from claimeval.data.survey import repeated_id
-from claimeval.evaluation.extraction import ExtractionJob, ExtractionOptions, claims_in_run, items_of
+from claimeval.evaluation.extraction import ExtractionOptions, claims_in_run, items_of
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
@@ -165,13 +165,9 @@ def extraction(
     if of_whole_run:
         deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items
-    prepared = Prepared(
-        job,
-        examination.described(job.manifest),
-        Reiterable(lambda: items_of(job, items)),
-        _total(job, examination.total),
-        examination.path,
-    )
+    total = None if examination.total is None else sum(1 for _ in items_of(job, ())) + examination.total
+    record = examination.described(job.manifest)
+    prepared = Prepared(job, record, Reiterable(lambda: items_of(job, items)), total, examination.path)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
 
 
@@ -179,7 +175,3 @@ def claims_of(run: Run) -> dict[str, tuple[Claim, ...]]:
     """Return the claims of a run by sample: those of the answers, or of the references if answers have none."""
     part = "answer" if any(claim.of == "answer" for result in run.results for claim in result.claims) else "reference"
     return {result.sample.id: claims_in_run(result, part) for result in run.results}
-
-
-def _total(job: ExtractionJob, samples: int | None) -> int | None:
-    return None if samples is None else sum(1 for _ in items_of(job, ())) + samples

@@ -219,8 +219,13 @@ class Annotation(ABC):
 
     @property
     @abstractmethod
+    def labels(self) -> Mapping[tuple[str, str], str]:
+        """Labels so far, by ids of sample and item."""
+
+    @property
     def labeled(self) -> int:
         """The number of items with a label, including "unsure"."""
+        return len(self.labels)
 
     @property
     def estimate(self) -> LgtmEstimate:
@@ -273,11 +278,6 @@ class ClaimAnnotation(Annotation):
     def labels(self) -> Mapping[tuple[str, str], str]:
         """Labels of the annotator so far, by sample and claim; of all annotators if none is named."""
         return self._file.by(self._annotator)
-
-    @property
-    def labeled(self) -> int:
-        """The number of claims with a label."""
-        return len(self.labels)
 
     def __len__(self) -> int:
         return len(self.draw.items)
@@ -335,11 +335,6 @@ class DocumentAnnotation(Annotation):
     def labels(self) -> Mapping[tuple[str, str], Mark]:
         """Labels so far, by question and document."""
         return self._labels.answers
-
-    @property
-    def labeled(self) -> int:
-        """The number of documents with a label."""
-        return len(self._labels.answers)
 
     @property
     def estimate(self) -> LgtmEstimate:

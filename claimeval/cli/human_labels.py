@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement, CalibrationReport, RaterReport, RaterSlice
     from claimeval.runs.correct import Correction
     from claimeval.runs.judges import JudgeNumbers
-    from claimeval.runs.ratings import RatingAgreement
     from claimeval.types.estimates import Estimate
 
 LISTED = {
@@ -113,30 +112,23 @@ def do_agreement(args: AgreementOptions) -> int:
     """Measure the agreement, print it, and return the exit code."""
     if not args.runs:
         raise UsageError("agreement needs a run directory, or files of grades with --labels")
-    if args.answers != WholeAnswers() or (args.runs[0].is_dir() and args.labels and _are_ratings(args.labels)):
+    whole_answers = args.answers != WholeAnswers()
+    if not whole_answers and not args.runs[0].is_dir():
+        return _of_grades(args)
+    from claimeval.runs.ratings import has_ratings
+
+    if whole_answers or (args.labels and has_ratings(args.labels)):
         return _of_answers(args)
-    if args.runs[0].is_dir():
-        return _of_run(args)
-    return _of_grades(args)
+    return _of_run(args)
 
 
 agreement = command("agreement", AgreementOptions, do_agreement)
-
-
-def _named(agreement: RatingAgreement) -> list[tuple[str, str]]:
-    return [(pair.score, pair.rating) for pair in agreement.correlations]
 
 
 def _last_parts(names: Iterable[str]) -> dict[str, str]:
     """Return the last part of each path if these are unique, else the paths."""
     short = {name: name.rpartition(".")[2] for name in names}
     return short if len(set(short.values())) == len(short) else {name: name for name in short}
-
-
-def _are_ratings(labels: Path) -> bool:
-    from claimeval.runs.ratings import has_ratings
-
-    return has_ratings(labels)
 
 
 def _of_answers(args: AgreementOptions) -> int:
@@ -158,7 +150,8 @@ def _of_answers(args: AgreementOptions) -> int:
     what = "pairs of answers" if ratings.pairs else "answers"
     output.line()
     output.line(f": {ratings.items:,} {what} with a rating by people", bold=source.name)
-    scores, people_of = (_last_parts(dict.fromkeys(names)) for names in zip(*_named(ratings), strict=True))
+    scores = _last_parts(pair.score for pair in ratings.correlations)
+    people_of = _last_parts(pair.rating for pair in ratings.correlations)
     rows = [
         (
             scores[pair.score],

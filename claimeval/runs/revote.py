@@ -162,7 +162,7 @@ class Revote:
                 )
 
     def _vote(self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]) -> Assessment:
-        """Return what the verdicts come to. They are of few kinds, and each of these is counted once."""
+        """Return the vote on the verdicts. There are few combinations of verdicts, so votes are cached."""
         votes = tuple([(v.judge, v.replicate, v.label, v.positive, v.unassessed, v.probability) for v in verdicts])
         kind = a.question, same_family, votes
         if counted := self._counted.get(kind):

@@ -307,7 +307,7 @@ def _of_run(run: Path, assess_prompt: str | None, cluster: str | None) -> Labele
         tuple(item for item in items if item.claims),
         labels,
         metric,
-        load("assess", assess_prompt) if assess_prompt else _prompt_of(manifest, metric, labels),
+        load("assess", assess_prompt) if assess_prompt else _prompt_of(manifest, labels),
         cluster_field(run, cluster),
         run,
         HumanLabelCounts(blank=run_labels.blank, undecided=run_labels.undecided),
@@ -324,7 +324,7 @@ def _labeled(result: SampleResult, labels: Sequence[HumanLabel], metric: Metric)
     return SampleResult(sample=result.sample, claims=claims)
 
 
-def _prompt_of(manifest: Manifest, metric: Metric, labels: Sequence[HumanLabel]) -> Prompt:
+def _prompt_of(manifest: Manifest, labels: Sequence[HumanLabel]) -> Prompt:
     support_prompts = {question.prompt for question in manifest.questions if question.name == "support"}
     recorded = [prompt for prompt in manifest.prompts if prompt.step == "assess" and prompt.id in support_prompts]
     return Prompt.of(recorded[0]) if recorded else _usual_prompt(labels)
@@ -391,16 +391,12 @@ def _part(rows: Mapping[str, Sequence[tuple[Sample, HumanLabel]]]) -> str:
     samples = [pairs[0][0] for pairs in rows.values()]
     if named:
         return named.pop()
-    matching = next(
-        (part for part in ("contexts", "reference", *_sets(samples)) if any(s.has(part) for s in samples)), None
-    )
+    evidence_sets = dict.fromkeys(name for sample in samples for name in sample.evidence)
+    parts = ("contexts", "reference", *evidence_sets)
+    matching = next((part for part in parts if any(sample.has(part) for sample in samples)), None)
     if matching is None:
         raise UsageError("no row says what its claim was labeled against; add a column contexts (a list of texts)")
     return matching
-
-
-def _sets(samples: Iterable[Sample]) -> dict[str, None]:
-    return dict.fromkeys(name for sample in samples for name in sample.evidence)
 
 
 class Halves(NamedTuple):
