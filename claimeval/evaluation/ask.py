@@ -93,11 +93,10 @@ async def ask_about(
             if review and isinstance(outcome, Completion):
                 review(request, outcome, None if reading.values else _unreadable(reading))
             values |= reading.values
-            missing = [subject for subject in batch if subject.id not in reading.values]
+            ids = [subject.id for subject in batch]
+            missing = [subject for subject, name in zip(batch, ids, strict=True) if name not in reading.values]
             values |= {subject.id: reading.lack(subject.id) for subject in missing}
-            calls.append(
-                _call(address, request, outcome, reading, tuple([subject.id for subject in batch if subject.id]))
-            )
+            calls.append(_call(address, request, outcome, reading, tuple(filter(None, ids))))
             if failed or not missing:
                 continue
             re_asked = _batches_to_re_ask(missing, reading)

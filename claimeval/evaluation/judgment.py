@@ -218,18 +218,20 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
     first, panel = question.panel.escalate, question.panel
     answers = await _ask_judges(question, subjects, context.judges[:first], context)
 
-    def replies(subject: S, n: int) -> list[Verdict]:
-        """Return the verdicts of all judges on a subject for the n-th record of the question."""
-        return [answer.verdicts[subject.id][n] for answer in answers if subject.id in answer.verdicts]
+    def replies(subject: str) -> list[Sequence[Verdict]]:
+        """Return the verdicts of all judges on a subject, each with one for each record of the question."""
+        return [answer.verdicts[subject] for answer in answers if subject in answer.verdicts]
 
     if first:
-        disputed = [subject for subject in subjects if voting.disputed(replies(subject, 0), panel)]
+        disputed = [
+            subject for subject in subjects if voting.disputed([of_judge[0] for of_judge in replies(subject.id)], panel)
+        ]
         answers += await _ask_judges(question, disputed, context.judges[first:], context)
     panels = {record.name: record.panel.provisional for record in question.records}
     vote = partial(voting.vote, same_family=context.same_family)
     whole = [
-        vote(subject.id, question.evidence, replies(subject, n), panel, question=name)
-        for subject in subjects
+        vote(subject, question.evidence, [of_judge[n] for of_judge in verdicts], panel, question=name)
+        for subject, verdicts in [(subject.id, replies(subject.id)) for subject in subjects]
         for n, (name, panel) in enumerate(panels.items())
     ]
     rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
@@ -403,9 +405,9 @@ class _Asking(Generic[S]):
             self.replicate,
         )
         read = _ReadReply({name: [value] for name, value in replies.values.items()}, replies.calls, limit=limit)
-        too_long = tuple([subject for subject in chunk if is_too_long(replies.values[subject.id])])
-        if not too_long:
+        if not any(map(is_too_long, replies.values.values())):
             return read
+        too_long = tuple([subject for subject in chunk if is_too_long(replies.values[subject.id])])
         limit = min(request.size // 2, limit or request.size)
         refused = replies.values[too_long[0].id]
         stated = refused.context_tokens if isinstance(refused, Failure) else None

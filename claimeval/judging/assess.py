@@ -236,6 +236,10 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
             return replies.verdicts_json(text, tuple(claims), scale, shown(request))
         return replies.verdicts_tags(text, lines, scale)
 
+    def cited(evidence: Sequence[str]) -> tuple[str, ...]:
+        """Return the ids of the documents with these names."""
+        return tuple([names[name] for name in dict.fromkeys(map(str.casefold, evidence)) if name in names])
+
     def verdict(name: str, parsed: ParsedVerdict) -> Verdict:
         """Return the verdict on the claim with this name."""
         return Verdict.holding(
@@ -246,7 +250,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
                 "replicate": request.replicate,
                 "probability": parsed.probability if computed else probabilities.get(name),
                 "explanation": parsed.explanation,
-                "cites": tuple([names[d] for d in dict.fromkeys(map(str.casefold, parsed.evidence)) if d in names]),
+                "cites": cited(parsed.evidence) if parsed.evidence else (),
                 "prompt": prompt,
                 "call": key,
                 "windows": None,

@@ -72,8 +72,6 @@ _SPECIAL = re.compile(
 """Characters that JSON does not escape but that are invisible, change text direction, are unassigned, or could form a
 tag."""
 _LITERAL = json.JSONEncoder(ensure_ascii=False).encode
-_TAG_OR_DELETE = re.compile("[<>\x7f]")
-"""The ASCII characters of `_SPECIAL`."""
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -87,7 +85,7 @@ def quoted(text: str) -> str:
     `json.loads` reverses it for every string, including lone surrogates. Letters of all languages are unchanged.
     """
     literal = _LITERAL(text)
-    if literal.isascii() and not _TAG_OR_DELETE.search(literal):
+    if literal.isascii() and "<" not in literal and ">" not in literal and "\x7f" not in literal:
         return literal
     return _SPECIAL.sub(_escape, literal)
 

@@ -42,6 +42,7 @@ _STEMS = (
     *("文档", "文件", "资料", "文献", "来源", "資料", "文書", "出典", "문서", "출처"),
 )
 """Every text that names a source has one of these. They are searched first, because most texts name none."""
+_ASCII_STEMS = tuple(stem for stem in _STEMS if stem.isascii())
 _NUMBER = r"\d{1,3}(?!\d)"
 _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
 _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
@@ -163,7 +164,8 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
 
 
 def _may_name_a_source(text: str) -> bool:
-    for stem in _STEMS:  # noqa: SIM110  # `any` takes twice the time, and most texts have no stem
+    stems = _ASCII_STEMS if text.isascii() else _STEMS
+    for stem in stems:  # noqa: SIM110  # `any` takes twice the time, and most texts have no stem
         if stem in text:
             return True
     return False

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -179,6 +179,7 @@ def examples() -> str:
     return "; ".join(row.example for row in rows() if row.example)
 
 
+@lru_cache(maxsize=256)
 def provider(model: str) -> Provider:
     """Return the row for a model given as `provider:name`. Raises UsageError for an unknown form or provider."""
     name, colon, rest = model.partition(":")

@@ -85,7 +85,8 @@ class Panel(Record):
     @property
     def needs_all_verdicts(self) -> bool:
         """Whether a vote depends on the whole run: on error rates, or on weights that are still to be learned."""
-        return self.rule.learns == "error_rates" or (self.rule.learns == "weights" and not self.weights)
+        learns = self.rule.learns
+        return learns == "error_rates" or (learns == "weights" and not self.weights)
 
     def for_question(self, name: str) -> Panel:
         """Return these settings with the scale of a question about claims."""

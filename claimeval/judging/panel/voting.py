@@ -51,8 +51,8 @@ def vote(
         question: Name of the question.
     """
     about = {"subject": subject, "question": question, "evidence": evidence}
-    if len(verdicts) == 1 and not same_family and ((label := verdicts[0].label) is None or label in panel.scale.words):
-        return _preliminary(about, verdicts[0], panel)
+    if len(verdicts) == 1 and not same_family and (alone := _preliminary(about, verdicts[0], panel.scale)):
+        return alone
     ballots = cast_ballots(verdicts, panel)
     if panel.on_same_family == "no-vote" and same_family:
         ballots = [
@@ -69,18 +69,22 @@ def vote(
     return _assessment(about, verdicts, ballots, panel, label, winner, None if label else "tie")
 
 
-def _preliminary(about: Mapping[str, Any], verdict: Verdict, panel: Panel) -> Assessment:
-    """Return the assessment of a single judge's verdict, which is the same under every rule."""
+def _preliminary(about: Mapping[str, Any], verdict: Verdict, scale: Scale) -> Assessment | None:
+    """Return the assessment of a single judge's verdict, which is the same under every rule; None for other scales."""
+    given = verdict.__dict__
+    label = given["label"]
+    if label is not None and label not in scale.words:
+        return None
     return Assessment.holding(
         {
             **about,
             "verdicts": (verdict,),
-            "label": verdict.label,
-            "positive": verdict.positive,
-            "unassessed": verdict.unassessed,
+            "label": label,
+            "positive": given["positive"],
+            "unassessed": given["unassessed"],
             "tied": False,
             "agreement": None,
-            "probability": None if verdict.label is None or panel.scale.ordered else verdict.probability,
+            "probability": None if label is None or scale.ordered else given["probability"],
             "entropy": None,
         }
     )
