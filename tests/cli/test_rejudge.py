@@ -184,7 +184,7 @@ def test_recorded_replies_become_a_run_that_is_held_to_people(
     ]
     table = claimeval("agreement", "a", "--plot", tmp_path / "raters.svg")
     assert "balanced accuracy" in table.stdout
-    assert "human supported, old supported: 1;" in (tmp_path / "raters.svg").read_text(encoding="utf-8")
+    assert "people supported, old supported: 1;" in (tmp_path / "raters.svg").read_text(encoding="utf-8")
     labels = tmp_path / "labels.csv"
     labels.write_text("id,label\n1,no\n9,yes\n", encoding="utf-8")
     other = json.loads(claimeval("agreement", "a", "--labels", labels, "--json").stdout)
