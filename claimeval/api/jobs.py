@@ -121,6 +121,9 @@ async def run_prepared(
         with RunWriter(folder, record, overwrite=overwrite, compressed=options.compress) as writer:
             status = await _write(writer, prepared, panel, options)
         run = Run.load(folder)
+        if writer.kept:
+            kept = f"{folder} keeps the results of an earlier run of {writer.kept.samples:,} samples"
+            warnings.warn(f"{kept}: this one stopped early", stacklevel=2)
         if status.stopped and not begun and not run.record.samples:  # a refused key, for example
             run = run.in_memory()
             shutil.rmtree(folder)

@@ -119,6 +119,8 @@ class RunWriter:
         self._compressed = compressed
         self._replies_part = f"{REPLIES}.part" if packed else REPLIES_PART
         self._asked = False
+        self.kept: Summary | None = None
+        """The earlier results, if `finish` left them in place."""
         try:
             before = None if overwrite else check_free(folder, manifest)
             created = manifest.created or (before and before.created) or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -130,6 +132,7 @@ class RunWriter:
                 if overwrite and not _same(folder, self.manifest):
                     for name in OUTCOME:
                         (folder / name).unlink(missing_ok=True)
+                self._earlier = load_manifest(folder) if (folder / SUMMARY).exists() else None
                 self.amend(self.manifest)
                 opened.pop_all()
         except OSError as error:
@@ -191,9 +194,17 @@ class RunWriter:
     def finish(self, summary: Summary) -> None:
         """Rename results and replies to their final names and write the summary.
 
-        Until then the files stay open, and so locked.
+        Until then the files stay open, and so locked. A run that stopped early does not replace one with the same
+        settings that got further: earlier results stay, and are in `kept`.
         """
         with explained(self.folder), self._results, self._replies:
+            earlier = load_summary(self.folder) if self._earlier else None
+            if self._earlier and earlier and stopped_early(summary) and _further(earlier, summary):
+                self.kept = earlier
+                for part in (self._replies_part, RESULTS_PART):
+                    (self.folder / part).unlink(missing_ok=True)
+                self.amend(self._earlier)
+                return
             for file in (self._replies, self._results):
                 file.flush()
                 os.fsync(file.fileno())
@@ -306,8 +317,17 @@ def _stopped(folder: Path) -> bool:
     """Return whether the run in a directory stopped early, or continued without one of its judges."""
     if not (folder / SUMMARY).exists():
         return True
-    summary = load_summary(folder)
+    return stopped_early(load_summary(folder))
+
+
+def stopped_early(summary: Summary) -> bool:
+    """Return whether a run stopped early, or continued without one of its judges."""
     return not summary.complete or bool(summary.panel and summary.panel.stopped_judges)
+
+
+def _further(earlier: Summary, later: Summary) -> bool:
+    """Return whether an earlier run with the same settings has more than a later one that stopped early."""
+    return earlier.samples > later.samples or not stopped_early(earlier)
 
 
 def _with_judges_of(manifest: Manifest, before: Manifest) -> Manifest:

@@ -8,7 +8,7 @@ import gzip
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +20,8 @@ from claimeval.runs import directory, lines
 from claimeval.runs.compare import compare
 from claimeval.runs.directory import RunResults, RunWriter, beside, draft, load_manifest, open_alone
 from claimeval.runs.series import track
-from claimeval.testing import samples
+from claimeval.testing import samples, serve
+from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.records import SampleResult
 from tests.command_line import call, spawn
@@ -246,3 +247,34 @@ def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
     assert [one.metric for one in track([tmp_path / "a", tmp_path / "b"], ["other/words"]).tracks] == ["other/words"]
     names = [one.metric for one in compare(tmp_path / "a", tmp_path / "b").comparison.metrics]
     assert names == ["faithfulness", "measure/words", "measure/faithfulness", "other/words"]
+
+
+@pytest.mark.parametrize("refused_from", [0, 2])
+def test_a_run_that_stops_early_does_not_replace_one_that_got_further(tmp_path: Path, refused_from: int) -> None:
+    reply = write_chat('{"reason": "r", "rating": "fully", "noncommittal": false}', "judge")
+    calls: list[str] = []
+
+    def respond(path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        calls.append(path)
+        if len(calls) > 4 + refused_from:
+            return 401, b'{"error": {"message": "Incorrect API key provided"}}'
+        return 200, reply
+
+    data = [{"id": str(i), "question": f"Is it {i}?", "answer": "It is."} for i in range(4)]
+
+    def rate(cache: str) -> ce.Run:
+        options = ce.RunOptions(cache=tmp_path / cache, concurrency=1)
+        return ce.rate(data, judges=judge, ask="relevance", out=tmp_path / "run", options=options)
+
+    with serve(respond) as url:
+        judge = f"openai:judge@{url}"
+        rate("first")
+        before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.suffix != ".html"}
+        with (
+            pytest.warns(UserWarning, match="keeps the results of an earlier run of 4 samples"),
+            pytest.raises(ce.StoppedEarly) as stopped,
+        ):
+            rate("another")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.suffix != ".html"} == before
+    assert stopped.value.run is not None
+    assert stopped.value.run["rated_relevance"].mean == 1.0
