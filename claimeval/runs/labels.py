@@ -23,7 +23,7 @@ from claimeval.statistics import vote_weight
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Assessment, Evidence, Label, Part, Record, Sample, SampleResult
+from claimeval.types.records import ASKED, Assessment, Evidence, Label, Part, Record, Sample, SampleResult
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"
@@ -223,14 +223,17 @@ def join(
     cluster: str | None = None,
     by: str | None = None,
 ) -> RaterTable:
-    """Return the table of claims with a human label and of the judges' verdicts; without `labels`, of all claims.
+    """Return the table of claims with a human label and of the judges' verdicts.
+
+    Without `labels`, it has all claims that were assessed against `against`; if that is None, against any texts.
 
     Args:
         results: The results of a run.
         judges: Names of the judges.
         panel: How verdicts are counted.
         labels: The human labels.
-        against: Evidence of labels that do not name it; needed only if claims were assessed against several.
+        against: Evidence of labels that do not name it; needed only if there are several parts. What claims
+            have to do with the question (`asked`) is compared only if named here.
         cluster: Field whose equal values are one cluster.
         by: Field whose values are added to the table.
 
@@ -243,8 +246,10 @@ def join(
     table = RaterTable(judges, panel, cluster, by)
     for result in results:
         if labels is None:
-            for assessment in (a for a in result.assessments if not a.unasked):
-                table.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
+            for assessment in result.assessments:
+                part = assessment.evidence.part
+                if not assessment.unasked and (part == against if against else part != ASKED):
+                    table.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
         elif of_sample := by_sample.pop(result.sample.id, None):
             table.add_labelled(result, of_sample, against)
     table.unmatched += sum(map(len, by_sample.values()))

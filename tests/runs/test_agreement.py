@@ -177,6 +177,13 @@ def test_without_labels_every_claim_is_compared_between_judges() -> None:
     assert report.alpha is not None
 
 
+def test_without_labels_what_claims_have_to_do_with_the_question_is_compared_apart() -> None:
+    both = result({"contexts": ["++", "+0", "-0"], "asked": ["+0", "+0", "+0"]})
+    assert join([both], JUDGES, Panel(), None).raters == join([ONE], JUDGES, Panel(), None).raters
+    apart = join([both], JUDGES, Panel(), None, "asked").raters
+    assert (apart["a"], apart["b"]) == (["supported"] * 3, ["not_found"] * 3)
+
+
 def report_of(human: str, judge: str, clusters: int = 2) -> Agreement:
     """One judge against people over claims of one sample each, `.` where somebody says nothing."""
     results, labels = [], []
