@@ -174,6 +174,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ACME_KEY", "key-of-acme-12345")
     yield package
     providers._row.cache_clear()
+    providers.provider.cache_clear()
     sys.modules.pop("acme_judges", None)
 
 
