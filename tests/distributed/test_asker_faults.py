@@ -54,6 +54,12 @@ class Provider:
             then()
         return answer(body)
 
+    def rest(self) -> None:
+        """Wait until nobody has asked anything for two seconds."""
+        before = -1
+        while before != (before := self.asked.total()):
+            time.sleep(2)
+
 
 @contextmanager
 def asker_process(judge: str, cache: Path, port: int, *more: str) -> Iterator[subprocess.Popen[str]]:

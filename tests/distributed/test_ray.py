@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,9 +96,16 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
 ) -> None:
     """Four times the same command: to its cap, to the asker's death, to the head's, and over a node's to the end."""
     samples, in_flight, cap = data(tmp_path, SAMPLES), 4, 40
+    over = threading.Event()
     doomed: list[RayCluster] = []
     provider = Provider(cap + 30, lambda: cluster.order("kill asker"))
-    provider.reached[cap + 80] = lambda: doomed[0].order("kill head")
+
+    def lose_head() -> None:
+        """Answer nobody until the run has noticed, or for ten seconds: what a head leaves behind still sends calls."""
+        doomed[0].order("kill head")
+        over.wait(10)
+
+    provider.reached[cap + 80] = lose_head
     provider.reached[cap + 120] = lambda: cluster.order("kill node")
     with serve_in_thread(judge=provider) as server:
         judge = f"openai:model@{server.url}"
@@ -110,6 +118,8 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
         with started("alone") as another:
             doomed.append(another)
             killed.append(another.run(*command, *paced))
+        over.set()
+        provider.rest()
         for one in killed:
             assert one.returncode == 3, one.stderr[-3000:]
             assert "run the same command to resume" in one.stderr
