@@ -145,7 +145,7 @@ def test_five_questions_are_answered_by_a_click_or_two(
     clicks("nav a[href*=slices]")  # in which field
     rows = [row for row in both.slices[0].rows if row.metric == metric.metric]
     worst = max(rows, key=lambda row: abs(row.contribution or 0))
-    assert browser.line("#main tbody tr").startswith(f"{worst.value or '(without)'} {worst.n}")
+    browser.until(lambda: browser.line("#main tbody tr").startswith(f"{worst.value or '(without)'} {worst.n}"))
     clicks(".why-card:first-child a[href*='cause=evidence']", ".row a")  # which documents vanished
     browser.one(".document.only-a")
     found = [card.get_attribute("data-document") for card in browser.all(".document.only-a")]
@@ -154,7 +154,7 @@ def test_five_questions_are_answered_by_a_click_or_two(
     assert found == [one["id"] for one in before["contexts"] if one not in after["contexts"]]
     clicks("nav a[href*=judges]")  # which judge is the odd one
     (odd,) = [one for one in gather(realistic.a).judge_numbers if one.odd_one]
-    assert f"{odd.judge.split(':')[1].split('@')[0]} agrees least" in browser.line("#main")
+    browser.until(lambda: f"{odd.judge.split(':')[1].split('@')[0]} agrees least" in browser.line("#main"))
     browser.open(alone)  # which ten samples to look at first
     assert [text.split()[0] for text in browser.texts("section[aria-labelledby=worst] li code")] == [
         one.sample_id for one in gather(realistic.a).worst[:10]
