@@ -8,16 +8,16 @@ NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tools/page
 
 .PHONY: demo test check scripts records compatibility integrations release-check docs browser clean
 
-demo: $(VENV)/installed  ## score the bundled samples with the local scorer; needs no key
+demo: $(VENV)/installed  ## score the bundled samples from recorded replies; needs no key
 	$(BIN)/claimeval demo
 
-test: $(VENV)/installed-for-tests browser  ## run the tests
+test: $(VENV)/installed-for-tests  ## run the tests; those that need a browser are skipped without one
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-browser:  ## a browser for the tests of the report, where Debian's packages can be installed; they skip without
-	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+browser:  ## install Chromium for the tests of pages and the pictures of the documentation, with apt-get and as root
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 		&& apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver >/dev/null; } \
-		|| echo "no browser could be installed: the tests that need one will say so and skip"
+		|| { echo "no browser was installed: this needs root and apt-get; elsewhere install chromium and chromedriver yourself"; exit 1; }
 
 check: $(VENV)/installed-for-tests  ## formatting, lint and types
 	$(BIN)/ruff format --check .
@@ -51,7 +51,7 @@ release-check: $(BIN)/uv  ## build wheel and sdist into dist/ and check them as 
 		&& echo '{"typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": true}' > pyrightconfig.json \
 		&& $$run --with 'pyright[nodejs]' pyright
 
-docs: $(BIN)/uv browser  ## build the documentation site into build/site and check its links; pictures of the report need a Chromium
+docs: $(BIN)/uv  ## build the documentation site into build/site and check its links; pictures of the report are left out without Chromium
 	$(BIN)/uv run --quiet --no-project --isolated --python $(BIN)/python --with-editable '.[docs]' python tools/build_site.py
 
 $(BIN)/uv: | $(BIN)/python

@@ -1,18 +1,15 @@
 """Speed of question perplexity compared with unitxt, on the architecture of flan-t5-small with random weights.
 
-    pip install 'claimeval[local]' unitxt
+    pip install '.[local]' unitxt
     python benchmarks/perplexity.py                     1,000 pairs, about twenty minutes on one core
     python benchmarks/perplexity.py --pairs 200         a quick look
     python benchmarks/perplexity.py --device cuda --pairs 10000     the same on a GPU, in float32 and bfloat16
-    python benchmarks/perplexity.py --train 60          weights trained for so many seconds of processor time
 
-Texts have 20 to 400 tokens, questions 6 to 18, all of invented words. "own": every text has one question; "shared":
+Texts have 20 to 400 tokens, questions 6 to 18, all of invented words. "single": every text has one question; "shared":
 five questions per text. The programs run in turn on slices of 500 pairs. With one thread, CPU time is measured, so that
 other processes do not matter. If unitxt is not installed, its method (batches of 32 in the given order, padded to the
 longest) is measured instead. "deviation" is the largest difference of the mean log probability from the plain forward
-pass of transformers in float32, one pair at a time, over every tenth pair. "of the limit" is the rate of the operations
-that the unpadded texts need, relative to the fastest large matrix product. CTranslate2 is measured too if it is
-installed, with the model in its format.
+pass of transformers in float32, one pair at a time, over every tenth pair.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from claimeval.providers.local.loading import can_pack, choose
+from claimeval.providers.local.loading import choose
 from claimeval.providers.local.perplexity import QuestionScorer, QuestionTextPair
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
@@ -73,28 +70,6 @@ def build(folder: Path) -> None:
         decoder_start_token_id=0,
     )
     transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
-
-
-def train(folder: Path, seconds: float) -> None:
-    """Teach the model for so long to ask for the beginning of its text."""
-    transformers: Any = importlib.import_module("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
-    chance = random.Random(1)
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        texts = [words(chance, chance.randint(10, 40)) for _ in range(8)]
-        questions = [" ".join(text.split()[: chance.randint(2, 6)]) for text in texts]
-        sources = tokenizer([PROMPT + text for text in texts], padding=True, return_tensors="pt")
-        labels = tokenizer(questions, padding=True, return_tensors="pt")["input_ids"]
-        labels[labels == tokenizer.pad_token_id] = -100
-        optimizer.zero_grad()
-        loss = model(input_ids=sources["input_ids"], attention_mask=sources["attention_mask"], labels=labels).loss
-        loss.backward()
-        optimizer.step()
-    model.eval().save_pretrained(folder)
-    print(f"trained to a loss of {loss.item():.1f}")
 
 
 def words(chance: random.Random, number: int) -> str:
@@ -170,28 +145,6 @@ def ours(folder: Path, device: str, dtype: str) -> Program:
     return score
 
 
-def ctranslate2(folder: Path, precision: str, threads: int) -> Program:
-    """CTranslate2 on this model, which reads a text anew for each of its questions."""
-    engine: Any = importlib.import_module("ctranslate2")
-    transformers: Any = importlib.import_module("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    converted = folder / "ctranslate2"
-    if not converted.exists():
-        engine.converters.TransformersConverter(str(folder)).convert(str(converted))
-    translator = engine.Translator(str(converted), compute_type=precision, intra_threads=threads)
-
-    def tokens(texts: Sequence[str]) -> list[list[str]]:
-        return [tokenizer.convert_ids_to_tokens(ids) for ids in tokenizer(texts)["input_ids"]]
-
-    def score(chosen: Sequence[QuestionTextPair]) -> Scores:
-        targets = [target[:-1] for target in tokens([p.question for p in chosen])]  # it adds the end token
-        sources = tokens([PROMPT + p.text for p in chosen])
-        found = translator.score_batch(sources, targets, max_batch_size=1024, batch_type="tokens")
-        return [math.fsum(one.log_probs) / len(one.log_probs) for one in found]
-
-    return score
-
-
 def slices(chosen: Sequence[QuestionTextPair], size: int) -> Iterator[Sequence[QuestionTextPair]]:
     """The pairs in runs of at most `size`."""
     return (chosen[start : start + size] for start in range(0, len(chosen), size))
@@ -227,39 +180,6 @@ def measure(
     }
 
 
-def operations(model: Any, tokenizer: Any, chosen: list[QuestionTextPair]) -> float:
-    """Floating-point operations that the pairs need without padding, each text read once."""
-    c = model.config
-    inner = c.num_heads * c.d_kv
-    feed = 3 * c.d_model * c.d_ff
-    total = 0.0
-    lengths = {text: len(tokenizer(PROMPT + text)["input_ids"]) for text in {pair.text for pair in chosen}}
-    for n in lengths.values():
-        total += 2 * n * c.num_layers * (4 * c.d_model * inner + feed + 2 * n * inner)
-        total += 2 * n * c.num_decoder_layers * 2 * c.d_model * inner
-    for pair in chosen:
-        m = len(tokenizer(pair.question)["input_ids"])
-        attention = 2 * (m + lengths[pair.text]) * inner
-        total += 2 * m * (c.num_decoder_layers * (6 * c.d_model * inner + feed + attention) + c.d_model * c.vocab_size)
-    return total
-
-
-def limit(device: str, dtype: torch.dtype, clock: Callable[[], float]) -> float:
-    """Floating-point operations a second of a large matrix product, the best of five, weights packed or not."""
-    size = 1024 if device == "cpu" else 8192
-    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-    products: list[Callable[[], Any]] = [lambda: a @ b]
-    if device == "cpu" and dtype == torch.float32 and can_pack():
-        packed = torch.ops.mkldnn._reorder_linear_weight(b, size)
-        products.append(lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], ""))
-    best = math.inf
-    for product in products * 5:
-        started = clock()
-        product()
-        best = min(best, clock() - started)
-    return 2 * size**3 / best
-
-
 def clock_for(device: str, threads: int) -> Callable[[], float]:
     """Processor time for one thread on the CPU, else the wall clock after everything queued is done."""
     if device == "cpu":
@@ -279,7 +199,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--bfloat16", action="store_true", help="measure reduced precision too (always on a GPU)")
-    parser.add_argument("--train", type=float, default=0.0, metavar="SECONDS", help="else weights are random")
     options = parser.parse_args()
     try:
         choose(options.device)
@@ -290,8 +209,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder)
-        if options.train:
-            train(folder, options.train)
         for row in rows(folder, options.device, options.pairs, options.bfloat16 or options.device != "cpu", clock):
             print(row, flush=True)
 
@@ -300,27 +217,18 @@ def rows(folder: Path, device: str, number: int, reduced: bool, clock: Callable[
     """The lines of the table."""
     exact = Plain(folder, device, 1)
     dtypes = ("float32", "bfloat16") if reduced else ("float32",)
-    limits = {dtype: limit(device, getattr(torch, dtype), clock) for dtype in dtypes}
     peer = "unitxt" if importlib.util.find_spec("unitxt") else "method of unitxt"
     first = unitxt(folder) if peer == "unitxt" else Plain(folder, device, 32)
     programs = {peer: first} | {f"claimeval {dtype}": ours(folder, device, dtype) for dtype in dtypes}
-    if device == "cpu" and importlib.util.find_spec("ctranslate2"):
-        for precision in ("float32", "int8"):
-            programs[f"CTranslate2 {precision}"] = ctranslate2(folder, precision, torch.get_num_threads())
     yield f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, Python {sys.version.split()[0]}\n"
-    yield "limit: " + ", ".join(f"{each / 1e12:.2f} TFLOP/s in {dtype}" for dtype, each in limits.items()) + "\n"
-    yield "| pairs | program | pairs/s | ratio | goal | deviation | of the limit |"
-    yield "|---|---|---|---|---|---|---|"
-    for kind, questions, goal in (("own", 1, 2.4), ("shared", 5, 7.5)):
+    yield "| pairs | program | pairs/s | ratio | deviation |"
+    yield "|---|---|---|---|---|"
+    for kind, questions in (("single", 1), ("shared", 5)):
         chosen = pairs(lambda text: len(exact.tokenizer(text, verbose=False)["input_ids"]) - 1, number, questions)
-        needed = operations(exact.model, exact.tokenizer, chosen) / len(chosen)
         measured = measure(programs, chosen, exact, clock)
         for program, (speed, deviation) in measured.items():
-            dtype = program.split()[-1]
             ratio = speed / measured[peer].pairs_per_second
-            wanted = goal if dtype == "float32" and device == "cpu" else ""
-            share = speed * needed / limits[dtype if dtype in limits else "float32"]
-            yield f"| {kind} | {program} | {speed:.2f} | {ratio:.2f} | {wanted} | {deviation:.0e} | {share:.0%} |"
+            yield f"| {kind} | {program} | {speed:.2f} | {ratio:.2f} | {deviation:.0e} |"
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ From the root of the checkout:
     python -m benchmarks.pipeline_speed cached    # a run with all replies in the cache
 
 The provider is a loopback server in a separate process. CPU time is that of the measured process only. Programs are
-measured in turn, and the medians are compared. With `--peers INTERPRETER`, a Python that has ragas and deepeval, these
-are measured too; see `speed_peers`.
+measured in turn, and the medians are compared.
 """
 
 from __future__ import annotations
@@ -18,24 +17,19 @@ import asyncio
 import hashlib
 import heapq
 import json
-import os
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
-from unittest.mock import patch
+from typing import Any
 
 from benchmarks.loopback import Handle, Latency, Options, claim_judge, serve
-from benchmarks.runs import CALLS, ROOT, plan_at, run, samples, table
+from benchmarks.runs import CALLS, plan_at, run, samples, table
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.store.store import Store, digest, pack
 from claimeval.types.chat_format import read_chat, request_body, write_chat
@@ -194,15 +188,8 @@ def bare_mistral(url: str, requests: list[dict[str, Any]], in_flight: int) -> No
     asyncio.run(main())
 
 
-@contextmanager
-def without_aiohttp() -> Iterator[None]:
-    """Run as if aiohttp were not installed."""
-    with patch.dict(sys.modules, {"claimeval.providers.aiohttp_transport": None}):
-        yield
-
-
-def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> None:
-    """Measure CPU time per call. The goal is .7 of AsyncOpenAI's with aiohttp, and at most 1.25 of it without."""
+def cpu(count: int, rounds: int, in_flight: int) -> None:
+    """Measure CPU time per call. The goal is at most 1.25 of AsyncOpenAI's."""
     with serve(server_options(Latency())) as server:
         urls = {"openai": server.url_for("openai"), "mistral": server.url_for("mistral")}
         plans = {name: plan_at(url, f"{name}:judge") for name, url in urls.items()}
@@ -213,14 +200,9 @@ def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> Non
             with tempfile.TemporaryDirectory() as folder:
                 run(plans[provider], count, Path(folder), concurrency=in_flight)
 
-        def over_httpx2() -> None:
-            with without_aiohttp():
-                ours("openai")
-
         ways: dict[str, Callable[[], None]] = {
             "AsyncOpenAI alone": partial(bare, urls["openai"], requests, in_flight),
             "claimeval": partial(ours, "openai"),
-            "claimeval without aiohttp": over_httpx2,
             "Mistral's SDK alone": partial(bare_mistral, urls["mistral"], no_seed, in_flight),
             "claimeval, Mistral": partial(ours, "mistral"),
         }
@@ -234,8 +216,6 @@ def cpu(count: int, rounds: int, in_flight: int, interpreter: str | None) -> Non
     lines: list[tuple[object, ...]] = [
         (name, statistics.median(found), min(found), statistics.median(found) / floor) for name, found in spent.items()
     ]
-    for peer in measure_peers(interpreter, count, in_flight) if interpreter else ():
-        lines.append((f"{peer.tool}, {peer.calls:.0f} calls a sample", peer.a_call, peer.a_call, peer.a_call / floor))
     table(
         f"CPU a call, {len(requests)} calls, {in_flight} in flight, no latency",
         ("", "median ms", "best ms", "to AsyncOpenAI"),
@@ -248,43 +228,6 @@ def cpu_ms(work: Callable[[], object]) -> float:
     before = time.process_time()
     work()
     return 1000 * (time.process_time() - before)
-
-
-# --- peers ---
-
-PEERS = {"ragas": 2, "deepeval": 4}
-"""Number of calls per sample, for faithfulness."""
-
-
-class Cost(NamedTuple):
-    """CPU milliseconds of the whole process."""
-
-    tool: str
-    calls: int
-    """A sample."""
-    a_call: float
-    """Online."""
-    cached_a_call: float
-    """A second time over the same samples, all out of the tool's cache."""
-
-
-def measure_peers(interpreter: str, samples: int, in_flight: int) -> list[Cost]:
-    """Return the cost of each tool that the interpreter has."""
-    found = []
-    for tool, calls_a_sample in PEERS.items():
-        with serve(Options(judge="benchmarks.speed_peers:make")) as server, tempfile.TemporaryDirectory() as folder:
-            command = [interpreter, "-m", "benchmarks.speed_peers", tool, server.url, str(samples), str(in_flight)]
-            done = subprocess.run(
-                command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-            )
-            if done.returncode:
-                print(f"{tool}: not installed there, or it fails: {done.stderr.strip().splitlines()[-1:]}")
-                continue
-            online, cached = json.loads(done.stdout.splitlines()[-1])
-            calls = samples * calls_a_sample
-            assert len(server.exchanges()) >= calls, "everything was asked once"
-            found.append(Cost(tool, calls_a_sample, online / calls, cached / calls))
-    return found
 
 
 # --- everything cached ---
@@ -305,7 +248,7 @@ def fill(plan: ClaimsJob, count: int, folder: Path) -> None:
     asyncio.run(main())
 
 
-def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> None:
+def cached(counts: tuple[int, ...], rounds: int) -> None:
     """Measure runs with all replies in the cache. The goal is 1.3 times the lower bound for any number of samples.
 
     The lower bound is a hash of the request, one read and the parsing of JSON for every reply.
@@ -323,10 +266,6 @@ def cached(counts: tuple[int, ...], rounds: int, interpreter: str | None) -> Non
         median, bare = statistics.median(found) / count, statistics.median(least) / count
         lines.append(("claimeval", count, 1000 / median, median / CALLS, median / bare))
         lines.append(("floor: hash, one read, checksum, JSON", count, 1000 / bare, bare / CALLS, 1.0))
-    for count in counts[:2] if interpreter else ():
-        for peer in measure_peers(interpreter or "", count // 5, 16):
-            speed = 1000 / (peer.cached_a_call * peer.calls)
-            lines.append((f"{peer.tool}, {peer.calls:.0f} requests", count // 5, speed, peer.cached_a_call, ""))
     table(
         "everything cached, on one core, medians",
         ("", "samples", "samples/s", "ms a request", "x floor"),
@@ -357,16 +296,15 @@ def main() -> None:
     parser.add_argument("--samples", type=int, help="default: wall 400, cpu 200, cached 1000")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, default=16, help="for cpu")
-    parser.add_argument("--peers", metavar="INTERPRETER", help="a python that has ragas and deepeval")
     given = parser.parse_args()
     match given.part:
         case "wall":
             wall(given.samples or 400)
         case "cpu":
-            cpu(given.samples or 200, given.rounds, given.in_flight, given.peers)
+            cpu(given.samples or 200, given.rounds, given.in_flight)
         case "cached":
             count = given.samples or 1000
-            cached((count, 2 * count, 4 * count), given.rounds, given.peers)
+            cached((count, 2 * count, 4 * count), given.rounds)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,12 @@
-"""Speed and memory of the rank metrics, compared with pytrec_eval, trec_eval and ranx, whose values must be equal.
+"""Speed of the rank metrics, compared with pytrec_eval, whose values must be equal.
 
-    python benchmarks/rank.py                             1,000 queries with 100 and with 1,000 documents, minutes
-    python benchmarks/rank.py --sizes 50000x100           queries x documents, several joined by commas
-    python benchmarks/rank.py --trec-eval path/trec_eval  with the C program, where it is not on the PATH
-    python benchmarks/rank.py --small                     one query of ten documents, seconds
+    python benchmarks/rank.py                   1,000 queries with 100 and with 1,000 documents, minutes
+    python benchmarks/rank.py --sizes 50000x100 queries x documents, several joined by commas
+    python benchmarks/rank.py --small           one query of ten documents, seconds
 
 Six measures per query: map, ndcg, ndcg@10, recip_rank, P@10, recall@100. `dict` starts with dicts of dicts, `file` with
-TREC files and includes reading them. All programs run in turn, the best of `--rounds` turns counts, and a different
-value stops the program. Peak memory is that of a separate process. Peers are measured if they are installed (`pip
-install pytrec-eval-terrier ranx`, best in a separate environment). Scores are distinct unless `--ties` is given, and
-then ranx is left out, because it orders equal scores arbitrarily.
+TREC files and includes reading them. Both programs run in turn, the best of `--rounds` turns counts, and a different
+value stops the program.
 """
 
 from __future__ import annotations
@@ -18,15 +15,10 @@ import argparse
 import importlib
 import importlib.util
 import random
-import resource
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -37,7 +29,6 @@ Mode = Literal["dict", "file"]
 MEASURES = ("map", "ndcg", "ndcg@10", "recip_rank", "P@10", "recall@100")
 TREC = ("map", "ndcg", "ndcg_cut.10", "recip_rank", "P.10", "recall.100")
 PRINTED = ("map", "ndcg", "ndcg_cut_10", "recip_rank", "P_10", "recall_100")
-RANX = ("map", "ndcg", "ndcg@10", "mrr", "precision@10", "recall@100")
 
 
 class Data(NamedTuple):
@@ -95,34 +86,6 @@ def pytrec_eval(data: Data, mode: Mode) -> Any:
     return module.RelevanceEvaluator(judged, set(TREC)).evaluate(retrieved)
 
 
-def ranx(data: Data, mode: Mode) -> Any:
-    """ranx, which compiles its loops in the first turn."""
-    module: Any = importlib.import_module("ranx")
-    if mode == "file":
-        qrels = module.Qrels.from_file(str(data.qrels), kind="trec")
-        run = module.Run.from_file(str(data.run), kind="trec")
-    else:
-        qrels, run = module.Qrels(data.judged), module.Run(data.retrieved)
-    module.evaluate(qrels, run, list(RANX), return_mean=False)
-    return {query: {name: run.scores[name][query] for name in RANX} for query in run.scores["map"]}
-
-
-def c_program(data: Data, mode: Mode, path: str = "trec_eval") -> Any:
-    """trec_eval itself; its output is not parsed within the time."""
-    options = [option for name in TREC for option in ("-m", name)]
-    command = [path, "-q", "-n", *options, str(data.qrels), str(data.run)]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
-
-
-def parsed(output: str) -> dict[str, dict[str, float]]:
-    """What trec_eval printed."""
-    table: dict[str, dict[str, float]] = {}
-    for line in output.splitlines():
-        name, query, value = line.split()
-        table.setdefault(query, {})[name] = float(value)
-    return table
-
-
 class Tool(NamedTuple):
     """One program: what it is called, how it is called, and what it calls the measures."""
 
@@ -133,32 +96,23 @@ class Tool(NamedTuple):
 
     def check(self, result: Any, expected: Any) -> None:
         """Stop at the first value that differs from ours."""
-        table = parsed(result) if isinstance(result, str) else result
         for query, values in expected.items():
             for name, twin in zip(MEASURES, self.names, strict=True):
-                if abs(values[name] - table[query][twin]) > self.accuracy:
+                if abs(values[name] - result[query][twin]) > self.accuracy:
                     raise SystemExit(
-                        f"{name} of {query}: {self.name} says {table[query][twin]}, claimeval {values[name]}"
+                        f"{name} of {query}: {self.name} says {result[query][twin]}, claimeval {values[name]}"
                     )
 
 
-def tools(trec_eval: str | None, mode: Mode, *, ties: bool) -> Iterator[Tool]:
-    """Ours and the peers that are there."""
-    yield Tool("claimeval", ours, MEASURES)
-    if importlib.util.find_spec("pytrec_eval"):
-        yield Tool("pytrec_eval", pytrec_eval, PRINTED)
-    if trec_eval and mode == "file":
-        yield Tool("trec_eval (C)", partial(c_program, path=trec_eval), PRINTED, accuracy=5.01e-5)
-    if importlib.util.find_spec("ranx") and not ties:
-        yield Tool("ranx", ranx, RANX)
+TOOLS = (Tool("claimeval", ours, MEASURES), Tool("pytrec_eval", pytrec_eval, PRINTED))
 
 
-def seconds(data: Data, mode: Mode, competitors: list[Tool], rounds: int) -> dict[str, float]:
+def seconds(data: Data, mode: Mode, rounds: int) -> dict[str, float]:
     """The best time of each tool; they take turns."""
     best: dict[str, float] = {}
     for _ in range(rounds):
         expected: Any = None
-        for tool in competitors:
+        for tool in TOOLS:
             start = time.perf_counter()
             result = tool.evaluate(data, mode)
             best[tool.name] = min(best.get(tool.name, float("inf")), time.perf_counter() - start)
@@ -167,41 +121,8 @@ def seconds(data: Data, mode: Mode, competitors: list[Tool], rounds: int) -> dic
     return best
 
 
-def megabytes(folder: Path, mode: Mode, tool: str, trec_eval: str | None) -> float:
-    """The peak memory of a new process in which one tool does its work once."""
-    command = [sys.executable, __file__, "--alone", str(folder), mode, tool, "--trec-eval", trec_eval or ""]
-    return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-
-
-def work_alone(folder: Path, mode: Mode, name: str, trec_eval: str | None) -> None:
-    """Do the work of one tool and print the peak memory in megabytes."""
-    data = read(folder) if mode == "dict" else Data(folder / "qrels", folder / "run", {}, {})
-    next(tool for tool in tools(trec_eval, mode, ties=False) if tool.name == name).evaluate(data, mode)
-    print(_peak_of_children() if name.startswith("trec_eval") else _peak())
-
-
-def _peak() -> float:
-    """Megabytes; Linux counts the parent's memory into `ru_maxrss` of a new process, so that its own mark is read."""
-    marks = Path("/proc/self/status")
-    if not marks.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return int(next(line.split()[1] for line in marks.open() if line.startswith("VmHWM"))) / 1024
-
-
-def _peak_of_children() -> float:
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-
-
-GOALS = {
-    ("file", 1000, "pytrec_eval"): 2.0,
-    ("file", 1000, "trec_eval (C)"): 1.5,
-    ("file", 100, "pytrec_eval"): 2.0,
-    ("file", 100, "trec_eval (C)"): 1.5,
-    ("dict", 100, "pytrec_eval"): 1.5,
-    ("dict", 100, "ranx"): 8.0,
-    ("dict", 1000, "pytrec_eval"): 5.0,
-}
-"""How many times as fast as the peer claimeval should be, by mode and documents a query."""
+GOALS = {("file", 1000): 2.0, ("file", 100): 2.0, ("dict", 100): 1.5, ("dict", 1000): 5.0}
+"""How many times as fast as pytrec_eval claimeval should be, by mode and documents a query."""
 
 
 def small() -> None:
@@ -234,19 +155,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--judged", type=int, default=30, help="judged documents a query")
     parser.add_argument("--ties", type=float, default=0.0, help="share of documents that tie with the one before")
-    parser.add_argument("--trec-eval", default=shutil.which("trec_eval"), help="the C program")
     parser.add_argument("--small", action="store_true", help="one query of ten documents alone")
-    parser.add_argument("--alone", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.alone:
-        folder, mode, tool = options.alone
-        work_alone(Path(folder), mode, tool, options.trec_eval)
-        return
     if options.small:
         small()
         return
-    print("| queries x docs | from | program | ms | us a query | times claimeval | goal | peak MB |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| queries x docs | from | program | ms | us a query | times claimeval | goal |")
+    print("|---|---|---|---|---|---|---|")
     for size in options.sizes.split(","):
         queries, documents = map(int, size.split("x"))
         with tempfile.TemporaryDirectory() as name:
@@ -254,14 +169,12 @@ def main() -> None:
             draw(folder, queries, documents, options.judged, options.ties)
             data = read(folder)
             for mode in get_args(Mode):
-                competitors = list(tools(options.trec_eval, mode, ties=options.ties > 0))
-                times = seconds(data, mode, competitors, options.rounds)
+                times = seconds(data, mode, options.rounds)
                 for tool, best in times.items():
-                    goal = GOALS.get((mode, documents, tool), "")
-                    peak = megabytes(folder, mode, tool, options.trec_eval)
+                    goal = GOALS.get((mode, documents), "") if tool != "claimeval" else ""
                     print(
                         f"| {queries}x{documents} | {mode} | {tool} | {best * 1e3:.1f} | {best / queries * 1e6:.1f} "
-                        f"| {best / times['claimeval']:.2f} | {goal} | {peak:.0f} |",
+                        f"| {best / times['claimeval']:.2f} | {goal} |",
                         flush=True,
                     )
 

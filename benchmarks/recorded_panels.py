@@ -53,7 +53,6 @@ VOTES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("unanimous", {"vote": "unanimous"}),
     ("any", {"vote": "any"}),
     ("weighted, cross-fitted", {"vote": "weighted"}),
-    ("Dawid-Skene", {"vote": "dawid_skene"}),
 )
 
 
@@ -85,7 +84,7 @@ def voted(
     """The results under these judges and rules alone."""
     judges = [judge for judge in found.manifest.judges if judge.name in names]
     record = found.manifest.model_copy(update={"judges": tuple(judges), "panel": settings, "derived": ()})
-    return list(map(Revote(record, Revote(record).error_rates(results)), results))
+    return list(map(Revote(record), results))
 
 
 def grades_of_panel(results: Iterable[SampleResult]) -> list[str | None]:

@@ -16,15 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import claimeval as ce
-from benchmarks.runs import table
-from benchmarks.shards import process
+from benchmarks.runs import ROOT, table
 from claimeval.testing import ScriptedJudge
 
 FACT = "Tower {n} was built by Ana Souto in {year}."
@@ -33,6 +34,30 @@ LINEAR = 1.2
 """The largest exponent that noise explains."""
 FLAT = 0.25
 """Growth over all sizes, as a share of the first, that is called none."""
+
+
+class Cost(NamedTuple):
+    """What a process used."""
+
+    seconds: float
+    """CPU seconds."""
+    wall: float
+    megabytes: float
+    """Peak resident memory."""
+
+
+def process(code: str, folder: Path) -> Cost:
+    """Run Python code in a process of its own."""
+    began = time.perf_counter()
+    child = os.spawnve(
+        os.P_NOWAIT,
+        sys.executable,
+        [sys.executable, "-W", "ignore", "-c", f"import os; os.chdir({str(folder)!r}); {code}"],
+        {**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    _, status, used = os.wait4(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, code
+    return Cost(used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024)
 
 
 class Axis(NamedTuple):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from claimeval.api.ratings import agrade, arate, grade, rate
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
-    from claimeval.api.tune import tune
     from claimeval.metrics.rows import Metric
     from claimeval.types.errors import ClaimevalError, DataError, StoppedEarly, StoreError, UsageError
     from claimeval.types.estimates import Estimate
@@ -46,7 +45,6 @@ _HOMES = {
     "api.ratings": ("agrade", "arate", "grade", "rate"),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
-    "api.tune": ("tune",),
     "metrics.rows": ("Metric",),
     "types.errors": ("ClaimevalError", "DataError", "StoppedEarly", "StoreError", "UsageError"),
     "types.estimates": ("Estimate",),
@@ -95,7 +93,6 @@ __all__ = [
     "read_samples",
     "rejudge",
     "score",
-    "tune",
     "write_queries",
 ]
 

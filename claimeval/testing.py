@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from claimeval.providers import Backend, Keep, Provider
-from claimeval.providers.local import EngineAnswer, completed, scale_word, write_claims, write_verdicts
+from claimeval.providers.local import EngineAnswer, claims_by_rule, completed, scale_word, write_claims, write_verdicts
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Sample
@@ -94,7 +94,7 @@ class _ScriptedBackend:
         if text is not None:
             return text
         if isinstance(task, ExtractTask):
-            return write_claims(task, request)
+            return write_claims(claims_by_rule(task), request)
         if isinstance(task, AssessTask):
             assigned = [labels.get(claim.text, default) for claim in task.claims]
             answers = [EngineAnswer(scale_word(task.scale, label), None, (), "scripted") for label in assigned]
@@ -223,6 +223,6 @@ def serve(
 def samples() -> list[Sample]:
     """Return the bundled demo: 24 samples on 14 subjects, with planted faults."""
     from claimeval.data.reading import read_samples
-    from claimeval.data.test_collections import bundled
+    from claimeval.types.bundled import bundled
 
     return list(read_samples(bundled("demo.jsonl")))

@@ -13,7 +13,7 @@ import pytest
 from uv import find_uv_bin
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("anthropic", "pandas", "parquet", "serve")
+EXTRAS = ("anthropic", "pandas", "parquet")
 """The light extras, which are installed too."""
 SECONDS = 400
 """The longest that one command may take."""

@@ -6,7 +6,7 @@ python examples/panel.py openai:gpt-5-mini mistral:mistral-large-latest
 import sys
 
 import claimeval as ce
-from claimeval.data.test_collections import bundled
+from claimeval.types.bundled import bundled
 
 judges = sys.argv[1:] or ["local:lexical"]
 run = ce.score(bundled("demo.jsonl"), judges=judges, metrics=["faithfulness"])

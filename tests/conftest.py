@@ -204,19 +204,3 @@ def openai_server(start_server: StartServer) -> ThreadHandle:
 def mistral_server(start_server: StartServer) -> ThreadHandle:
     """A server that echoes; ``.url`` is Mistral's server_url, ``.server.judge`` may be exchanged."""
     return start_server(dialect="mistral")
-
-
-@pytest.fixture(scope="module")
-def without_aiohttp() -> Iterator[None]:
-    """Calls go as they do where aiohttp is not installed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "claimeval.providers.aiohttp_transport", None)
-        yield
-
-
-@pytest.fixture(params=("aiohttp", "httpx2"), scope="module")
-def transport(request: pytest.FixtureRequest) -> str:
-    """Each transport in turn: aiohttp's, and the one that is used where aiohttp is not installed."""
-    if request.param == "httpx2":
-        request.getfixturevalue("without_aiohttp")
-    return str(request.param)

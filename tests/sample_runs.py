@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import JobOutcome, run_job
+from claimeval.evaluation.manifest import Manifest, versions
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.metrics.derived import select_metrics
+from claimeval.runs.directory import RunWriter
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Reason, Sample, SampleResult, Score
@@ -100,3 +103,12 @@ def run(
         run_job(job, samples, job.manifest, options=settled, progress=progress, on_result=results.append)
     )
     return Run(results, outcome, progress)
+
+
+def attach(folder: Path, kind: str, results: Sequence[SampleResult], units: Mapping[str, str]) -> None:
+    """Write scores without a judge as a run attached to the run in a folder."""
+    record = Manifest(job="measure", metrics=tuple(units), versions=versions())
+    tallies = SummaryBuilder(record)
+    with RunWriter(folder / kind, record) as writer:
+        writer.add_all(tallies.each(results))
+        writer.finish(tallies.summary())

@@ -28,8 +28,6 @@ from tests.canary import CANARY
 from tests.providers.anthropic_server import judged
 from tests.sample_runs import RIGHT, run
 
-pytestmark = pytest.mark.usefixtures("without_aiohttp")  # its connections can be led to another host
-
 PAGE = Path(__file__).parents[1] / "docs" / "judges.md"
 Refusal = Callable[[dict[str, Any]], str | None]
 

@@ -134,7 +134,7 @@ def pictures(folder: Path) -> None:
     import claimeval as ce
     from claimeval.testing import samples
 
-    ce.score(samples(), judges="local:lexical", out=folder / "demo")
+    ce.score(samples(), judges="recorded:demo", out=folder / "demo")
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     (STAGE / "pictures").mkdir()
     for name, view in PICTURES.items():

@@ -83,9 +83,7 @@ async def acheck(
     if options.batch:
         raise UsageError("options.batch: batches take hours, and check needs a reply now; leave it out")
     if options.engine:
-        raise UsageError(
-            "options.engine: check runs in this process; leave it out, or use `via` to ask through a server"
-        )
+        raise UsageError("options.engine: check runs in this process; leave it out")
     job_options = ClaimsOptions(
         judges=(_one_judge(judge),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
     )

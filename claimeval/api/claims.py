@@ -169,8 +169,8 @@ async def arejudge(
     awaited; both take the same arguments.
 
     Args:
-        source: A run of claims, ratings, grades or measures, or its directory; a result file of RAGChecker, ragas or
-            deepeval; or data as for `score`.
+        source: A run of claims, ratings, grades or measures, or its directory; a result file of RAGChecker; or
+            data as for `score`.
         judges: Judges to ask, or names of judges of the run. None: all of the run.
         keep_verdicts: Keep the verdicts of the run's judges in addition to those of the new judges.
         metrics: As for `score`, or ratings of the run; None: those of the run.

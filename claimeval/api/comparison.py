@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from claimeval.runs.experiments import Experiment
     from claimeval.runs.experiments.results import ExperimentResult
     from claimeval.runs.experiments.running import PreparedExperiment
+
+
+logger = logging.getLogger("claimeval")
 
 
 class Comparison:
@@ -197,7 +201,9 @@ def experiment(
     design: str | Path | Mapping[str, Any],
     *,
     out: str | Path | None = None,
+    labels: str | Path | None = None,
     select: bool = False,
+    anyway: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Comparison:
     """Run prompt variants and judges over the same samples and compare them with a baseline.
@@ -209,34 +215,35 @@ def experiment(
             Paths are relative to the file.
         out: The folder to write, with a run directory for every arm. None keeps the runs in memory; with a final
             slash, as in `experiments/`, a folder in it that is named after the file.
-        select: Choose the arm that agrees best with `labels` on one half of the questions, and report it on the other.
+        labels: Human labels to compare the arms with: a file, or a run with labels. Default: those of the design.
+        select: Choose the arm that agrees best with the labels on one half of the questions, and report its gain on the
+            other half. Only labeled samples are judged, and the other half by the baseline and the chosen arm only. If
+            the gain is beyond noise, the prompt of the chosen arm is written to `selected.j2` in `out`.
+        anyway: Select with fewer than 60 labels.
         options: How the judges are asked, and what may be spent.
 
     Returns:
-        The arms as runs, in order, their table, and the arm that was chosen.
+        The arms as runs, in order, their table, the arm that was chosen, and its gain (`table.selection`).
 
     Raises:
-        UsageError: Before any call, for what you can fix.
+        UsageError: Before any call, for what you can fix; after it, if the labels are of no claim that was judged.
         StoppedEarly: A limit was reached, or an arm failed. If an arm failed, the others are finished, and `.run` is
             their comparison. The same call resumes; files in `out` remain.
     """
     from claimeval.api.jobs import blocking
+    from claimeval.report import experiments as printing
     from claimeval.report.progress_bar import progress_bar
-    from claimeval.runs.experiments import printing, read
-    from claimeval.runs.experiments.results import select as select_arm
+    from claimeval.runs.experiments import read
     from claimeval.runs.experiments.results import tabulate
     from claimeval.runs.experiments.running import arm_folder, run
+    from claimeval.runs.experiments.selection import check_folder, run_and_select
 
     if options.shard:
         raise UsageError("shard: an experiment cannot be split into shards")
-    plan = read(design)
-    if select and not plan.labels:
-        raise UsageError("select needs human labels: give the experiment the key `labels`")
-    prepared = prepared_experiment(plan, options)
+    plan = read(design, labels)
+    prepared = prepared_experiment(plan, options, select=select, anyway=anyway)
     if options.engine:
-        raise UsageError(
-            "options.engine: an experiment runs on this machine; leave it out, or use `via` to ask through a server"
-        )
+        raise UsageError("options.engine: an experiment runs on this machine; leave it out")
     options = replace(options, progress=options.progress or progress_bar())
     with ExitStack() as stack:
         if out is None:
@@ -244,18 +251,25 @@ def experiment(
         else:
             name = "experiment" if isinstance(design, Mapping) else Path(design).stem
             folder = Path(out) / name if str(out).endswith("/") else Path(out)
-        carried = blocking(run(prepared, folder, options=options))
-        status = carried.last.status
-        if status.interrupted or status.budget_exhausted or status.lost or status.pending_batches:
-            raise_if_stopped(status)
+        if prepared.halves:
+            check_folder(folder)
+        carried = blocking((run_and_select if prepared.halves else run)(prepared, folder, options=options))
+        if carried.stopped:
+            raise_if_stopped(carried.last.status)
         stopped = "; ".join(f"arm {name} failed: {why}" for name, why in carried.failed.items())
         stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
         if len(carried.failed) == len(plan.arms):
             raise StoppedEarly(stopped)
         with write_lines(folder / "flips.jsonl") as each_flip:
-            table = tabulate(plan, folder, options, carried.calls, carried.failed, each_flip=each_flip)
-        if select and plan.baseline not in carried.failed:
-            table = table.model_copy(update={"selection": select_arm(plan, folder, carried.failed)})
+            table = tabulate(
+                plan,
+                folder,
+                options,
+                carried.calls,
+                carried.failed,
+                selection=carried.selection,
+                each_flip=each_flip,
+            )
         printing.write(folder, table)
         runs = [Run.load(arm_folder(folder, arm)) for arm in plan.arms]
         if out is None:
@@ -267,14 +281,34 @@ def experiment(
         return comparison
 
 
-def prepared_experiment(design: Experiment, options: RunOptions) -> PreparedExperiment:
-    """Read and examine the data of an experiment as `score` does, and prepare its arms."""
+def prepared_experiment(
+    design: Experiment, options: RunOptions, *, select: bool = False, anyway: bool = False
+) -> PreparedExperiment:
+    """Read and examine the data of an experiment as `score` does, and prepare its arms.
+
+    Args:
+        design: The experiment.
+        options: How the judges are asked.
+        select: Whether an arm is to be chosen by labels. The power of the labels is then logged.
+        anyway: As for `experiment`.
+    """
     from claimeval.api.data import Examination, Read, samples_of
     from claimeval.runs.experiments.running import PreparedExperiment, prepare
+    from claimeval.runs.experiments.selection import halve
 
     read_options = Read(design.fields, design.limit, design.skip_malformed)
     options = replace(options, cluster=design.cluster)
     examination = Examination(samples_of(design.data, read_options), design.data, read_options, options)
     plans = prepare(design, examination)
     manifests = tuple(examination.described(job.manifest) for job in plans)
-    return PreparedExperiment(design, plans, manifests, examination.items, examination.total)
+    prepared = PreparedExperiment(design, plans, manifests, examination.items, examination.total)
+    if not select:
+        return prepared
+    if not design.labels:
+        raise UsageError("select needs human labels: give `labels`, as a key of the experiment or as an option")
+    if len(plans) < 2:
+        raise UsageError("select needs two arms or more")
+    halves = halve(prepared.samples, design.labels, plans[0].metrics[0], len(plans), design.cluster, anyway=anyway)
+    logger.info(halves.power.in_words())
+    samples = (*halves.choose, *halves.report)
+    return prepared._replace(samples=samples, total=len(samples), halves=halves)

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import json
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from pydantic import BaseModel
 
 from claimeval.api.run import Run
 from claimeval.data import reading
+from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT
 from claimeval.data.reading import NO_FIELDS, Problems
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
@@ -107,8 +109,8 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
     problems = Problems(skip=True, quiet=True)
     try:
         result = survey(samples_of(data, Read(fields), problems=problems), chosen)
-    except DataError:
-        if not problems.errors:
+    except DataError as error:
+        if not problems.errors or error.kind == ONE_ROW_A_DOCUMENT:
             raise
         result = Survey(samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen)
     return result.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
@@ -216,11 +218,12 @@ def import_replies(
     panel: PanelOptions = PanelOptions(),
     cluster: str | None = None,
 ) -> Run:
-    """Convert recorded replies of judges, or results of ragas, RAGChecker and deepeval, into a run, without a call.
+    """Convert recorded replies of judges, or results of RAGChecker, ragas and DeepEval, into a run, without a call.
 
     Args:
         file: The recorded replies: .jsonl, .json, .csv or .parquet.
-        mapping: The mapping of fields, as a YAML file or its content; None for result files of known tools.
+        mapping: The mapping of fields, as a YAML file or its content; `ragas` or `deepeval` for statements or claims of
+            these tools; None for result files of RAGChecker.
         out: The run directory to write. None keeps the run in memory.
         overwrite: Replace a run with other settings in `out`.
         panel: How the verdicts of several judges are counted.
@@ -231,14 +234,16 @@ def import_replies(
         `import.json` counts how the replies of each judge were read.
 
     Raises:
-        UsageError: The file is of no known tool and there is no mapping, or the mapping is wrong.
+        UsageError: The file is not RAGChecker's and there is no mapping, or the mapping is wrong.
         DataError: A row is malformed.
     """
     from claimeval.data.recorded import field_map, read_mapping
-    from claimeval.runs.import_replies import import_judged, open_file
+    from claimeval.runs.import_replies import import_judged, open_file, repeats
 
     chosen = field_map(mapping) if isinstance(mapping, Mapping) else read_mapping(Path(mapping)) if mapping else None
     recorded = open_file(Path(file), chosen)
+    if note := repeats(recorded):
+        warnings.warn(note, stacklevel=2)
     if out is not None:
         import_judged(recorded, str(file), Path(out), panel, overwrite=overwrite, cluster=cluster)
         return Run.load(out)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment, prepared_experiment
@@ -19,6 +20,7 @@ from claimeval.store.store import MARKER, Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.probes import Probe
+from claimeval.types.records import Sample
 from claimeval.types.requests import Judge
 
 P = ParamSpec("P")
@@ -33,8 +35,8 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
     """Forecast the calls and cost of `door(*args, **kwargs)` without asking a judge.
 
     Args:
-        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `extraction`, `tune`, `measure`, `write_queries` or
-            one of their asynchronous twins.
+        door: `score`, `rejudge`, `rate`, `grade`, `experiment`, `extraction`, `measure`, `write_queries` or one of
+            their asynchronous twins.
         args: Its arguments.
         kwargs: Its keyword arguments.
 
@@ -46,7 +48,8 @@ def plan(door: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> For
         UsageError: As the function does for these arguments, or if it cannot be planned.
     """
     if door is experiment:
-        return _forecast_arms(args[0] if args else kwargs["design"], _options(kwargs))
+        given: Any = {name: kwargs[name] for name in ("labels", "select", "anyway") if name in kwargs}
+        return _forecast_arms(arm_forecasts(args[0] if args else kwargs["design"], _options(kwargs), **given))
     return planned(door, *args, **kwargs).forecast
 
 
@@ -92,26 +95,48 @@ def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     return blocking(walk())
 
 
-def arm_forecasts(design: Any, options: RunOptions) -> dict[str, Forecast]:
-    """Return the forecast of each arm of an experiment; requests of an earlier arm are not counted again."""
-    prepared = prepared_experiment(read(design), options)
+def arm_forecasts(
+    design: Any,
+    options: RunOptions,
+    labels: str | Path | None = None,
+    *,
+    select: bool = False,
+    anyway: bool = False,
+) -> dict[str, Forecast]:
+    """Return the forecast of each arm of an experiment; requests of an earlier arm are not counted again.
+
+    With `select`, arms are forecast on the choosing half, followed by the baseline and the most expensive other arm on
+    the other half. Arguments are as for `experiment`.
+    """
+    prepared = prepared_experiment(read(design, labels), options, select=select, anyway=anyway)
+    halves, baseline = prepared.halves, prepared.design.baseline
+    jobs = {arm.name: job for arm, job in zip(prepared.design.arms, prepared.plans, strict=True)}
     counted: set[int] = set()
 
     async def walk() -> dict[str, Forecast]:
         """Forecast with the reply cache open in this thread."""
-        forecasts: dict[str, Forecast] = {}
         with cached_replies(options) as store:
-            for arm, job in zip(prepared.design.arms, prepared.plans, strict=True):
-                asked_of = (*job.judges, job.extractor)
+
+            async def of_arm(name: str, samples: Iterable[Sample], counted: set[int]) -> Forecast:
+                """Forecast an arm on some samples."""
+                asked_of = (*jobs[name].judges, jobs[name].extractor)
                 batched = batched_judges(asked_of, options_for(asked_of, options))
-                forecasts[arm.name] = await forecast(prepared.samples, job, store, options.prices, counted, batched)
+                return await forecast(samples, jobs[name], store, options.prices, counted, batched)
+
+            judged = halves.choose if halves else prepared.samples
+            forecasts = {name: await of_arm(name, judged, counted) for name in jobs}
+            if halves:
+                other = f"{baseline}, other half"
+                forecasts[other] = await of_arm(baseline, halves.report, counted)
+                chosen = [await of_arm(name, halves.report, set(counted)) for name in jobs if name != baseline]
+                most = max(chosen, key=lambda ahead: (ahead.known_cost[1], ahead.calls[1]))
+                forecasts["chosen arm, other half"] = most
         return forecasts
 
     return blocking(walk())
 
 
-def _forecast_arms(design: Any, options: RunOptions) -> Forecast:
-    arms = arm_forecasts(design, options)
+def _forecast_arms(arms: Mapping[str, Forecast]) -> Forecast:
     lines = tuple(
         line.model_copy(update={"judge": f"{name}: {line.judge}"}) for name, arm in arms.items() for line in arm.lines
     )
@@ -122,12 +147,12 @@ def _forecast_arms(design: Any, options: RunOptions) -> Forecast:
 def cached_replies(options: RunOptions) -> AbstractContextManager[Store | None]:
     """Return the reply cache, or None if it does not exist; it is not created."""
     folder = cache_folder(options.cache)
-    return Store(folder) if (folder / MARKER).exists() and not options.via else nullcontext()
+    return Store(folder) if (folder / MARKER).exists() else nullcontext()
 
 
 def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[str]:
     """Return the judges that are asked in batches."""
-    return batch_judges(judges, options) if options.batch else ()
+    return batch_judges(judges) if options.batch else ()
 
 
 def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
+import inspect
 import logging
 import shutil
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -26,7 +28,7 @@ from claimeval.report.progress_bar import progress_bar
 from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunResults, RunWriter
 from claimeval.runs.jobs import read_vote_labels, recount_into, run_into
 from claimeval.store.store import cache_folder
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.options import PanelOptions, RunOptions, Shard
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Judge
@@ -205,7 +207,7 @@ async def _run_on_engine(
     try:
         from claimeval.distributed.ray_engine import Work, run_shards, shards_for
     except ImportError as error:
-        raise UsageError(f"--engine needs {error.name}: pip install 'claimeval[ray]'") from error
+        raise not_installed(f"--engine needs {error.name}", "ray") from error
     if folder is None:
         with TemporaryDirectory() as name:
             return (await _run_on_engine(prepared, Path(name) / "run", overwrite, panel, options)).in_memory()
@@ -259,7 +261,7 @@ def _announce(job: Job[Any], options: RunOptions) -> None:
     for judge in job.judges:
         if judge in job.asked and (device := providers.row_of(judge).describe_device(judge)):
             logger.info("%s on %s", judge.name, device)
-    if options.batch or options.via or not any(map(providers.reads_prompts, job.asked)):
+    if options.batch or not any(map(providers.reads_prompts, job.asked)):
         return
     from claimeval.execution.batch.state import pending_requests
 
@@ -324,13 +326,24 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         executor.shutdown(wait=False)
 
 
+def _hint(function: Callable[..., object], given: Iterable[str]) -> str:
+    """Return the parameter that is closest to the first argument that the function does not have."""
+    names = inspect.signature(function).parameters
+    near = [close for name in given if name not in names for close in get_close_matches(name, names, 1)]
+    return f". Did you mean {near[0]!r}?" if near else ""
+
+
 def blocking_twin(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return the blocking function `NAME` for the coroutine function `aNAME`; it also works in an event loop."""
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
         """Block until the coroutine is done."""
-        return blocking(function(*args, **kwargs))
+        try:
+            coroutine = function(*args, **kwargs)
+        except TypeError as error:  # of the arguments: nothing has run yet
+            raise TypeError(str(error).removeprefix("a") + _hint(function, kwargs)) from None
+        return blocking(coroutine)
 
     door.__name__ = door.__qualname__ = function.__name__.removeprefix("a")
     return door

@@ -11,14 +11,13 @@ from claimeval.api.data import Data, Examination, Read, is_run, samples_of
 from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.reading import NO_FIELDS
-from claimeval.data.survey import repeated_id
-from claimeval.evaluation.extraction import ExtractionOptions, claims_in_run, items_of
+from claimeval.evaluation.extraction import ExtractionOptions
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
-from claimeval.types.errors import DataError
+from claimeval.types.errors import DataError, repeated_id
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
-from claimeval.types.records import Claim, Sample
+from claimeval.types.records import Sample
 
 
 def measure(
@@ -94,11 +93,6 @@ def extraction(
     claims: str | Path | None = None,
     extractor: JudgeSpec | None = None,
     gold: str | Path | None = None,
-    judge: JudgeSpec | None = None,
-    sample: int = 200,
-    elements: bool = False,
-    matching: str = "guarded",
-    against: Run | str | Path | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
     skip_malformed: bool = False,
@@ -106,38 +100,30 @@ def extraction(
     overwrite: bool = False,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Measure the quality of claims: how much of their texts they cover, and their faults.
+    """Measure the quality of claims: what they lose of their texts, and precision and recall against gold claims.
 
-    Without gold claims and judge, the measures are computed from the words alone, without a call.
+    The measures are computed from the words alone, without a call, unless an extractor makes the claims.
 
     Args:
         source: A run, whose claims are measured, or data as for `score`.
-        claims: The claims to measure: `local` (the splitter of `local:lexical`), `sentences`, a field of the data
-            (`human_claims`, or `sentences.facts.text` through lists), or a prompt for the `extractor`. None: those of
-            the run, or `local` for other data.
-        extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None.
+        claims: The claims to measure: a field of the data (`human_claims`, or `sentences.facts.text` through lists), or
+            a prompt for the `extractor`. None: those of the run, if `source` is one.
+        extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None. Default
+            for data without a run: `local:lexical`.
         gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or `text` (one claim).
-        judge: Judge of whether claims are entailed by their text, cover it, and state single facts, and, for
-            samples with contexts, whether they can be judged without their text.
-        sample: The number of texts that the judge is asked about.
-        elements: Whether the judge also lists the elements of each text, which of them are verifiable, and which the
-            claims cover, for `elements_right` and `elements_f1`. Takes three or more calls per text.
-        matching: How claims are compared with gold claims. `guarded` is always shown; the second one is `pairs`,
-            `contain` (the default), `support`, or `judge`.
-        against: A run whose claims are a second extractor over the same samples.
         fields: As for `score`.
         limit: The number of samples, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; `RUN/extraction` adds the numbers to a run.
         overwrite: Replace a run with other settings in `out`.
-        options: How judge and extractor are asked, and what may be spent.
+        options: How the extractor is asked, and what may be spent.
 
     Returns:
-        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts for gold claims and
-        for the other extractor, and remarks; each result lists the claims and sentences behind the counts.
+        A run whose metrics are ratios of sums over all texts. `.record.extraction` has the counts for gold claims, and
+        remarks; each result lists the sentences behind the counts.
 
     Raises:
-        UsageError: Before any call, for what you can fix: an unknown field, matching or prompt.
+        UsageError: Before any call, for what you can fix: an unknown field or prompt.
         DataError: A row of the data is malformed, or two samples have one id.
         StoppedEarly: As for `score`.
     """
@@ -146,17 +132,10 @@ def extraction(
     run = source if isinstance(source, Run) else Run.load(str(source)) if is_run(source) else None
     of_run = run is not None and any(result.claims for result in run.results)
     examination = Examination(samples, source, read, options)
-    second = None if against is None else against if isinstance(against, Run) else Run.load(against)
     job_options = ExtractionOptions(
         claims=None if claims is None else str(claims),
         extractor=None if extractor is None else parse_spec(extractor),
         gold=None if gold is None else str(gold),
-        judge=None if judge is None else parse_spec(judge),
-        sample=sample,
-        elements=elements,
-        matching=matching,
-        against=None if second is None else claims_of(second),
-        against_name="" if second is None else second.path.name if second.path else "the other run",
         cluster=options.cluster,
     )
     of_whole_run = run is not None and of_run and claims is None and extractor is None
@@ -165,13 +144,6 @@ def extraction(
     if of_whole_run:
         deque(examination, maxlen=0)  # counts the samples
     items = examined if of_whole_run else examination.items
-    total = None if examination.total is None else sum(1 for _ in items_of(job, ())) + examination.total
     record = examination.described(job.manifest)
-    prepared = Prepared(job, record, Reiterable(lambda: items_of(job, items)), total, examination.path)
+    prepared = Prepared(job, record, Reiterable(lambda: iter(items)), examination.total, examination.path)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
-
-
-def claims_of(run: Run) -> dict[str, tuple[Claim, ...]]:
-    """Return the claims of a run by sample: those of the answers, or of the references if answers have none."""
-    part = "answer" if any(claim.of == "answer" for result in run.results for claim in result.claims) else "reference"
-    return {result.sample.id: claims_in_run(result, part) for result in run.results}

@@ -12,6 +12,8 @@ from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
 from claimeval.data.reading import NO_FIELDS
+from claimeval.data.test_collections import relevance_scale
+from claimeval.evaluation.validity import compare_graders
 from claimeval.runs import correct as corrections
 from claimeval.runs import labeling
 from claimeval.runs.agreement import HALF_WIDTH, Agreement, measure_run
@@ -33,7 +35,7 @@ from claimeval.types.records import Claim, Document, Label, Sample
 
 
 def agreement(
-    run: Run | str | Path,
+    run: Run | str | Path | Sequence[str | Path],
     labels: str | Path | None = None,
     *,
     evidence: str | None = None,
@@ -43,14 +45,20 @@ def agreement(
     by: str | None = None,
     half_width: float = HALF_WIDTH,
     cluster: str | None = None,
+    scale: str = "umbrela",
+    assessors: str | Path | None = None,
+    trec_runs: Sequence[str | Path] = (),
+    measures: str = "ndcg@10,P@10",
 ) -> Agreement:
-    """Compare the judges of a run with people or with each other, or scores of whole answers with human ratings.
+    """Compare the judges of a run with people or with each other, scores with human ratings, or grades of documents.
 
     Args:
-        run: A run, or its directory; or a table with scores and ratings.
+        run: A run, or its directory; a table with scores and ratings; or files of grades (qrels, tables) by one or
+            several assessors.
         labels: A file of human labels with `id` and `label`, and as needed `claim_id` or `text`, `against` and
-            `annotator`; or with `id` and `rating`, a number for the whole answer. None: those from `annotate`, else
-            those that the run was imported with; if there are none, judges are compared with each other.
+            `annotator`; or with `id` and `rating`, a number for the whole answer; or of grades. None: those from
+            `annotate`, else those that the run was imported with; if there are none, judges are compared with each
+            other.
         evidence: The evidence that the labels are about, if the run has several kinds and the labels name none.
         scores: For a run, the metrics to compare with ratings (default: all); for a table, the fields of scores, as in
             `responses.f1`. An object has one score for each of its fields.
@@ -61,11 +69,16 @@ def agreement(
         half_width: Target half-width of the interval of the share of labels equal to people's; `labels_needed` of a
             rater is the number of additional labels that this takes.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
+        scale: The scale of grades: `umbrela` (0 to 3), `graded` (0 to 2), `binary`, or a YAML file.
+        assessors: Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one.
+        trec_runs: TREC runs to order by the grades of both.
+        measures: Rank measures that order the TREC runs.
 
     Returns:
-        For ratings (`.ratings`): correlations with each score, and between annotators. Otherwise accuracy, precision,
-        recall, kappa and confusion of each judge and the panel; kappa between any two raters; Krippendorff's alpha and
-        Gwet's AC1 of the judges. `raters` is empty without labels.
+        For ratings (`.ratings`): correlations with each score, and between annotators. For grades (`.assessors`): kappa
+        and confusion of each assessor with people, and the order of the TREC runs by both. Otherwise accuracy,
+        precision, recall, kappa and confusion of each judge and the panel; kappa between any two raters; Krippendorff's
+        alpha and Gwet's AC1 of the judges. `raters` is empty without labels.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
@@ -73,6 +86,24 @@ def agreement(
     """
     if not 0 < half_width < 1:
         raise UsageError(f"half_width: {half_width}; give a number between 0 and 1")
+    if not isinstance(run, Run | str | Path) or (
+        not (ratings or scores or pairs or isinstance(run, Run)) and Path(run).is_file()
+    ):
+        files = [Path(file) for file in ((run,) if isinstance(run, str | Path) else run)]
+        if labels is None or not files:
+            raise UsageError("grades are compared with grades by people: give these as labels")
+        if evidence or cluster or by or ratings or scores or pairs:
+            raise UsageError("evidence, cluster, by, scores, ratings and pairs are not for files of grades")
+        return Agreement.of_grades(
+            compare_graders(
+                files,
+                Path(labels),
+                scale=relevance_scale(scale),
+                assessors=None if assessors is None else Path(assessors),
+                trec_runs=tuple(map(Path, trec_runs)),
+                measures=measures,
+            )
+        )
     if ratings and not isinstance(run, Run) and Path(run).is_file():
         return Agreement.of_ratings(rate_table(Path(run), scores, ratings, pairs=pairs))
     file = None if labels is None else Path(labels)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast, get_args
 
-from claimeval.types.errors import UsageError, unknown_name, visible
+from claimeval.types.errors import UsageError, not_installed, unknown_name, visible
 from claimeval.types.progress import Progress
 from claimeval.types.records import REASONS, Assessment, Reason, Sample, SampleResult
 
@@ -98,7 +98,7 @@ def sending(platform: str, address: str, *errors: type[Exception]) -> Iterator[N
     try:
         yield
     except ImportError as error:
-        raise UsageError(f"pushing to {platform} needs {error.name}: pip install 'claimeval[{platform}]'") from error
+        raise not_installed(f"pushing to {platform} needs {error.name}", platform) from error
     except Exception as error:
         if isinstance(error, UsageError) or not isinstance(error, (OSError, *errors)):
             raise

@@ -14,7 +14,7 @@ from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.rows import canonical_name
-from claimeval.metrics.scoring import MetricSummary, ends_in_words
+from claimeval.metrics.scoring import MetricSummary, ends_and_kind
 from claimeval.report.selection import WHOLE
 from claimeval.runs.directory import (
     MANIFEST,
@@ -209,9 +209,10 @@ class Run:
             threshold: The value from which context recall and faithfulness count as high, from 0 to 1.
 
         Returns:
-            The counts; None unless samples have both metrics. For one sample see `claimeval.runs.slices.diagnose`.
+            The counts; None unless samples have both metrics, and if a judge only compares words. For one sample see
+            `claimeval.runs.slices.diagnose`.
         """
-        tally = DiagnosisTally(threshold)
+        tally = DiagnosisTally(threshold, concludes=self.manifest.concludes)
         for result in self.results:
             tally.add(result)
         return tally.counts()
@@ -283,8 +284,8 @@ class Run:
         """Assert that metrics reach a value: `run.assert_at_least(faithfulness=0.9)`.
 
         Args:
-            figure: The figure that must reach the value: the `mean`, the low end of its interval (`low`), or a count:
-                `hits` (supported claims), `judged` (claims with a label), `n` (samples with a value).
+            figure: The figure that must reach the value: the `mean`, the low end of its interval or bounds (`low`), or
+                a count: `hits` (supported claims), `judged` (claims with a label), `n` (samples with a value).
             least: The minimum for each metric.
 
         Raises:
@@ -314,7 +315,7 @@ class Run:
         for name in least:
             metric = self[name]
             missing = "".join(f", {count} {reason}" for reason, count in metric.missing.items())
-            lines.append(f"{name}: 95% interval {ends_in_words(metric)}, n {metric.n}{missing}")
+            lines.append(f"{name}: {ends_and_kind(metric)}, n {metric.n}{missing}")
         raise AssertionError("\n".join([*lines, *self.worst_claims(*least)]))
 
     def worst_claims(self, *metrics: str, limit: int = WORST) -> list[str]:

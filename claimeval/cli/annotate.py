@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields, Out, arguments
-from claimeval.cli.terminal import Keys, strip_control
+from claimeval.cli.terminal import Keys
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
@@ -156,11 +156,10 @@ def _key(output: Output, keys: Keys, labels: Collection[str], line: str, *, firs
 def _show_claim(output: Output, item: ClaimItem, number: str, label: str | None) -> None:
     output.rule(number)
     for document in item.documents:
-        output.pairs({strip_control(document.id): (strip_control(document.title or ""), "bold")})
-        output.line(strip_control(document.text), indent=2)
+        output.pairs({document.id: (document.title or "", "bold")})
+        output.line(document.text, indent=2)
         output.line()
-    question, claim = strip_control(item.sample.question), strip_control(item.claim.text)
-    texts = {"question": (question, ""), "claim": (claim, "bold")}
+    texts = {"question": (item.sample.question, ""), "claim": (item.claim.text, "bold")}
     output.pairs(texts | ({"so far": (label, "")} if label else {}))
     output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
 
@@ -216,14 +215,14 @@ def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark
     if len(lines) > room or len(text) > 2 * room * width:
         output.line(f"  ... {len(text)} characters in all; m shows them", style="dim", wrap=True)
     output.line()
-    texts = {"document": (strip_control(item.document.id), ""), "question": (strip_control(item.question), "bold")}
+    texts = {"document": (item.document.id, ""), "question": (item.question, "bold")}
     output.pairs(texts | ({"so far": (label, "")} if label else {}))
     output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim", wrap=True)
 
 
 def _text(item: DocumentItem) -> str:
     title = f"{item.document.title}\n" if item.document.title else ""
-    return strip_control(title + item.document.text)
+    return title + item.document.text
 
 
 def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:

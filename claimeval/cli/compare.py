@@ -16,9 +16,9 @@ from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
     from claimeval.api.comparison import Comparison
+    from claimeval.report.charts import Picture
     from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
     from claimeval.runs.series import MetricSeries, RunStep, Series
-    from claimeval.statistics.pictures import Picture
 
 LISTED = {"compare": ("Look", 3, "Compare two or more runs, sample by sample.")}
 FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
@@ -64,7 +64,7 @@ class CompareOptions:
 def do(args: CompareOptions) -> int:
     """Compare the runs, print the differences, and return the exit code."""
     from claimeval.api import comparison
-    from claimeval.statistics.pictures import check_name
+    from claimeval.report.charts import check_name
 
     if args.plot:
         check_name(args.plot)
@@ -90,8 +90,8 @@ def do(args: CompareOptions) -> int:
 
 
 def _picture(compared: Comparison) -> Picture:
-    from claimeval.runs import pictures
-    from claimeval.statistics.pictures import beside
+    from claimeval.report import pictures
+    from claimeval.report.charts import beside
 
     if len(compared.runs) > 2:
         return beside("Trend", pictures.of_series(compared.trend), across=2)

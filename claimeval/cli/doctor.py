@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import Fields, Metrics
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, clash
 
 if TYPE_CHECKING:
     from claimeval.data.survey import Survey
@@ -47,6 +47,8 @@ class DoctorOptions:
 
 def do(args: DoctorOptions) -> int:
     """Survey the file, test the judges, print the results, and return the exit code."""
+    if note := clash():
+        say(note)
     if args.data is None and not args.judges:
         raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
     probes = [_try(args.output, judge) for judge in args.judges]

@@ -11,11 +11,13 @@ from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import BOUNDED, Output, notes_on_stderr, say
 from claimeval.cli.shared import Asking, Out
 from claimeval.cli.terminal import ProgressLine
+from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     from claimeval.runs.experiments.results import ExperimentResult
+    from claimeval.runs.experiments.selection import Selection
 
 
 LISTED = {"experiment": ("Judge", 5, "Compare prompts and judges over the same samples.")}
@@ -35,8 +37,12 @@ class ExperimentOptions:
     """YAML file with data, judges and a grid or arms."""
     out: Out = None
     """Folder to write.  [default: experiments/FILE]"""
+    labels: Path | None = None
+    """Human labels: a file, or a run with labels.  [default: those of FILE]"""
     select: bool = False
-    """Choose the arm that agrees best with human labels on half of the questions; report it on the other half."""
+    """Choose an arm by the labels of half of the questions, report its gain on the other half, and write its prompt."""
+    anyway: bool = False
+    """Select with fewer than 60 labels."""
     output: Output = Output()
     options: Asking = RunOptions()
 
@@ -51,7 +57,12 @@ def do(args: ExperimentOptions) -> int:
         stopped: str | None = None
         try:
             result = comparison.experiment(
-                args.file, out=args.out or "experiments/", select=args.select, options=options
+                args.file,
+                out=args.out or "experiments/",
+                labels=args.labels,
+                select=args.select,
+                anyway=args.anyway,
+                options=options,
             )
         except StoppedEarly as early:
             if early.run is None:
@@ -72,8 +83,23 @@ def do(args: ExperimentOptions) -> int:
 experiment = command("experiment", ExperimentOptions, do)
 
 
+def _print_selection(output: Output, selection: Selection, baseline: str) -> None:
+    from claimeval.report import experiments as printing
+
+    reports = {baseline: selection.held_out_baseline, selection.arm: selection.held_out}
+    output.table((f"on the other {selection.held_out.compared} labels", *printing.GAIN), printing.gain_cells(selection))
+    for name, report in reports.items():
+        output.confusion(f"people \\ {name}", report.labels, report.confusion)
+    output.line()
+    output.line(printing.chosen(selection, baseline), style="bold", wrap=True)
+    if selection.unmatched:
+        output.note(f"{number_of(selection.unmatched, 'label')} of no claim that was judged", kind="Caution")
+    if selection.written:
+        output.line(f"Prompt: {selection.written}; use it with --assess-prompt {selection.written}")
+
+
 def _print(output: Output, table: ExperimentResult, data: str) -> None:
-    from claimeval.runs.experiments import printing
+    from claimeval.report import experiments as printing
     from claimeval.types.clusters import sample_count
 
     arms, base = table.arms, table.baseline
@@ -97,8 +123,12 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
         output.line(f" not counted as flips, {changes}", style="dim")
     if rows := [printing.people_cells(arm) for arm in arms if arm.label_agreement]:
         columns = ("arm", "claims", "accuracy", "balanced", "95 % interval", "kappa")
-        output.table(columns, rows, title="agreement with people")
+        if table.selection:
+            title = "agreement with people on the choosing half"
+            output.table((*columns, "over folds"), rows, title=title)
+        else:
+            output.table(columns, [row[: len(columns)] for row in rows], title="agreement with people")
     if table.selection:
-        output.line(printing.chosen(table.selection))
+        _print_selection(output, table.selection, base)
     for line in printing.failures(table):
         output.line(line, style="red")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, say, tally
-from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, ReadingOptions, arguments
+from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 LISTED = {"grade": ("Retrieval", 1, "Grade how relevant documents are; write qrels.")}
 MEASURES = "ndcg@10,P@10"
 """Measures that order TREC runs by the judges' grades and by human grades."""
-
-GradingPanel = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "escalate")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +80,7 @@ class GradeOptions:
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Annotated[GradeQuestions, Heading("Questions")] = GradeQuestions()
-    panel: GradingPanel = PanelOptions()
+    panel: Panel = PanelOptions()
     gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
     options: AskingAndCluster = RunOptions()
 
@@ -102,10 +100,9 @@ def do(args: GradeOptions) -> int:
     run, output = finished.run, args.output
     if finished.of_shard:
         return print_finished("grade", finished, output)
-    assert run.path, "the run is on disk"
     grades = summarize_grades(run.results, run.manifest)
     compared = _compared(args, run, people) if people else {}
-    if args.questions.against == "question" and not finished.stopped:
+    if args.questions.against == "question" and run.path and not finished.stopped:
         _print(output, grades, run.manifest)
         print_validity(output, compared, confusions=True)
         if grades.counts.graded:

@@ -176,9 +176,9 @@ def _of_answers(args: AgreementOptions) -> int:
 
 def _of_run(args: AgreementOptions) -> int:
     from claimeval.api import people
+    from claimeval.report.charts import check_name
+    from claimeval.report.pictures import of_agreement
     from claimeval.runs.directory import cluster_field, load_manifest
-    from claimeval.runs.pictures import of_agreement
-    from claimeval.statistics.pictures import check_name
 
     if len(args.runs) > 1 or args.grades != GradeAgreement():
         raise UsageError("several files, --scale, --assessors, --trec-run, --measures and --out are for grades")
@@ -207,37 +207,35 @@ def _of_run(args: AgreementOptions) -> int:
 
 
 def _of_grades(args: AgreementOptions) -> int:
-    from claimeval import ir
+    from claimeval.api import people
     from claimeval.cli.grade import print_refused, print_validity
-    from claimeval.data.test_collections import read_names, read_qrels, relevance_scale, write_assessors
-    from claimeval.evaluation.validity import read_graders, validity
-    from claimeval.ir.output import labels
+    from claimeval.data.test_collections import read_names, relevance_scale, write_assessors
+    from claimeval.evaluation.validity import read_graders
 
     if args.labels is None:
         raise UsageError("grades are compared with grades by people: name these with --labels")
     if args.evidence or args.cluster or args.plot:
         raise UsageError("--evidence, --cluster and --plot are for runs of claims")
     grades_file, output = args.grades, args.output
-    scale, human = relevance_scale(grades_file.scale), read_qrels(args.labels)
-    runs = {
-        name: ir.read_run(path) for name, path in zip(labels(grades_file.trec_runs), grades_file.trec_runs, strict=True)
-    }
-    names = read_names(grades_file.assessors) if grades_file.assessors else ()
-    assessors, refused = read_graders(args.runs, names, scale)
-    content = {
-        name: validity(grades, human, scale, runs=runs, measures=grades_file.measures)
-        for name, grades in assessors.items()
-    }
-    written = write_assessors(assessors, grades_file.out) if grades_file.out else []
+    scale = relevance_scale(grades_file.scale)
+    content = people.agreement(
+        args.runs,
+        args.labels,
+        scale=grades_file.scale,
+        assessors=grades_file.assessors,
+        trec_runs=grades_file.trec_runs,
+        measures=grades_file.measures,
+    ).assessors
+    written: list[Path] = []
+    if grades_file.out:
+        names = read_names(grades_file.assessors) if grades_file.assessors else ()
+        written = write_assessors(read_graders(args.runs, names, scale)[0], grades_file.out)
     print_validity(output, content, confusions=len(content) == 1)
-    print_refused(output, refused, scale)
+    print_refused(output, {name: report.refused for name, report in content.items()}, scale)
     if written:
         output.line(f"Grades: {len(written)} files in {grades_file.out}")
         output.line(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}")
-    record = {
-        name: {**report.model_dump(mode="json"), "refused": [grade._asdict() for grade in refused[name]]}
-        for name, report in content.items()
-    }
+    record = {name: report.model_dump(mode="json") for name, report in content.items()}
     return output.result("agreement", {"assessors": record})
 
 
@@ -289,7 +287,7 @@ def _print_slices(output: Output, slices: Sequence[RaterSlice], names: ShortName
 
 
 def _print_next(args: AgreementOptions, report: Agreement, names: ShortNames) -> None:
-    """Print how many more labels are needed, and what `correct` and `tune` could do with the labels."""
+    """Print how many more labels are needed, and what `correct` and `experiment` could do with the labels."""
     from claimeval.statistics.selection import power
 
     counts = {names[rater.rater]: rater.labels_needed for rater in report.raters}
@@ -304,7 +302,9 @@ def _print_next(args: AgreementOptions, report: Agreement, names: ShortNames) ->
     labels = f" --labels {args.labels}" if args.labels else ""
     args.output.line(f" The score corrected by these labels: claimeval correct {args.runs[0]}{labels}")
     share = power(report.items, 0.1)
-    text = f"`claimeval tune` would see a true gain of 10 points by another prompt in {share:.0%} of cases."
+    text = (
+        f"`claimeval experiment --select` would see a true gain of 10 points by another prompt in {share:.0%} of cases."
+    )
     args.output.line(text, indent=1)
 
 
@@ -407,7 +407,8 @@ def _print_numbers(output: Output, raters: Sequence[RaterReport], names: ShortNa
 def _print_pairs(output: Output, report: Agreement, names: ShortNames) -> None:
     if len(report.pairs) > PAIRS:
         kappas = sorted(pair.kappa.value for pair in report.pairs if pair.kappa.value is not None)
-        output.line(f" Cohen's kappa of {len(report.pairs)} pairs: {decimal(kappas[0])} to {decimal(kappas[-1])}")
+        ends = f"{decimal(kappas[0])} to {decimal(kappas[-1])}" if kappas else "no value"
+        output.line(f" Cohen's kappa of {len(report.pairs)} pairs: {ends}")
         return
     rows = []
     for pair in report.pairs:

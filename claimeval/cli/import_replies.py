@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import arguments
 from claimeval.types.options import PanelOptions
 
@@ -49,8 +49,8 @@ class ImportRepliesOptions:
     out: Annotated[Path, Names("-o", "--out")]
     """Run directory."""
     mapping: Path | None = None
-    """YAML file with the fields of sample, claim, replies and human label, and the forms of replies. Not needed for
-    results of RAGChecker, ragas and deepeval."""
+    """YAML file with the fields of sample, claim, replies and human label, and the forms of replies. Or
+    `ragas` or `deepeval`; what they read is in docs/rejudging.md. Not needed for results of RAGChecker."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: question]"""
     overwrite: bool = False
@@ -65,7 +65,8 @@ def do(args: ImportRepliesOptions) -> int:
     from claimeval.cli.run_table import print_run
     from claimeval.runs.import_replies import COUNTS, ImportCounts
 
-    run = api.import_replies(**arguments(args))
+    with notes_on_stderr(quiet=True):  # the run has them
+        run = api.import_replies(**arguments(args))
     counts = ImportCounts.model_validate_json((args.out / COUNTS).read_bytes())
     output = args.output
     print_run(output, args.out, run.manifest, run.record, run.record.samples)
@@ -73,11 +74,6 @@ def do(args: ImportRepliesOptions) -> int:
         columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
         output.table(columns, [_cells(judge, reading) for judge, reading in counts.readings.items()], words=(0, 6))
         _print_unread(output, args.out)
-    if counts.repeated:
-        output.note(
-            f"{counts.repeated} rows repeat a claim text of their sample and count as replicates of the judge. If they "
-            "are separate claims, map `claim_id` to a field that distinguishes them."
-        )
     if counts.labels:
         output.line(f"{counts.labels} human labels: `claimeval agreement {args.out}` compares the judges with them")
     record = {

@@ -20,7 +20,7 @@ import click
 
 from claimeval.cli.command import HelpPage
 from claimeval.cli.terminal import go_on_in_a_child, in_words, interrupt_on_termination, prepare_streams
-from claimeval.types.errors import ClaimevalError, UsageError, visible
+from claimeval.types.errors import ClaimevalError, UsageError, clash, escaped, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
 """The headings of `--help`. Each module lists its commands under them: `LISTED = {NAME: (HEADING, POSITION, TEXT)}`.
@@ -127,6 +127,8 @@ def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) ->
         import claimeval
 
         print(f"claimeval {claimeval.__version__}")
+        if note := clash():
+            print(f"claimeval: {note}", file=sys.stderr)
         ctx.exit()
 
 
@@ -200,8 +202,9 @@ def main() -> None:
             fail(*message_and_code)
         import traceback
 
-        traceback.print_exc()
-        fail("this is a bug in claimeval; please report it with the lines above", CRASHED)
+        for line in traceback.format_exc().splitlines():
+            print(escaped(line), file=sys.stderr)
+        fail(clash() or "this is a bug in claimeval; please report it with the lines above", CRASHED)
     raise SystemExit(code)
 
 

@@ -31,10 +31,10 @@ class MeasureOptions:
     """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
 
     Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1, -2, -Lsum, BLEU and
-    chrF; needs pip install 'claimeval[lexical]'), retrieval (ranks of the reference contexts, as in trec_eval),
+    chrF; needs the extra `lexical`), retrieval (ranks of the reference contexts, as in trec_eval),
     perplexity (query likelihood of the contexts under a small model), reward (a reward model's score of the answer),
-    similarity (of the embeddings of answer and reference). The last three need pip install 'claimeval[local]'. The
-    metrics of a run become RUN/measure, and are shown with its scores.
+    similarity (of the embeddings of answer and reference). The last three need the extra `local`. The metrics of
+    a run become RUN/measure, and are shown with its scores.
 
     `lexical`, `retrieval`, `perplexity` and `reward` are the same command with that group by default; the metrics of a
     run become RUN/lexical and so on.
@@ -97,14 +97,13 @@ def door(args: MeasureOptions, options: RunOptions, group: str = "measure") -> R
 def _remarks(finished: Finished) -> dict[str, object]:
     """Return remarks about local models: device, truncated texts, and the deviation by reduced precision."""
     from claimeval.evaluation.measure import AnswerReward, MeasureJob, QueryLikelihood
-    from claimeval.providers.local.loading import describe
 
     job, remarks = finished.prepared.job, dict[str, object]()
     if not isinstance(job, MeasureJob) or not job.local:
         return remarks
     for source in job.sources:
         if isinstance(source, QueryLikelihood | AnswerReward):
-            say(f"{source.scorer.name} on {describe(source.scorer.setting)}")
+            say(f"{source.scorer.name} on {source.scorer.setting}")
             if (deviation := source.scorer.deviation) is not None:
                 remarks["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
     details = [result.details for result in finished.run.results]

@@ -12,7 +12,7 @@ import click
 
 from claimeval.cli.command import RecordCommand, help_formatter
 from claimeval.cli.main import app, listed
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.statistics.formatting import count, dollars, span
 from claimeval.types.errors import UsageError
 
@@ -103,7 +103,9 @@ def forecast_experiment(args: ExperimentOptions) -> int:
     """Print the forecast of each arm of an experiment, and return the exit code."""
     from claimeval.api.forecast import arm_forecasts
 
-    output, forecasts = args.output, arm_forecasts(args.file, args.options)
+    output = args.output
+    with notes_on_stderr(quiet=output.quiet):
+        forecasts = arm_forecasts(args.file, args.options, args.labels, select=args.select, anyway=args.anyway)
     calls = _sum([ahead.calls for ahead in forecasts.values()])
     judges_without_price = list(
         dict.fromkeys(name for ahead in forecasts.values() for name in ahead.judges_without_price)
@@ -111,7 +113,11 @@ def forecast_experiment(args: ExperimentOptions) -> int:
     known = _sum([ahead.known_cost for ahead in forecasts.values()])
     cost = None if judges_without_price else known
     output.line()
-    output.line(f": {next(iter(forecasts.values())).samples:,} samples, {len(forecasts)} arms", bold=args.file.name)
+    samples, arms = next(iter(forecasts.values())).samples, len(forecasts)
+    heading = (
+        f": {samples:,} samples to choose by, {arms - 2} arms" if args.select else f": {samples:,} samples, {arms} arms"
+    )
+    output.line(heading, bold=args.file.name)
     output.line()
     rows = [
         (
@@ -130,9 +136,9 @@ def forecast_experiment(args: ExperimentOptions) -> int:
         priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
         output.line(f"The price is unknown for {', '.join(judges_without_price)}{priced}")
     output.line(f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}.")
-    arms = {name: _record(ahead) for name, ahead in forecasts.items()}
+    records = {name: _record(ahead) for name, ahead in forecasts.items()}
     return output.result(
-        "plan", {"calls": calls, "cost": cost, "judges_without_price": judges_without_price, "arms": arms}
+        "plan", {"calls": calls, "cost": cost, "judges_without_price": judges_without_price, "arms": records}
     )
 
 

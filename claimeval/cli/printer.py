@@ -1,8 +1,13 @@
-"""Output of commands: lines, tables, notes on standard error, and one JSON object. Only this module uses `rich`."""
+"""Output of commands: lines, tables, notes on standard error, and one JSON object. Only this module uses `rich`.
+
+Whatever is printed for people is escaped here: data may hold escape codes of terminals.
+"""
 
 from __future__ import annotations
 
 import json as json_text
+import logging
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Names
 from claimeval.cli.terminal import write_data
+from claimeval.types.errors import HIDDEN, escaped, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,11 +54,12 @@ class Output:
 
     def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, wrap: bool = False) -> None:
         """Print a line that begins with `bold`. With `indent` or `wrap` it is folded, at 100 columns at most;
-        otherwise it is not, so that a path can be copied."""
+        otherwise it is not, so that a path can be copied. Only indented text has lines of its own."""
         from rich.padding import Padding
         from rich.text import Text
 
-        shown, console = Text.assemble((bold, "bold"), (text, style)), self.console
+        shown = Text.assemble((escaped(bold), "bold"), (_lines(text) if indent else escaped(text), style))
+        console = self.console
         if indent or wrap:
             folded = Padding(shown, (0, 0, 0, indent)) if indent else shown
             console.print(folded, width=min(console.width, PROSE))
@@ -63,7 +70,7 @@ class Output:
         """Print a note that readers of the numbers must know."""
         from rich.text import Text
 
-        self.console.print(Text.assemble((f"{kind}: ", "bold yellow"), text), soft_wrap=True)
+        self.console.print(Text.assemble((f"{kind}: ", "bold yellow"), escaped(text)), soft_wrap=True)
 
     def data(self, text: str) -> None:
         """Write data for other programs on standard output, unless JSON goes there."""
@@ -74,7 +81,7 @@ class Output:
         """Print a horizontal line with the text in its middle."""
         from rich.text import Text
 
-        self.console.rule(Text(text))
+        self.console.rule(Text(escaped(text)))
 
     @property
     def size(self) -> tuple[int | None, int]:
@@ -86,7 +93,7 @@ class Output:
         """Return the lines of the text, folded at this width."""
         from rich.text import Text
 
-        return [line.plain for line in Text(text).wrap(self.console, width)]
+        return [line.plain for line in Text(_lines(text)).wrap(self.console, width)]
 
     def table(
         self,
@@ -106,15 +113,17 @@ class Output:
         from rich.text import Text
 
         table = Table(
-            title=Text(title) if title else None, title_justify="left", title_style="bold", header_style="bold",
-            box=None, padding=(0, 1),
+            title=Text(escaped(title)) if title else None, title_justify="left", title_style="bold",
+            header_style="bold", box=None, padding=(0, 1),
         )  # fmt: skip
         for number, column in enumerate(columns):
             fold = number in words
-            table.add_column(Text(column), justify="left" if fold else "right", no_wrap=not fold, overflow="fold")
+            table.add_column(
+                Text(_lines(column)), justify="left" if fold else "right", no_wrap=not fold, overflow="fold"
+            )
         rows = list(rows)
         for row in rows:
-            table.add_row(*map(Text, row), style=style(row))
+            table.add_row(*(Text(escaped(cell)) for cell in row), style=style(row))
         console = self.console
         least_width = 2 * len(table.columns) + sum(map(_least_width, table.columns))
         if console.width < min(least_width, NARROW):
@@ -148,7 +157,7 @@ class Output:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, text, style in rows:
-            grid.add_row(name, Text(text, style))
+            grid.add_row(Text(escaped(name)), Text(_lines(text), style))
         self.console.print(Padding(grid, (0, 0, 0, indent)))
 
     def result(
@@ -172,7 +181,7 @@ class Output:
             head |= {"exit_code": exit_code, "stopped": stopped or record.get("stopped")}
             shown = {**head, **record, **head}
             text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)
-            write_data(f"{text}\n")
+            write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")
         return exit_code
 
 
@@ -183,7 +192,7 @@ def tally(counts: Mapping[Any, int]) -> str:
 
 def say(text: str) -> None:
     """Print a line on standard error."""
-    print(f"claimeval: {' '.join(text.split())}", file=sys.stderr)
+    print(f"claimeval: {visible(text)}", file=sys.stderr)
 
 
 def _say_lines(text: str) -> None:
@@ -194,10 +203,8 @@ def _say_lines(text: str) -> None:
 @contextmanager
 def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
     """Print what doors log and warn of as lines on standard error."""
-    import logging
-
     logger, handler = logging.getLogger("claimeval"), logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("claimeval: %(message)s"))
+    handler.setFormatter(_Escaped("claimeval: %(message)s"))
     level = logger.level
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", UserWarning)
@@ -209,6 +216,17 @@ def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
         finally:
             logger.removeHandler(handler)
             logger.setLevel(level)
+
+
+class _Escaped(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return _lines(super().format(record))
+
+
+def _lines(text: str) -> str:
+    """Return the text `escaped`, with its line ends, and at most one empty line in a row."""
+    lines = "\n".join(escaped(line).rstrip() for line in text.expandtabs(4).splitlines())
+    return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
 
 
 def _least_width(column: Column) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, command, group
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, escaped
 
 if TYPE_CHECKING:
     from claimeval.judging.prompts import Prompt
@@ -143,7 +143,8 @@ def render(args: RenderOptions) -> int:
     sample, claims = _sample(args, row.claims_of)
     rendered = messages(prompt, sample, row, claims)
     for message in rendered:
-        args.output.data(f"--- {message.role} ({prompt.name}, sample {sample.id}, {row.name})\n{message.content}\n")
+        where = escaped(f"{prompt.name}, sample {sample.id}, {row.name}")
+        args.output.data(f"--- {message.role} ({where})\n{message.content}\n")
     shown = [{"role": message.role, "content": message.content} for message in rendered]
     record = {"prompt": prompt.name, "sample": sample.id, "metric": row.name, "messages": shown}
     return args.output.result("prompts render", record)

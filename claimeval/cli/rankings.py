@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +10,7 @@ from typing import Annotated, Literal
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import Out
-from claimeval.cli.terminal import write_data
+from claimeval.cli.terminal import write_data, write_plain
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
@@ -88,8 +87,8 @@ def do_rank(args: RankOptions) -> int:
     """Evaluate every run, print the values, and return the exit code."""
     from claimeval import ir
     from claimeval.ir import evaluation, measures, output
+    from claimeval.report import charts, rankings
     from claimeval.runs.jobs import relevant_from
-    from claimeval.statistics.pictures import check_name
 
     if args.paired and (len(args.trec_runs) < 2 or args.trec):
         raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
@@ -99,7 +98,7 @@ def do_rank(args: RankOptions) -> int:
             "trec_eval has; give plain qrels"
         )
     if args.plot:
-        check_name(args.plot)
+        charts.check_name(args.plot)
     requested = measures.read(list(args.measures) or ("official" if args.trec else ir.DEFAULT_MEASURES))
     if requested.left_out:
         message = measures.unknown_measure_message(requested.left_out)
@@ -112,7 +111,7 @@ def do_rank(args: RankOptions) -> int:
     judgments = ir.find_qrels(args.qrels, args.split) if args.qrels.is_dir() else args.qrels
     evaluator = ir.Evaluator(
         judgments,
-        [*requested.measures, *(output.CURVES if args.plot else ())],
+        [*requested.measures, *(rankings.CURVES if args.plot else ())],
         level=level,
         judged_only=args.judged_only,
         max_retrieved=args.max_retrieved,
@@ -125,7 +124,7 @@ def do_rank(args: RankOptions) -> int:
     evaluations = [evaluator.evaluate(run) for run in args.trec_runs]
     labels = output.labels(args.trec_runs)
     if args.plot:
-        output.draw(evaluations, labels, output.comparable(requested.measures)).save(args.plot)
+        rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(args.plot)
     shown = [evaluated.only(requested.measures) for evaluated in evaluations]
     if args.z_scores:
         norms = ir.read_z_scores(args.z_scores)
@@ -142,9 +141,9 @@ def do_rank(args: RankOptions) -> int:
             prefix = "Z" if args.z_scores else ""
             write_data(ir.trec_text(evaluated, per_query=args.per_query, summary=summary, run_id=run_id, prefix=prefix))
         return 0
-    sys.stdout.write(output.text(shown, labels, per_query=args.per_query, summary=not args.no_summary))
+    write_plain(output.text(shown, labels, per_query=args.per_query, summary=not args.no_summary))
     if args.paired:
-        sys.stdout.write("\n" + output.pairings_text(pairings, labels[0]))
+        write_plain("\n" + output.pairings_text(pairings, labels[0]))
     return 0
 
 

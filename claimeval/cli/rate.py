@@ -69,10 +69,12 @@ def do(args: RateCommand) -> int:
     if finished.of_shard:
         return print_finished("rate", finished, args.output)
     run = finished.run
-    assert run.path, "the run is on disk"
-    claims = run.path.parent
-    of_run = not finished.stopped and has_results(claims)
-    comparisons = compare_ratings(read_results(claims), run.results, run.manifest.cluster) if of_run else ()
+    claims = None if finished.stopped or run.path is None else run.path.parent
+    comparisons = (
+        compare_ratings(read_results(claims), run.results, run.manifest.cluster)
+        if claims and has_results(claims)
+        else ()
+    )
     counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
     answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
     if not finished.stopped:

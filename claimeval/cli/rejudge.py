@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from claimeval.cli.command import Argument, Names, command
+from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     Asked,
@@ -15,7 +15,6 @@ from claimeval.cli.shared import (
     Gates,
     Judges,
     Metrics,
-    Panel,
     Questions,
     ReadingOptions,
     arguments,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from claimeval.cli.running import Finished
 
 
+Voting = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families", "labels")]
 LISTED = {"rejudge": ("Judge", 4, "Judge or vote again on a run; pay only for what is new.")}
 
 
@@ -41,11 +41,11 @@ class RejudgeOptions:
     \b
     Add a judge:          claimeval rejudge runs/a -j mistral:mistral-large-latest --keep-verdicts -o runs/b
     Try another prompt:   claimeval rejudge runs/a --assess-prompt binary -o runs/c
-    Only vote again:      claimeval rejudge runs/b --vote dawid_skene -o runs/d
+    Only vote again:      claimeval rejudge runs/b --vote unanimous -o runs/d
     """
 
     sources: Annotated[tuple[Path, ...], Argument("SOURCE")]
-    """Run directories, files of samples, or results of RAGChecker, ragas and deepeval; several go to OUT/NAME."""
+    """Run directories, files of samples, or results of RAGChecker; several go to OUT/NAME."""
     judges: Judges = ()
     """As for score, or a judge of the run by name; repeatable.  [default: all judges of the run]"""
     keep_verdicts: bool = False
@@ -59,7 +59,7 @@ class RejudgeOptions:
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
     questions: Asked = Questions()
-    panel: Panel = PanelOptions()
+    panel: Voting = PanelOptions()
     gates: Gated = Gates()
     options: AskingAndCluster = RunOptions()
 
@@ -105,21 +105,21 @@ def _rejudge_and_print(args: RejudgeOptions, source: Path, folder: Path) -> tupl
         return finished, print_shard(finished, args.output)
     run, progress, items, output = finished.run, finished.progress, finished.prepared.items, args.output
     reused = items.saved if isinstance(items, Results) else ReuseCounts()
-    print_run(output, folder, run.manifest, run.record, finished.prepared.total or run.record.samples)
+    if run.path:
+        print_run(output, run.path, run.manifest, run.record, finished.prepared.total or run.record.samples)
     output.line(
         f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reused.calls} reused from "
         f"the run (claims of {reused.extractions} texts, {reused.assessments} lists of verdicts)"
     )
-    print_cost(output, run.record, run.manifest.short_names)
+    print_cost(output, run.record, run.manifest.short_names, progress)
     if run.complete and (line := report_line(folder, run.record.samples)):
         output.line(line)
     made = {
-        "sent": progress.calls,
-        "cached": progress.cached,
+        **progress.record(),
         "reused_claims": reused.extractions,
         "reused_verdicts": reused.assessments,
     }
-    return finished, {"run": str(folder), "calls_of_this_command": made, **run.record.model_dump()}
+    return finished, {"run": run.path and str(run.path), "calls_of_this_command": made, **run.record.model_dump()}
 
 
 rejudge = command("rejudge", RejudgeOptions, do, door)

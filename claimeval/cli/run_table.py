@@ -17,16 +17,17 @@ from claimeval.report.selection import WHOLE
 from claimeval.runs.directory import ScoresSummary, beside, read_results, results_file
 from claimeval.runs.overview import WorstClaim, WorstClaims, cautions
 from claimeval.runs.slices import CELLS, DiagnosisCounts, DiagnosisTally, chance_of_many
-from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate
+from claimeval.statistics.formatting import decimal, dollars, interval, number_of, percent, signed_estimate
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Part
-from claimeval.types.requests import RECORDED
+from claimeval.types.requests import IMPORTED
 
 if TYPE_CHECKING:
     from claimeval.evaluation.summary.orders import OrderEffects
     from claimeval.evaluation.summary.panel import Dispute, PanelSummary, RaterAgreement, SelfPreference
+    from claimeval.types.progress import Progress
 
 MEMBERS = 8
 """Maximum number of judges whose scores are printed below the panel's; for more, the range is printed."""
@@ -74,7 +75,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         print_orders(output, summary.order_effects)
     if sides := beside(folder, summary.metrics):
         print_sides(output, sides)
-    diagnosis = DiagnosisTally()
+    diagnosis = DiagnosisTally(concludes=manifest.concludes)
     worst = WorstClaims(manifest.rows, WORST)
     for result in read_results(folder) if summary.samples <= MANY else ():
         worst.add(result)
@@ -83,7 +84,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         _print_diagnosis(output, counts)
     if claims := worst.worst():
         output.line()
-        output.line(", one a sample", bold="Worst claims")
+        output.line(", one claim a sample", bold="Look here first")
     for claim in claims:
         _print_worst_claim(output, claim)
     output.line()
@@ -131,20 +132,43 @@ def _loss(estimate: Estimate, samples: int) -> float | None:
     return (1 - estimate.value) * estimate.n / samples
 
 
-def print_cost(output: Output, summary: Summary, names: Mapping[str, str]) -> None:
-    """Print calls, tokens and cost by judge and step; nothing for local judges."""
+def print_cost(output: Output, summary: Summary, names: Mapping[str, str], progress: Progress | None = None) -> None:
+    """Print what all replies of a run are worth, by judge and step, and what a command paid for its own calls.
+
+    Prints nothing for local judges.
+
+    Args:
+        output: Where it is printed.
+        summary: The summary of the run.
+        names: The displayed names of judges.
+        progress: The calls of the command; None for a command without any.
+    """
     if summary.cost is None or (summary.cost.total.dollars == 0 and summary.cost.total.prompt_tokens is None):
         return
+    total = summary.cost.total
     rows = [(names.get(line.judge, line.judge), line.step, *_cost_cells(line.cost)) for line in summary.cost.by]
     if len(rows) > 1:
-        rows.append(("all", "", *_cost_cells(summary.cost.total)))
-    output.table(("judge", "step", "calls", "reused", "tokens in", "tokens out", "cost"), rows, words=(0, 1))
+        rows.append(("all", "", *_cost_cells(total)))
+    columns = ("judge", "step", "questions", "of source\nrun", "tokens in", "tokens out", "worth")
+    output.table(columns, rows, words=(0, 1))
+    worth = f"Worth of all replies of this run: {_price(total.dollars)} ({total.calls + total.reused:,})."
+    output.line(f"{_paid(progress, total)} {worth}" if progress else worth)
+
+
+def _paid(progress: Progress, total: Cost) -> str:
+    paid = _price(progress.paid)
+    if progress.paid and (progress.possibly_paid or total.dollars is None):
+        paid = f"at most {paid}"
+    return f"Paid now: {paid} ({number_of(progress.calls, 'call')}, {progress.tokens:,} tokens)."
 
 
 def _cost_cells(cost: Cost) -> tuple[str, ...]:
     tokens = ("-" if n is None else f"{n:,}" for n in (cost.prompt_tokens, cost.completion_tokens))
-    price = "price unknown" if cost.dollars is None else f"${dollars(cost.dollars)}"
-    return (f"{cost.calls:,}", f"{cost.reused:,}", *tokens, price)
+    return (f"{cost.calls + cost.reused:,}", f"{cost.reused:,}", *tokens, _price(cost.dollars))
+
+
+def _price(amount: float | None) -> str:
+    return "price unknown" if amount is None else f"${dollars(amount)}"
 
 
 def _without_address(name: str, short: Mapping[str, str]) -> str:
@@ -158,7 +182,7 @@ def _heading(manifest: Manifest, summary: Summary, total: int) -> str:
     judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
     extractor = manifest.extractor
     extractor_name = _without_address(extractor.name, short) if extractor else ""
-    omitted = extractor is None or extractor_name == judges or extractor.provider == RECORDED
+    omitted = extractor is None or extractor_name == judges or extractor.provider == IMPORTED
     extracted_by = "" if omitted else f", claims extracted by {extractor_name}"
     extracted_by = ", each on the claims it extracted" if manifest.panel.extract_per_judge else extracted_by
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)

@@ -108,8 +108,9 @@ def print_finished(
             output.line(line)
         if run.manifest.asked:
             output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
-            print_cost(output, run.record, run.manifest.short_names)
-    record = {**_record(run, run.path), **more}
+            print_cost(output, run.record, run.manifest.short_names, progress)
+    asked = {"calls_of_this_command": progress.record()} if run.manifest.asked else {}
+    record = {**_record(run, run.path), **asked, **more}
     return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
 
 
@@ -120,13 +121,11 @@ def _record(run: Run, folder: Path | None) -> dict[str, object]:
 
 def print_shard(finished: Finished, output: Output) -> dict[str, object]:
     """Print the result of a shard and the next step of the run, and return the fields of the JSON object."""
-    from claimeval.distributed.parts import parts_in
-
     run, progress = finished.run, finished.progress
     assert isinstance(run, ShardRun), "it is of a shard"
     part = run.part
     if run.complete:
-        count, ended = part.shard.count, len(parts_in(part.folder))
+        count, ended = part.shard.count, part.siblings
         output.line(f"Shard {part.shard}: {len(run):,} samples in {part.lines}")
         if run.manifest.judges:
             output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LISTED = {
     "score": ("Judge", 2, "Judge answers claim by claim."),
-    "demo": ("Start", 1, "Score bundled samples with a local judge: no key, no model."),
+    "demo": ("Start", 1, "Score bundled samples from recorded replies: no key."),
 }
 
 
@@ -80,10 +80,10 @@ score = command("score", ScoreOptions, do_score, door)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions:
-    """Score the bundled samples with a local judge that matches words. Needs no key, no model and no network.
+    """Score the bundled samples from recorded replies of a language model. Needs no key, no model and no network.
 
-    The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. The local judge compares
-    words, not meaning. For reliable numbers, use a real judge with `claimeval score`.
+    The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. One capable language model
+    was asked once with the shipped prompts; its version and temperature are not known.
     """
 
     out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
@@ -95,12 +95,11 @@ def do_demo(args: DemoOptions) -> int:
     """Score the samples, print the run, and return the exit code."""
     from claimeval.api.claims import score
     from claimeval.cli.running import print_finished, watch
-    from claimeval.data.test_collections import bundled
+    from claimeval.types.bundled import bundled
 
+    judge = {"name": "recorded replies", "model": "recorded:demo"}
     finished = watch(
-        lambda options: score(
-            bundled("demo.jsonl"), judges="local:lexical", out=args.out, overwrite=True, options=options
-        ),
+        lambda options: score(bundled("demo.jsonl"), judges=judge, out=args.out, overwrite=True, options=options),
         RunOptions(),
         Gates(),
         args.output,

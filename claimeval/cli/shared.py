@@ -18,17 +18,13 @@ Metrics = Annotated[str | None, Names("-m", "--metrics")]
 Flag = Literal[True] | None
 """A flag whose default is the setting of the panel file, or of the run that is rejudged."""
 Out = Annotated[Path | None, Names("-o", "--out")]
-Panel = Annotated[
-    PanelOptions,
-    Heading("Panel", "vote", "tie", "quorum", "replicates", "escalate", "on_same_family", "families", "labels"),
-]
+Panel = Annotated[PanelOptions, Heading("Panel", "vote", "replicates")]
+"""The other settings of a panel are in the panel file."""
 _COST = Heading(
     "Cost and speed",
     "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",
 )  # fmt: skip
-_BATCHES = Heading(
-    "Batches and machines", "batch", "batch_retries", "detach", "online", "shard", "via", "engine", "compress"
-)
+_BATCHES = Heading("Batches and machines", "batch", "detach", "shard", "engine", "compress")
 Asking = Annotated[RunOptions, _COST, Heading(_BATCHES.name, *(name for name in _BATCHES.names if name != "shard"))]
 """For commands whose runs cannot be split into shards."""
 AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and gates", "cluster")]
@@ -94,8 +90,6 @@ class Questions:
     """Also assess under N other document orders."""
     claims_per_call: int | None = None
     """Claims per call.  [default: as in the run]"""
-    extract_per_judge: Flag = None
-    """Each judge extracts claims and assesses only its own."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "shuffle_contexts")
@@ -128,7 +122,6 @@ AskedFirst = Annotated[
         "Questions",
         "extractor", "extract_prompt", "assess_prompt", "language", "per_document", "shuffle_contexts",
         "claims_per_call", "references",
-        "extract_per_judge",
     ),
 ]  # fmt: skip
 Gated = Annotated[Gates, Heading("Results and gates")]

@@ -1,4 +1,4 @@
-"""The terminal: output streams, signals, keys, control characters in texts, and the progress line."""
+"""The terminal: output streams, signals, keys, and the progress line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import errno
 import io
 import math
 import os
-import re
 import shutil
 import signal
 import sys
@@ -20,6 +19,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 import click
+
+from claimeval.types.errors import escaped
 
 if TYPE_CHECKING:
     from claimeval.types.progress import Progress
@@ -78,6 +79,11 @@ def write_data(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def write_plain(text: str) -> None:
+    """Write lines for people on standard output, escaped, without loading `rich`."""
+    sys.stdout.write("\n".join(map(escaped, text.split("\n"))))
 
 
 def interrupt_on_termination() -> None:
@@ -154,10 +160,6 @@ def in_words(error: OSError) -> tuple[str, int] | None:
     return f"{error.filename or 'cannot write the output'}: {error.strerror}", 3 if error.errno in _FULL else 2
 
 
-_JOINERS = "\u200c\u200d"
-"""Format characters that some scripts need."""
-
-
 class Keys:
     """Reads keys from a terminal one by one, or the first character of each line of other input."""
 
@@ -184,15 +186,6 @@ class Keys:
                 return ""
             self._ahead.extend(pressed)
         return self._ahead.popleft().lower()
-
-
-def strip_control(text: str) -> str:
-    """Replace control characters by U+FFFD and tabs by spaces, and collapse empty lines."""
-    lines = (
-        "".join(c if c.isprintable() or c in _JOINERS else "\N{REPLACEMENT CHARACTER}" for c in line).rstrip()
-        for line in text.expandtabs(4).splitlines()
-    )
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
 QUIET = 2.0
@@ -228,7 +221,7 @@ class ProgressLine:
         now = time.monotonic()
         if now < self._next:
             return
-        text = describe(progress)
+        text = escaped(describe(progress))
         if self._terminal:
             text = text[: shutil.get_terminal_size().columns - 1]
             self._stream.write("\r" + text.ljust(self._drawn))

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from pydantic import ValidationError
 
+from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.data.traces import samples_in
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -196,6 +197,7 @@ def samples_of_rows(
     """The errors of the first rows without a known column."""
     columns: dict[str, None] = {}
     ids: set[str] = set()
+    table = LongTable(name)
     number = count = rows_after_error = 0
     for number, row in enumerate(samples_in(rows, fields.values()), 1):
         rows_after_error += problems.stopped
@@ -204,10 +206,14 @@ def samples_of_rows(
             break
         try:
             record = row if isinstance(row, Sample) else sample(row, fields)
+            if isinstance(row, SourceRow) and table.open:
+                table.add(record, row.fields, _layout(tuple(row.fields), tuple(fields.items())))
             if problems.unique_ids and record.id in ids:
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
                 raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
         except DataError as error:
+            if error.kind == ONE_ROW_A_DOCUMENT:
+                raise
             if error.kind == NO_COLUMN and without_column.count == number - 1 and isinstance(row, SourceRow):
                 columns.update(dict.fromkeys(row.fields))
                 without_column.add(error)
@@ -227,6 +233,7 @@ def samples_of_rows(
             break
     if without_column.count and without_column.count == number:
         raise DataError(f"{name}: {_unknown_columns(columns)}")
+    table.check()
     problems.stop()
     if not number:
         raise DataError(f"{name} has no samples")
@@ -322,6 +329,11 @@ def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) ->
     other = tuple(name for name in names if name not in used)
     has_content = not _CONTENT.isdisjoint([*fields, *map(_FIELD_OF.get, names)])
     return _Assignment(tuple(fields.items()), other, has_content)
+
+
+@lru_cache(maxsize=64)
+def _layout(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) -> Layout:
+    return Layout.of(names, dict(_assignment(names, columns).fields))
 
 
 class _CellValues:

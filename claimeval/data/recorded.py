@@ -2,8 +2,10 @@
 
 A mapping (YAML) names the fields. A path in a row has slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one
 claim with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
-`replies` in the order of `judges`, or in a list of objects `items_field`. With `systems`, a row has the answers of
-several systems. With `document`, a row is about one chunk of the evidence.
+`replies` in the order of `judges`, or in a list of objects `items_field`. With `claims`, a row has a list of claims.
+With `systems`, a row has the answers of several systems. With `document`, a row is about one chunk of the evidence.
+
+The mappings of the folder `mappings` are used by their names.
 """
 
 from __future__ import annotations
@@ -23,8 +25,19 @@ from claimeval.data.rows import SourceRow, read_rows
 from claimeval.judging.recorded import Meaning, Reader, Vocabulary, is_binary
 from claimeval.judging.reply_values import Unparsable
 from claimeval.metrics.rows import ambiguous
-from claimeval.types.errors import DataError, UsageError, first_problem, read_yaml
-from claimeval.types.records import Assessment, Call, Document, Evidence, Part, Record, Sample, SampleResult, Verdict
+from claimeval.types.errors import DataError, UsageError, first_problem, read_yaml, unknown_name
+from claimeval.types.records import (
+    Assessment,
+    Call,
+    Document,
+    Evidence,
+    Part,
+    Reason,
+    Record,
+    Sample,
+    SampleResult,
+    Verdict,
+)
 from claimeval.types.scales import BINARY, THREE_WAY, Scale, grade_scale
 
 MAX_EXPLANATION = 300
@@ -57,8 +70,8 @@ class GradeRange(Record):
 class FieldMap(Record):
     """Paths of the fields in a row, and the forms of the replies."""
 
-    id: str
-    """The sample's id."""
+    id: str | None = None
+    """The sample's id. Default: the number of the row."""
     question: str | None = None
     answer: str | None = None
     contexts: str | None = None
@@ -69,6 +82,8 @@ class FieldMap(Record):
     """The text of the claim that was judged."""
     claim_id: str | None = None
     """Default: the claims of a sample are numbered."""
+    claims: str | None = None
+    """The claims of a row: a list of objects. Paths may start in a claim or in the row."""
     of: Part = "answer"
     against: Part
     judges: dict[str, RecordedJudge] | tuple[str, ...] | None = None
@@ -77,6 +92,8 @@ class FieldMap(Record):
     judge: str | tuple[str, ...] | None = None
     reply: str | None = None
     forms: tuple[str, ...] = Field(min_length=1)
+    explanation: str | None = None
+    """The judge's reason. Default: the beginning of the reply."""
     words: dict[str, Meaning] = Field(default_factory=dict)
     scale: Literal["binary", "three_way"] | None = None
     """Whether "no" means contradicted. Default: binary if the forms only say yes or no, else three_way."""
@@ -121,9 +138,15 @@ class FieldMap(Record):
         return self
 
 
+MAPPINGS = {path.stem: path for path in sorted(Path(__file__).with_name("mappings").glob("*.yaml"))}
+"""The mappings that come with the package, by name."""
+
+
 def read_mapping(path: Path) -> FieldMap:
-    """Read a mapping from a YAML file. Raises UsageError if it is invalid."""
-    return field_map(read_yaml(path, "mapping"), f"the mapping {str(path)!r}")
+    """Read a mapping from a YAML file, or one of `MAPPINGS` by its name. Raises UsageError if it is invalid."""
+    if str(path) not in MAPPINGS and not (path.suffix or path.exists()):
+        raise unknown_name("mapping", str(path), MAPPINGS)
+    return field_map(read_yaml(MAPPINGS.get(str(path), path), "mapping"), f"the mapping {str(path)!r}")
 
 
 def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
@@ -151,6 +174,7 @@ def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
 class _Reply(NamedTuple):
     judge: str
     text: str | None
+    explanation: str | None = None
     document: str | None = None
     """The chunk that the reply is about."""
 
@@ -190,9 +214,9 @@ class RecordedReplies:
                 ).items():
                     judges[name] = max(judges.get(name, 0), count)
         if not judges:
-            raise DataError(f"{self._path} has no recorded replies")
+            where = f": no row has claims in {self._fields.claims!r}" if self._fields.claims else ""
+            raise DataError(f"{self._path} has no recorded replies{where}")
         return RecordedResults(
-            kind="recorded",
             judges=tuple(recorded_judge(name) for name in judges),
             metrics=(metric_of(self._fields.of, self._fields.against),),
             scale=self._scale,
@@ -213,7 +237,7 @@ class RecordedReplies:
                 yield row._replace(fields={**row.fields, **answer, "system": name})
 
     def _id(self, row: SourceRow) -> str:
-        name = str(value_at(row, self._fields.id))
+        name = str(value_at(row, self._fields.id) if self._fields.id else row.number)
         return f"{name} {row.fields['system']}" if self._fields.systems else name
 
     def _grouped(self) -> Iterator[tuple[str, list[SourceRow]]]:
@@ -232,45 +256,54 @@ class RecordedReplies:
     def _by_claim(self, rows: Iterable[SourceRow]) -> dict[str, list[_AnsweredRow]]:
         """Return the rows of each claim, by its id, or by its text if claims have no ids."""
         fields = self._fields
-        by_claim: dict[str, list[_AnsweredRow]] = {}
-        for row in rows:
-            name = str(value_at(row, fields.claim_id or fields.claim))
-            chunk = None if fields.document is None else str(value_at(row, fields.document))
-            replies = [reply._replace(document=chunk) for reply in self._replies(row)]
-            by_claim.setdefault(name, []).append(_AnsweredRow(row, replies))
+        by_claim: dict[tuple[str, int], list[_AnsweredRow]] = {}
+        for whole in rows:
+            times: Counter[str] = Counter()
+            for row in self._claims(whole):
+                name = str(value_at(row, fields.claim_id or fields.claim))
+                times[name] += not fields.claim_id  # a text that is twice in a row is two claims
+                chunk = None if fields.document is None else str(value_at(row, fields.document))
+                replies = [reply._replace(document=chunk) for reply in self._replies(row)]
+                by_claim.setdefault((name, times[name]), []).append(_AnsweredRow(row, replies))
         if fields.claim_id:
-            return by_claim
+            return {name: answered for (name, _), answered in by_claim.items()}
         return {f"{fields.of}-{number}": answered for number, answered in enumerate(by_claim.values(), 1)}
+
+    def _claims(self, row: SourceRow) -> Iterator[SourceRow]:
+        """Yield a row for each claim, with the fields of the claim and of the row."""
+        path = self._fields.claims
+        if not path:
+            yield row
+        elif value_at(row, path, optional=True) is not None:
+            for claimed in _objects(row, path):
+                yield claimed._replace(fields={**row.fields, **claimed.fields})
 
     def _replies(self, row: SourceRow) -> Iterator[_Reply]:
         fields = self._fields
         if isinstance(fields.judges, dict):
             for name, judge in fields.judges.items():
-                yield _Reply(name, _text(value_at(row, judge.reply, optional=True)))
+                yield _Reply(name, _text(value_at(row, judge.reply, optional=True)), self._explanation(row))
         elif fields.judges:
             assert fields.replies, "the mapping is valid"
             replies = value_at(row, fields.replies)
             if not isinstance(replies, list) or len(replies) != len(fields.judges):
                 raise DataError(f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies")
-            yield from map(_Reply, fields.judges, map(_text, replies))
+            for name, reply in zip(fields.judges, replies, strict=True):
+                yield _Reply(name, _text(reply), self._explanation(row))
         else:
             assert fields.judge, "the mapping is valid"
             assert fields.reply, "the mapping is valid"
             parts = (fields.judge,) if isinstance(fields.judge, str) else fields.judge
             for item in self._items(row):
                 name = " / ".join(str(value_at(item, part)) for part in parts)
-                yield _Reply(name, _text(value_at(item, fields.reply, optional=True)))
+                yield _Reply(name, _text(value_at(item, fields.reply, optional=True)), self._explanation(item))
+
+    def _explanation(self, row: SourceRow) -> str | None:
+        path = self._fields.explanation
+        return _text(value_at(row, path, optional=True)) if path else None
 
     def _items(self, row: SourceRow) -> Iterator[SourceRow]:
-        field = self._fields.items_field
-        if not field:
-            yield row
-            return
-        items = value_at(row, field)
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise DataError(f"{row.location}, field {field!r}: expected a list of objects")
-        for number, item in enumerate(items, 1):
-            yield SourceRow(f"{row.location}, {field} {number}", number, item)
+        return _objects(row, self._fields.items_field) if self._fields.items_field else iter((row,))
 
     def _sample(self, sample: str, rows: Sequence[SourceRow]) -> JudgedSample:
         fields = self._fields
@@ -312,11 +345,18 @@ class RecordedReplies:
         result = SampleResult(
             sample=source,
             claims=tuple(claims),
+            unextracted={} if claims else {fields.of: self._why_no_claims(rows)},
             assessments=tuple(assessments),
             per_document=tuple(per_document),
             calls=tuple(calls),
         )
-        return JudgedSample(result, tuple(labels), {}, tuple(forms))
+        return JudgedSample(result, tuple(labels), tuple(forms))
+
+    def _why_no_claims(self, rows: Iterable[SourceRow]) -> Reason:
+        """Return why a sample has no claims: its lists are empty, or one is missing, so that the step failed."""
+        assert self._fields.claims, "a row without a list of claims has one claim"
+        lists = [value_at(row, self._fields.claims, optional=True) for row in rows]
+        return "incomplete" if None in lists else "no_claims"
 
     def _chunks(self, rows: Iterable[SourceRow]) -> dict[str, Document]:
         path = self._fields.document
@@ -344,9 +384,11 @@ class RecordedReplies:
                 unsure = parsed.meaning == "unsure"
                 word = parsed.meaning if parsed.grade is None else self._scale.of_step(parsed.grade)
                 fields |= self._scale.labeled(None if unsure else word)
-                fields |= {"unassessed": "unsure" if unsure else None, "explanation": reply.text[:MAX_EXPLANATION]}
+                because = reply.text if self._fields.explanation is None else reply.explanation
+                fields |= {"unassessed": "unsure" if unsure else None}
+                fields |= {"explanation": because and because[:MAX_EXPLANATION]}
                 if form == "probability":
-                    fields |= {"probability": float(reply.text), "explanation": None}
+                    fields |= {"probability": float(reply.text), "explanation": reply.explanation}
         verdict = Verdict(**fields)
         call = Call(
             key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
@@ -372,6 +414,15 @@ class RecordedReplies:
         if label is None and grade is None:
             return None
         return HumanLabel(sample=sample, claim_id=claim_id, evidence=self._evidence, label=label, grade=grade)
+
+
+def _objects(row: SourceRow, path: str) -> Iterator[SourceRow]:
+    """Yield the objects of a list as rows."""
+    items = value_at(row, path)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise DataError(f"{row.location}, field {path!r}: expected a list of objects")
+    for number, item in enumerate(items, 1):
+        yield SourceRow(f"{row.location}, {path} {number}", number, item)
 
 
 def _by_system(value: object, row: SourceRow, path: str) -> Iterator[tuple[str, dict[str, object]]]:

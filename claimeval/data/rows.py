@@ -15,20 +15,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, not_installed
 
 if TYPE_CHECKING:
     import pandas
 
 T = TypeVar("T")
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""Characters that begin a formula in spreadsheets."""
+FORMULAS = tuple("=+-@＝＋－＠\t\r\n")
+"""Characters that begin a formula in spreadsheets, also in full width, as some languages of Office accept them."""
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
 
@@ -316,6 +316,15 @@ def _csv_lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
         line = reader.line_num + 1
 
 
+def write_csv(file: IO[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write rows as CSV with guarded cells; None is an empty cell. Open files with `newline=""`.
+
+    Lines end with `\\r\\n`, as RFC 4180 says. With another end, Python 3.11 leaves a lone `\\r` unquoted, and
+    readers begin a row there.
+    """
+    csv.writer(file).writerows(map(guarded, row) for row in rows)
+
+
 def guarded(cell: Any) -> Any:
     """Return a cell for a spreadsheet; a text that looks like a formula gets an apostrophe in front."""
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'")[:1] in FORMULAS else cell
@@ -400,7 +409,7 @@ def _parquet(path: Path, on_error: OnError, positions: range | None) -> Iterator
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
-        raise UsageError("reading .parquet needs pyarrow: pip install 'claimeval[parquet]'") from error
+        raise not_installed("reading .parquet needs pyarrow", "parquet") from error
     number = 0
     try:
         for batch in parquet.ParquetFile(path).iter_batches(batch_size=256):
@@ -461,7 +470,7 @@ def dataframe(
     try:
         import pandas
     except ImportError as error:
-        raise UsageError("a table needs pandas: pip install 'claimeval[pandas]'") from error
+        raise not_installed("a table needs pandas", "pandas") from error
 
     frame = pandas.DataFrame(list(rows), columns=list(columns))
     return frame.astype(dict.fromkeys(numbers, "float64"))

@@ -192,14 +192,6 @@ def no_question(missing: MissingField, samples: int, prompt: str, columns: Itera
     )
 
 
-def repeated_id(name: str, first: int, second: int) -> DataError:
-    """Return the error of two samples, by their numbers, with the same id."""
-    return DataError(
-        f"Duplicate sample id {name!r} (samples {first} and {second}); ids must be unique. --skip-malformed keeps the "
-        "first sample of each id"
-    )
-
-
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no samples."""
     count = empty_contexts = empty_answers = no_answer = 0

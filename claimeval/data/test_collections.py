@@ -1,4 +1,4 @@
-"""Read test collections: corpora, queries and relevance grades, as JSON Lines or tables, and the bundled data."""
+"""Read test collections: corpora, queries and relevance grades, as JSON Lines or tables."""
 
 from __future__ import annotations
 
@@ -99,12 +99,6 @@ def _named(row: SourceRow, names: Mapping[str, tuple[str, ...]]) -> dict[str, st
         if value is not None:
             values[field] = value
     return values
-
-
-def bundled(name: str) -> Path:
-    """Return the path of a bundled file, in the installed package or in the repository's examples."""
-    installed = Path(__file__).parents[1] / "_examples"
-    return (installed if installed.is_dir() else Path(__file__).parents[2] / "examples" / "data") / name
 
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
 
-from claimeval.data.survey import repeated_id
 from claimeval.evaluation import write_queries
 from claimeval.evaluation.job import JobOutcome
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, file_digest
@@ -50,7 +49,7 @@ from claimeval.runs.directory import (
 from claimeval.runs.jobs import finish, read_vote_labels
 from claimeval.runs.lines import Compressed, Packed, compress, join
 from claimeval.types.clusters import single_cluster
-from claimeval.types.errors import DataError, UsageError
+from claimeval.types.errors import DataError, UsageError, repeated_id
 from claimeval.types.options import PanelOptions, Shard
 from claimeval.types.records import Record, SampleResult
 from claimeval.types.requests import Learned
@@ -126,6 +125,11 @@ class Part:
     def attempts_file(self) -> Path:
         """The file of the items in work, while the shard runs."""
         return self.folder / PARTS / f"{self.name}.attempts"
+
+    @property
+    def siblings(self) -> int:
+        """Number of finished parts of the run."""
+        return len(parts_in(self.folder))
 
     def finished(self, manifest: Manifest) -> PartIndex | None:
         """Return the index if the part is finished and undamaged; None if the shard must run.

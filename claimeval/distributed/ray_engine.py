@@ -16,7 +16,7 @@ import tempfile
 import threading
 import uuid
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -27,20 +27,17 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import claimeval
 from claimeval import providers
-from claimeval.distributed.asker import SharedAsker, Status
 from claimeval.distributed.parts import Part
 from claimeval.distributed.shards import Recipe, ShardResult, score_shard, write_part
 from claimeval.evaluation.measure import MeasureJob
-from claimeval.execution import RunStatus
-from claimeval.execution.asker import OPEN, Asker
-from claimeval.execution.elsewhere import TRANSPORT
+from claimeval.execution import Executor, RunStatus
+from claimeval.execution.asker import ELSEWHERE, OPEN, Asker
 from claimeval.execution.runner import GRACE, TERMINATING, Interrupt
-from claimeval.execution.wire import read_post, write_message
 from claimeval.providers import provider
-from claimeval.types.errors import AskerError, ClaimevalError, UsageError
+from claimeval.types.errors import ClaimevalError, StoreError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.requests import Judge, Learned
+from claimeval.types.requests import Failure, Judge, Learned, Outcome, Request
 
 VERSION = claimeval.__version__
 LEAST, MOST, SHARDS = 25, 2000, 256
@@ -50,6 +47,10 @@ AHEAD = 2
 LOOK = 1.0
 """Seconds between two updates of the progress of calls."""
 NAMESPACE = "claimeval"
+CALLS = 100_000
+"""Maximum number of calls of the coordinator's methods at a time; above all, requests that wait for a reply."""
+LOST = "the cluster lost the process that asks judges"
+AGAIN = "run the same command to resume"
 
 logger = logging.getLogger("claimeval")
 
@@ -77,22 +78,32 @@ class Worked(NamedTuple):
     cached: int
 
 
-class CoordinatorName(NamedTuple):
-    """The name of the coordinator's actor."""
+class Status(NamedTuple):
+    """Counts of the coordinator's calls, as in `Progress`."""
 
-    name: str
-    namespace: str
-    asks: bool
-    """Whether it asks judges."""
+    calls: int
+    cached: int
+    replies: int
+    tokens: int
+    in_flight: int
+    failures: Counter[str]
+    spent: float | None
+
+
+class Answer(NamedTuple):
+    """The outcome of a request, and what was learned about the judge's server by then."""
+
+    outcome: Outcome
+    learned: Learned
 
 
 class Coordinator:
     """The actor of a run: asks the judges that cost money, and counts the workers that items ended."""
 
     def __init__(self) -> None:
-        self._progress = Progress(unit="answers")
+        self._progress = Progress()
         self._stack = contextlib.AsyncExitStack()
-        self._asker: SharedAsker | None = None
+        self._judges: dict[str, Judge] = {}
         self._crashes: dict[int, Counter[int]] = {}
         self._in_work: dict[int, set[int]] = {}
         self._attempts: Counter[int] = Counter()
@@ -102,30 +113,39 @@ class Coordinator:
 
         Args:
             version: The version of claimeval that started the run, which must be the version here.
-            judges: The judges that may be asked; if empty, nothing is opened.
+            judges: The judges that are asked; if empty, nothing is opened.
             options: The options of the run.
             budget: The name of the budget.
         """
         _check_version(version)
+        self._judges = {judge.name: judge for judge in judges}
         if judges:
-            asker = SharedAsker(judges, options, self._progress, budget)
-            self._asker = await self._stack.enter_async_context(asker)
+            self._asker = await self._stack.enter_async_context(Asker(judges, options, self._progress, budget))
+            self._asking, self._stored = self._asker.learning(), self._asker.stored
 
-    async def ask(self, post: bytes) -> AsyncGenerator[bytes]:
-        """Yield the lines of the answer to a post."""
-        assert self._asker, "judges may be asked"
-        read = read_post(post)
-        async for messages in self._asker.answer(read, self._asker.begin(read)):
-            yield b"".join(map(write_message, messages))
+    async def ask(self, request: Request, *, stored: bool) -> Answer:
+        """Answer a request; with `stored` only from the reply cache. Equal requests are one call."""
+        judge = self._judges[request.judge.name]  # the same object for all requests, as in a run of one process
+        try:
+            outcome = await (self._stored if stored else self._asking).ask(replace(request, judge=judge))
+        except StoreError:
+            await self.drain(GRACE)  # further replies could not be kept either
+            raise
+        return Answer(outcome, self._asker.lessons.learned([judge])[judge.name])
 
-    async def status(self) -> Status | None:
-        """Return the status of the calls; None if no judge may be asked."""
-        return self._asker.status if self._asker else None
+    async def learned(self) -> dict[str, Learned]:
+        """Return what was learned about each judge's server, by name."""
+        return self._asker.lessons.learned(self._judges.values()) if self._judges else {}
+
+    async def status(self) -> Status:
+        """Return the counts of the calls."""
+        now = self._progress
+        return Status(now.calls, now.cached, now.replies, now.tokens, now.in_flight, now.failures, now.spent)
 
     async def drain(self, seconds: float) -> None:
         """Send nothing more, and wait at most this long for the replies in flight."""
-        if self._asker:
-            await self._asker.drain(seconds)
+        if self._judges and self._asker.online:
+            await self._asker.online.drain(seconds)
 
     async def close(self) -> None:
         """Close the reply cache."""
@@ -161,29 +181,60 @@ def _check_version(version: str) -> None:
         )
 
 
-def _coordinator(address: CoordinatorName) -> Any:
-    return ray.get_actor(address.name, address.namespace)
+class ActorExecutor:
+    """Executor that asks through the coordinator, a call of the actor per request."""
 
+    def __init__(self, actor: Any, learned: Mapping[str, Learned]) -> None:
+        """`learned` is what was learned about each judge's server so far."""
+        self._actor = actor
+        self.learned = dict(learned)
+        self.stopped: dict[str, str] = {}
+        self.exhausted: str | None = None
+        self.lost: str | None = None
 
-class ActorTransport:
-    """Transport of posts to the coordinator."""
+    async def ask(self, request: Request) -> Outcome:
+        """Return the coordinator's outcome, or a failure if the judge has stopped or the coordinator is lost."""
+        return await self._ask(request, stored=False)
 
-    def __init__(self, address: CoordinatorName) -> None:
-        self.address = f"actor {address.name}"
-        self._actor = _coordinator(address)
+    @property
+    def stored(self) -> Executor:
+        """Return an executor that answers only from the coordinator's reply cache."""
+        return _Stored(self)
 
-    async def send(self, post: bytes) -> AsyncGenerator[bytes]:
-        """Send a post and yield the lines of the answer. Raises AskerError if it is refused or breaks off."""
+    def stop(self, judge: str, reason: str) -> None:
+        """Send nothing more to a judge; the first reason is kept."""
+        self.stopped.setdefault(judge, reason)
+
+    async def _ask(self, request: Request, *, stored: bool) -> Outcome:
+        judge = request.judge.name
+        if ended := self.exhausted or self.lost:
+            return Failure(reason="over_budget" if self.exhausted else "provider_error", message=ended)
+        if judge in self.stopped:
+            return Failure(reason="judge_stopped", message=self.stopped[judge])
         try:
-            async for ref in self._actor.ask.options(num_returns="streaming").remote(post):
-                for line in (await ref).splitlines():
-                    yield line
+            # Only engines on this machine read the task.
+            answer: Answer = await self._actor.ask.remote(replace(request, task=None), stored=stored)
         except RayTaskError as error:
-            if isinstance(error.cause, AskerError):
-                raise error.cause from error
-            raise AskerError(_first_line(error), 500) from error
+            raise error.cause from None  # such as a StoreError
         except RayError as error:
-            raise AskerError(_first_line(error), 503) from error
+            self.lost = self.lost or f"{LOST}: {_first_line(error)}; {AGAIN}"
+            return Failure(reason="provider_error", message=self.lost)
+        outcome, self.learned[judge] = answer
+        if isinstance(outcome, Failure):
+            if outcome.reason == "judge_stopped":
+                self.stop(judge, outcome.message)
+            elif outcome.reason == "over_budget":
+                self.exhausted = outcome.message
+        return outcome
+
+
+class _Stored:
+    def __init__(self, executor: ActorExecutor) -> None:
+        self._executor = executor
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the stored reply; without one a failure."""
+        return await self._executor._ask(request, stored=True)
 
 
 class ActorAttempts:
@@ -215,9 +266,7 @@ class Worker:
         self._asker: Asker | None = None
         self._progress = Progress()
 
-    def score(
-        self, version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, address: CoordinatorName
-    ) -> Worked:
+    def score(self, version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, coordinator: str) -> Worked:
         """Run a shard.
 
         Args:
@@ -225,7 +274,7 @@ class Worker:
             recipe: A reference to the recipe.
             items: The items of the shard.
             shard: The number of the shard.
-            address: The coordinator.
+            coordinator: The name of the coordinator's actor.
         """
         _check_version(version)
         (ref,) = recipe
@@ -233,7 +282,7 @@ class Worker:
             self._recipe = ref.hex(), ray.get(ref)
             self._asker = self._loop.run_until_complete(_reopened(self._judges, self._recipe[1], self._progress))
         calls, cached = self._progress.calls, self._progress.cached
-        work = _work(self._recipe[1], items, shard, address, self._asker)
+        work = _work(self._recipe[1], items, shard, coordinator, self._asker)
         result, status = self._loop.run_until_complete(work)
         return Worked(result, status, self._progress.calls - calls, self._progress.cached - cached)
 
@@ -251,13 +300,13 @@ async def _reopened(judges: contextlib.AsyncExitStack, recipe: Recipe, progress:
 
 
 async def _work(
-    recipe: Recipe, items: Sequence[Any], shard: int, address: CoordinatorName, asker: Asker | None
+    recipe: Recipe, items: Sequence[Any], shard: int, coordinator: str, asker: Asker | None
 ) -> tuple[ShardResult, RunStatus]:
     """Run a shard; `asker` asks the judges on this machine."""
-    actor = _coordinator(address)
+    actor: Any = ray.get_actor(coordinator, NAMESPACE)
     crashes = await actor.attempt.remote(shard)
     OPEN.set(asker)
-    TRANSPORT.set(ActorTransport(address) if address.asks else None)
+    ELSEWHERE.set(ActorExecutor(actor, await actor.learned.remote()) if _far(recipe) else None)
     attempts = None if crashes is None else ActorAttempts(actor, shard, crashes)
     return await score_shard(recipe, items, attempts=attempts)
 
@@ -266,11 +315,11 @@ _WORKER: list[Worker] = []
 """The worker of this process, which Ray uses for many tasks."""
 
 
-def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, address: CoordinatorName) -> Worked:
+def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int, coordinator: str) -> Worked:
     """Run a shard as a task, as `Worker.score` does."""
     if not _WORKER:
         _WORKER.append(Worker())
-    return _WORKER[0].score(version, recipe, items, shard, address)
+    return _WORKER[0].score(version, recipe, items, shard, coordinator)
 
 
 def _judges(recipe: Recipe) -> tuple[Judge, ...]:
@@ -320,9 +369,8 @@ async def run_shards(
                     raise error.cause from None
                 if isinstance(error, RayTaskError) and not isinstance(error.cause, RayError):
                     raise
-                lost = f"the cluster lost the process that asks judges, or its head: {_first_line(error)}"
-                again = "run the same command to resume"
-                return RunStatus(complete=False, interrupted=False, stopped={}, lost=f"{lost}; {again}")
+                lost = f"{LOST}, or its head: {_first_line(error)}; {AGAIN}"
+                return RunStatus(complete=False, interrupted=False, stopped={}, lost=lost)
             finally:
                 cluster.close()
 
@@ -333,23 +381,21 @@ class _Cluster:
     def __init__(self, recipe: Recipe, run: str) -> None:
         self._recipe = recipe
         self._run = run
-        options = recipe.options
-        self._asks = bool(_far(recipe)) and options.via is None
-        self._address = CoordinatorName(f"claimeval-{uuid.uuid4().hex[:12]}", NAMESPACE, self._asks)
+        self._name = f"claimeval-{uuid.uuid4().hex[:12]}"
         self._actor: Any = None
         self._pool: list[Any] = []
         self._refs: dict[asyncio.Future[Worked], tuple[Work, Any]] = {}
-        self._last: Status | None = None
+        self._last = Status(0, 0, 0, 0, 0, Counter(), None)
 
     async def open(self) -> None:
         """Start the coordinator on this node, and the workers for local models."""
         on_this_node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        settings = {"name": self._address.name, "namespace": NAMESPACE, "num_cpus": 0, "max_concurrency": 1000}
+        settings = {"name": self._name, "namespace": NAMESPACE, "num_cpus": 0, "max_concurrency": CALLS}
         self._actor = ray.remote(Coordinator).options(**settings, scheduling_strategy=on_this_node).remote()
         options = replace(self._recipe.options, engine=None, progress=None)
-        await self._actor.open.remote(VERSION, _far(self._recipe) if self._asks else (), options, self._run)
+        await self._actor.open.remote(VERSION, _far(self._recipe), options, self._run)
         sent = replace(
-            options, via="actor" if self._asks else options.via, max_cost=None, max_calls=None, rpm=None, tpm=None,
+            options, max_cost=None, max_calls=None, rpm=None, tpm=None,
             cache=options.cache if isinstance(self._recipe.job, MeasureJob) else None,
         )  # fmt: skip
         self._sent = [ray.put(replace(self._recipe, options=sent))]
@@ -394,7 +440,7 @@ class _Cluster:
 
     def _begin(self, work: Work, batch: list[Any]) -> None:
         number = work.part.shard.number
-        arguments = (VERSION, self._sent, batch, number, self._address)
+        arguments = (VERSION, self._sent, batch, number, self._name)
         if self._pool:
             ref = self._pool[number % len(self._pool)].score.remote(*arguments)
         else:
@@ -403,16 +449,13 @@ class _Cluster:
 
     async def _look(self, progress: Progress) -> None:
         """Add the calls of the coordinator since the last update to the progress."""
-        now: Status | None = await self._actor.status.remote()
-        if now is None:
-            return
-        before = self._last or now._replace(calls=0, replies=0, tokens=0, cached=0, failures={})
+        before, now = self._last, await self._actor.status.remote()
         self._last = now
         progress.batched(now.calls - before.calls)
         progress.cached += now.cached - before.cached
         progress.in_flight = now.in_flight
-        failures = Counter(now.failures) - Counter(before.failures)
-        progress.unbatched(now.replies - before.replies, now.tokens - before.tokens, failures, now.spent)
+        replies, tokens = now.replies - before.replies, now.tokens - before.tokens
+        progress.unbatched(replies, tokens, now.failures - before.failures, now.spent)
 
     async def drain(self, seconds: float | None = None) -> None:
         """Send nothing more, and wait for the replies in flight."""

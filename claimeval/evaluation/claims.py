@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from claimeval.data.survey import Survey, no_question, repeated_id
+from claimeval.data.survey import Survey, no_question
 from claimeval.evaluation.ask import CallAddress, SingleReply, ask_until_read
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -40,7 +40,7 @@ from claimeval.metrics import scoring
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import claims_per_call, reads_prompts, specs
-from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
+from claimeval.types.errors import StoppedEarly, UsageError, repeated_id, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (

@@ -31,7 +31,7 @@ from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, completion
 from claimeval.types.estimates import LongEvidence
 from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
-from claimeval.types.requests import Completion, ExtractTask, Judge, Outcome, Request
+from claimeval.types.requests import CallError, Completion, ExtractTask, Judge, Outcome, Request
 
 NOTHING = Range(0, 0)
 
@@ -387,7 +387,10 @@ class _Walk(Generic[T]):
         if reply:
             return cut_by(request, reply) or reply
         if isinstance(request.task, ExtractTask) and (engine := self._engines.get(request.judge.name)):
-            return await engine.complete(request, lambda _: None)
+            try:
+                return await engine.complete(request, lambda _: None)
+            except CallError as error:
+                return error.failure
         return await self._offline.ask(request)
 
     def _is_new(self, request: int) -> bool:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import platform
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -99,7 +100,7 @@ def _write_judge(judge: Judge) -> dict[str, JsonValue]:
 
 
 def _read_judge(value: Any) -> Any:
-    if not isinstance(value, dict) or "settings" not in value:
+    if not isinstance(value, dict) or not isinstance(value.get("settings"), dict):
         return value
     return {**{name: field for name, field in value.items() if name not in ("id", "settings")}, **value["settings"]}
 
@@ -150,6 +151,8 @@ class Manifest(Record):
         if not isinstance(fields, dict) or not isinstance(panel := fields.get("panel"), dict):
             return fields
         settings = fields.get("settings", {}) if fields.get("job", "score") == "score" else {}
+        if not isinstance(settings, dict):
+            return fields
         return {**fields, "panel": {**panel, **{name: settings[name] for name in _JOB_SETTINGS if name in settings}}}
 
     @field_serializer("panel")
@@ -184,6 +187,11 @@ class Manifest(Record):
     def others(self) -> tuple[str, ...]:
         """The names of the metrics that are not about claims."""
         return () if self.of_claims else self.names
+
+    @property
+    def concludes(self) -> bool:
+        """Whether the verdicts allow sentences about answers: not if a judge only compares words."""
+        return not any(row_of(judge).compares_words(judge) for judge in self.judges)
 
     def panel_for(self, question: str) -> Panel:
         """Return the panel settings of a question."""
@@ -305,9 +313,13 @@ def versions(*judges: Judge | None) -> dict[str, str]:
 def _installed(packages: Collection[str]) -> dict[str, str]:
     if not packages:
         return {}
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    return {package: version(package) for package in sorted(packages)}
+    versions: dict[str, str] = {}
+    for package in sorted(packages):
+        with suppress(PackageNotFoundError):  # the judge that needs it says so when it is opened
+            versions[package] = version(package)
+    return versions
 
 
 def _content_digest(file: Path) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from claimeval.data.survey import MissingField, counted, no_question, repeated_id
+from claimeval.data.survey import MissingField, counted, no_question
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -27,7 +27,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import refuse_same_family, same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
-from claimeval.types.errors import DataError, UsageError, unknown_name
+from claimeval.types.errors import DataError, UsageError, repeated_id, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import ASKED, Assessment, Evidence, Reason, Sample, SampleResult, Score, has_words

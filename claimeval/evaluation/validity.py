@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval import ir
-from claimeval.data.test_collections import read_assessors
+from claimeval.data.test_collections import read_assessors, read_names, read_qrels
 from claimeval.ir.output import labels
 from claimeval.statistics import cohen_kappa, confusion, raw_agreement
 from claimeval.types.errors import DataError
@@ -55,12 +57,19 @@ class Validity(Record):
     orders: tuple[Order, ...] = ()
 
 
-class Refused(NamedTuple):
+class Refused(Record):
     """A grade that is not on the scale."""
 
     query: str
     document: str
     grade: int
+
+
+class GraderReport(Validity):
+    """Agreement of one assessor in a file of grades with people."""
+
+    refused: tuple[Refused, ...] = ()
+    """Grades off the scale; they count as unassessed."""
 
 
 def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]], list[Refused]]:
@@ -73,7 +82,7 @@ def on_scale(grades: ir.Qrels, scale: Scale) -> tuple[dict[str, dict[str, int]],
             if grade in scale.steps:
                 on_levels.setdefault(query, {})[document] = int(grade)
             else:
-                refused.append(Refused(query, document, int(grade)))
+                refused.append(Refused(query=query, document=document, grade=int(grade)))
     return on_levels, refused
 
 
@@ -169,6 +178,36 @@ def read_graders(
     return assessors, refused
 
 
+def compare_graders(
+    files: Sequence[Path],
+    people: Path,
+    *,
+    scale: Scale,
+    assessors: Path | None = None,
+    trec_runs: Sequence[Path] = (),
+    measures: str | Sequence[str] = ("ndcg@10", "P@10"),
+) -> dict[str, GraderReport]:
+    """Compare the grades of all assessors in files with those of people.
+
+    Args:
+        files: Qrels, or tables of grades.
+        people: Grades of people, likewise.
+        scale: The scale of the assessors.
+        assessors: Names of the assessors in a list of `grades` in a table.
+        trec_runs: TREC runs that are ranked by the grades of both.
+        measures: Measures that rank the runs.
+    """
+    human = read_qrels(people)
+    runs = {name: ir.read_run(path) for name, path in zip(labels(trec_runs), trec_runs, strict=True)}
+    graders, refused = read_graders(files, read_names(assessors) if assessors else (), scale)
+    return {
+        name: GraderReport(
+            **dict(validity(grades, human, scale, runs=runs, measures=measures)), refused=tuple(refused[name])
+        )
+        for name, grades in graders.items()
+    }
+
+
 def check_grades(qrels: ir.Qrels) -> None:
     """Raise DataError for a number that cannot be a grade."""
     for query, grades in qrels.items():
@@ -239,11 +278,11 @@ def _orders(
 def kendall_tau(a: Sequence[float | None], b: Sequence[float | None]) -> float | None:
     """Return Kendall's tau-b of two lists of means, ignoring pairs with an undefined value.
 
-    None below two pairs, or if one list has only one value. Source: Kendall 1945, computed by scipy.
+    None below two pairs, or if one list has only one value. Equals `scipy.stats.kendalltau`. Source: Kendall 1945.
     """
-    from scipy.stats import kendalltau
-
     both = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
-    if len({x for x, _ in both}) < 2 or len({y for _, y in both}) < 2:
+    signs = [((x > v) - (x < v), (y > w) - (y < w)) for (x, y), (v, w) in combinations(both, 2)]
+    apart_in_a, apart_in_b = sum(s != 0 for s, _ in signs), sum(s != 0 for _, s in signs)
+    if not apart_in_a or not apart_in_b:
         return None
-    return float(kendalltau([x for x, _ in both], [y for _, y in both]).statistic)
+    return sum(s * t for s, t in signs) / math.sqrt(apart_in_a * apart_in_b)

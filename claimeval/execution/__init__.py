@@ -61,7 +61,7 @@ class RunStatus(NamedTuple):
     budget_exhausted: str | None = None
     """Description of the limit that was reached."""
     lost: str | None = None
-    """Why the remote asker cannot be reached any more."""
+    """Why the process that asks judges cannot be reached any more."""
     pending_batches: str | None = None
     """Description of the pending batches if the run did not wait for them."""
     learned: Mapping[str, Learned] = MappingProxyType({})

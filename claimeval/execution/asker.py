@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
-from typing import Self
+from typing import Protocol, Self
 
 from claimeval.execution import Executor
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
@@ -18,7 +18,7 @@ from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, cache_folder, pack
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.requests import Completion, Judge, Request
+from claimeval.types.requests import Completion, Judge, Learned, Outcome, Request
 
 SYNC_EVERY = 1.0
 """Seconds between two flushes of the reply cache to disk, and between two updates of the progress at most."""
@@ -83,7 +83,7 @@ class Asker:
         learning = LearningExecutor(executor or self.cached, self.store, self.lessons)
         computed = {judge.name: provider(judge.model).computes(judge) for judge in self._judges}
         engines = {name: engine for name, engine in computed.items() if engine}
-        return ComputingExecutor(engines, learning, self._progress.computed) if engines else learning
+        return ComputingExecutor(engines, learning) if engines else learning
 
     @property
     def stored(self) -> Executor:
@@ -93,6 +93,46 @@ class Asker:
 
 OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)
 """An asker that several runs share, in a process that runs shards; None to open one for each run."""
+
+
+class Elsewhere(Protocol):
+    """An executor whose requests another process sends, which has the reply cache, the pace and the budget."""
+
+    stopped: dict[str, str]
+    """The judges that have stopped, each with the reason."""
+    exhausted: str | None
+    """Description of the limit that was reached."""
+    lost: str | None
+    """Why the other process cannot be reached any more."""
+    learned: dict[str, Learned]
+    """What was learned about each judge's server, by judge name."""
+
+    @property
+    def stored(self) -> Executor:
+        """Return an executor that answers only from the reply cache."""
+
+    def stop(self, judge: str, reason: str) -> None:
+        """Send nothing more to a judge."""
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the outcome, or a failure if the judge has stopped or the other process is lost."""
+
+
+ELSEWHERE: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
+"""Where the judges that cost money are asked, in a process that an engine such as Ray started; None to ask here."""
+
+
+class ExecutorByJudge:
+    """Executor that passes each request to the executor of its judge."""
+
+    def __init__(self, executors: Mapping[str, Executor], others: Executor) -> None:
+        """`executors` is by judge name; `others` is for all other judges."""
+        self._executors = executors
+        self._others = others
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return the outcome of the judge's executor."""
+        return await self._executors.get(request.judge.name, self._others).ask(request)
 
 
 async def _sync(store: Store, progress: Progress) -> None:

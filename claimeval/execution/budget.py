@@ -130,7 +130,6 @@ class Budget:
 
     def __init__(self, judges: Iterable[Judge], ledger: Ledger | None = None, prices: str | Path | None = None) -> None:
         judges = tuple(judges)
-        self._file = prices
         self._prices = {judge.name: price_of(judge, prices) for judge in judges}
         self._charged = {judge.name for judge in judges if provider(judge.model).costs}
         self._ledger = ledger
@@ -142,16 +141,6 @@ class Budget:
         """Cost of this process in US dollars, or None if a price is unknown.
 
         Calls with an unknown outcome count at their maximum."""
-
-    def admit(self, judge: Judge) -> None:
-        """Add a judge whose calls cost money."""
-        self._prices[judge.name] = price_of(judge, self._file)
-        self._charged.add(judge.name)
-
-    def dismiss(self, judge: Judge) -> None:
-        """Remove a judge that was added with `admit`."""
-        self._prices.pop(judge.name, None)
-        self._charged.discard(judge.name)
 
     async def reserve(self, request: Request) -> float:
         """Reserve the maximum cost of a call and return it.

@@ -91,21 +91,16 @@ class CachedExecutor:
 class ComputingExecutor:
     """Executor that computes the answers of engines immediately and passes other requests on. It stores nothing."""
 
-    def __init__(
-        self, engines: Mapping[str, Callable[[Request], Completion]], others: Executor, on_computed: Callable[[], None]
-    ) -> None:
-        """`engines` is by judge name; `on_computed` is called for each computed answer."""
+    def __init__(self, engines: Mapping[str, Callable[[Request], Outcome]], others: Executor) -> None:
+        """`engines` is by judge name."""
         self._engines = engines
         self._others = others
-        self._on_computed = on_computed
 
     async def ask(self, request: Request) -> Outcome:
         """Return the computed answer, or the outcome of the other executor."""
         if (engine := self._engines.get(request.judge.name)) is None:
             return await self._others.ask(request)
-        answer = engine(request)
-        self._on_computed()
-        return answer
+        return engine(request)
 
 
 class StoredExecutor:

@@ -93,18 +93,6 @@ class OnlineExecutor:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    def admit(self, judge: Judge, like: str) -> None:
-        """Add a judge that uses the connections and the pace of the judge named `like`."""
-        self._backends[judge.name] = self._backends[like]
-        self._paces[judge.name] = self._paces[like]
-        self._budget.admit(judge)
-
-    def dismiss(self, judge: Judge) -> None:
-        """Remove a judge that was added with `admit`."""
-        for by_judge in (self._backends, self._paces, self._stopped, self._unreached, self._strange):
-            by_judge.pop(judge.name, None)
-        self._budget.dismiss(judge)
-
     @property
     def stopped(self) -> dict[str, str]:
         """Return the judges that have stopped, each with the reason."""
@@ -171,28 +159,11 @@ class OnlineExecutor:
         """Send nothing more to a judge; the first reason is kept."""
         self._stopped.setdefault(judge, reason)
 
-    def resume(self, judge: str) -> None:
-        """Allow requests to a stopped judge again."""
-        self._stopped.pop(judge, None)
-
     async def _complete_with_retries(self, request: Request) -> Completion:
-        try:
-            return await self._attempt(request)
-        except CallError as error:
-            return await self._retry(request, error)
-
-    async def _retry(self, request: Request, first: CallError) -> Completion:
-        import tenacity  # most calls succeed at once and do not need it
+        import tenacity
 
         pace = self._paces[request.judge.name]
-        errors: list[CallError] = [first]
         counted = 0
-
-        async def attempt() -> Completion:
-            """Raise the first error, then try again."""
-            if errors:
-                raise errors.pop()
-            return await self._attempt(request)
 
         def can_succeed(error: BaseException) -> bool:
             if not isinstance(error, CallError) or not error.retryable or (error.retry_after or 0.0) > MAX_WAIT:
@@ -211,7 +182,7 @@ class OnlineExecutor:
             sleep=self._sleep,
             reraise=True,
         )
-        return await retrying(attempt)
+        return await retrying(self._attempt, request)
 
     def _backoff(self, judge: str, error: CallError, attempts: int) -> float:
         """Return exponential backoff with jitter. Throttled calls wait in the pace, with all other calls."""

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from claimeval.execution import Executor, ItemJob, RunStatus
-from claimeval.execution.asker import OPEN, Asker
+from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, ExecutorByJudge
 from claimeval.execution.cached import FurtherAttempts
 from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.learning import JudgeWindows, ReviewingExecutor
@@ -27,7 +27,6 @@ from claimeval.types.requests import Completion, Judge, Learned, Request
 
 if TYPE_CHECKING:
     from claimeval.execution.batch.executor import BatchExecutor
-    from claimeval.execution.elsewhere import ElsewhereExecutor
     from claimeval.execution.online import OnlineExecutor
 
 TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -102,19 +101,19 @@ def workers_for(options: RunOptions) -> int:
 
 class RunExecutors:
     """All executors of a run behind one: for judges that this process asks, online or in batches, and for judges that
-    a remote asker asks. They are open for the duration of the block."""
+    another process asks. They are open for the duration of the block."""
 
     def __init__(self, judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str) -> None:
         """`run` identifies the run for its budget."""
         self._judges = tuple(judges)
-        self._remote_judges = tuple(judge for judge in judges if options.via and provider(judge.model).costs)
+        self._elsewhere = ELSEWHERE.get()
+        self._remote_judges = tuple(judge for judge in judges if self._elsewhere and provider(judge.model).costs)
         self._local_judges = tuple(judge for judge in judges if judge not in self._remote_judges)
         self._options = options
         self._progress = progress
         self._run = run
         self._stack = AsyncExitStack()
         self._asker: Asker | None = None
-        self._elsewhere: ElsewhereExecutor | None = None
         self.batched: BatchExecutor | None = None
         """None without batches."""
         self.executor: Executor
@@ -125,19 +124,13 @@ class RunExecutors:
             self._asker = OPEN.get() if self._local_judges else None
             if self._asker is None and (self._local_judges or not self._remote_judges):
                 self._asker = await stack.enter_async_context(Asker(self._local_judges, options, progress, self._run))
-            if self._remote_judges:
-                from claimeval.execution.elsewhere import ElsewhereExecutor
-
-                self._elsewhere = await stack.enter_async_context(
-                    ElsewhereExecutor(self._remote_judges, options, progress)
-                )
             if options.batch and self._asker and self.online:
                 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 
                 asker = self._asker
                 budget = BatchBudget(asker.budget, asker.ledger, self._run)
                 batched = BatchExecutor(
-                    batch_judges(self._judges, options), options, asker.store, asker.cached, budget, progress
+                    batch_judges(self._judges), options, asker.store, asker.cached, budget, progress
                 )
                 self.batched = await stack.enter_async_context(batched)
             answered, self._stored = self._executors()
@@ -155,12 +148,10 @@ class RunExecutors:
         """Return the executor of all judges, and one that answers only from the reply cache."""
         asker, elsewhere = self._asker, self._elsewhere
         if elsewhere is None:
-            assert asker, "without a remote asker, this process has one"
+            assert asker, "what is not asked elsewhere is asked here"
             return asker.learning(self.batched), asker.stored
         if asker is None:
             return elsewhere, elsewhere.stored
-        from claimeval.execution.elsewhere import ExecutorByJudge
-
         names = [judge.name for judge in self._remote_judges]
         return (
             ExecutorByJudge(dict.fromkeys(names, elsewhere), asker.learning()),
@@ -194,7 +185,7 @@ class RunExecutors:
 
     @property
     def lost(self) -> str | None:
-        """Why the remote asker cannot be reached any more; None if it can."""
+        """Why the process that asks cannot be reached any more; None if it can."""
         return self._elsewhere.lost if self._elsewhere else None
 
     @property

@@ -56,7 +56,7 @@ def push(run: Run, settings: Settings) -> Pushed:
 def _metrics(run: Run) -> dict[str, float]:
     metrics: dict[str, float | None] = {}
     for name, metric in run.summary.items():
-        low, high = metric.interval or (None, None)
+        low, high = metric.ends or (None, None)
         metrics |= {name: metric.mean, f"{name}.low": low, f"{name}.high": high, f"{name}.n": float(metric.n)}
         metrics[f"{name}.failure_rate"] = metric.failure_rate
     return {re.sub(r"[^\w./ :-]", "_at_", name): value for name, value in metrics.items() if value is not None}

@@ -282,7 +282,7 @@ class Claimeval:
     def write(self) -> list[str]:
         """Write the run directory of the session, and return the lines of its summary."""
         from claimeval.api.run import Run
-        from claimeval.metrics.scoring import ends_in_words
+        from claimeval.metrics.scoring import ends_and_kind
         from claimeval.runs.directory import MANIFEST, attached, load_manifest
         from claimeval.statistics.formatting import decimal
         from claimeval.types.errors import ClaimevalError
@@ -296,8 +296,7 @@ class Claimeval:
             judges = "".join(f", {judge.name}" for judge in run.manifest.judges) if later else ""
             for name, metric in run.summary.items():
                 value = "undefined" if metric.mean is None else decimal(metric.mean)
-                ends = "no interval" if metric.ends is None else f"95% interval {ends_in_words(metric)}"
-                lines.append(f"{name} {value}, {ends}, n {metric.n}{judges}")
+                lines.append(f"{name} {value}, {ends_and_kind(metric)}, n {metric.n}{judges}")
         if (folder := self._folder()) is None:
             return lines
         try:

@@ -16,7 +16,7 @@ from claimeval.ir.mappings import JudgedQuery, Qrels, Table, TrecRun, as_qrels, 
 from claimeval.ir.measures import Measure, parse
 from claimeval.ir.ranked import Floats, MeasureSettings, Ranked, RankedQuery, Ties
 from claimeval.ir.trec_files import parse_qrels, parse_run
-from claimeval.statistics import PairedComparison, Resampling, holm, paired_difference
+from claimeval.statistics import PairedComparison, holm, paired_difference
 from claimeval.types.errors import DataError, UsageError, unknown_name
 
 _LEAST = 1e-5
@@ -227,7 +227,7 @@ class Pairing(NamedTuple):
     """The p-value adjusted over the runs."""
 
 
-def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, seed: int = 0) -> list[Pairing]:
+def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[Pairing]:
     """Compare every later run with the first, measure by measure.
 
     Queries that are missing in one of the runs are left out and counted. p-values are adjusted over the runs (Holm).
@@ -236,7 +236,7 @@ def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, s
     first, *later = evaluations
     pairings: list[Pairing] = []
     for measure in first.mean:
-        compared = [_compare(first, other, measure, seed) for other in later]
+        compared = [_compare(first, other, measure) for other in later]
         tested = [i for i, comparison in enumerate(compared) if comparison.p is not None]
         adjusted = dict(zip(tested, holm([compared[i].p or 0.0 for i in tested]), strict=True))
         pairings += [
@@ -246,13 +246,12 @@ def against_first(evaluations: Sequence[Evaluation], labels: Sequence[str], *, s
     return pairings
 
 
-def _compare(first: Evaluation, other: Evaluation, measure: str, seed: int) -> PairedComparison:
+def _compare(first: Evaluation, other: Evaluation, measure: str) -> PairedComparison:
     baseline, compared = first.per_query, other.per_query
     queries = sorted({*baseline, *compared})
     return paired_difference(
         [compared[q].get(measure) if q in compared else None for q in queries],
         [baseline[q].get(measure) if q in baseline else None for q in queries],
-        resampling=Resampling(seed=seed),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -216,23 +216,29 @@ class _Header(Record):
     """Allowed values of each prompt parameter, the default first; an experiment can sweep them."""
 
 
-@lru_cache(maxsize=64)
-def _header(name: str, source: str) -> _Header:
+def header_fields(name: str, source: str, required: Sequence[str], known: Collection[str]) -> dict[str, Any]:
+    """Return the fields of a prompt's header comment. Raises PromptError for a missing or an unknown field."""
     match = _HEADER.match(source)
     if not match:
-        raise PromptError(f"prompt {name} has no header comment {{# purpose: ... reply: ... #}} at its start")
+        wanted = " ".join(f"{field}: ..." for field in required)
+        raise PromptError(f"prompt {name} has no header comment {{# {wanted} #}} at its start")
     from yaml import YAMLError
 
     try:
         fields = parse_yaml("\n".join(line.strip() for line in match.group(1).splitlines()))
     except YAMLError as error:
         raise PromptError(f"prompt {name}: the header is not YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(fields, dict) or not {"purpose", "reply"} <= set(fields):
-        raise PromptError(f"prompt {name}: the header must have the fields purpose and reply")
-    if extra := set(fields) - set(_Header.model_fields):
-        raise unknown_name(
-            f"field in the header of prompt {name}:", str(min(extra, key=str)), _Header.model_fields, PromptError
-        )
+    if not isinstance(fields, dict) or not set(required) <= set(fields):
+        noun = "field" if len(required) == 1 else "fields"
+        raise PromptError(f"prompt {name}: the header must have the {noun} {' and '.join(required)}")
+    if extra := set(fields) - set(known):
+        raise unknown_name(f"field in the header of prompt {name}:", str(min(extra, key=str)), known, PromptError)
+    return fields
+
+
+@lru_cache(maxsize=64)
+def _header(name: str, source: str) -> _Header:
+    fields = header_fields(name, source, ("purpose", "reply"), _Header.model_fields)
     if fields["reply"] not in get_args(ReplyFormat):
         raise unknown_name(f"reply format in prompt {name}:", str(fields["reply"]), get_args(ReplyFormat), PromptError)
     if fields.get("scale") and fields["scale"] not in SCALES:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.citations import masked, without
-from claimeval.lexical.clauses import WORD, clauses, facts, is_finite, is_verb
+from claimeval.lexical.clauses import WORD, clauses, is_finite, is_verb
 from claimeval.lexical.sentences import Span, TextBlock, block_sentences, blocks, is_question, sentences
 
 _LONGEST_BOILERPLATE = 600
@@ -122,7 +122,7 @@ def _sentence_kind(masked_text: str, block: TextBlock, following: TextBlock | No
         return "heading"
     if block.kind in ("code", "row"):
         return "code" if block.kind == "code" else "statement"
-    kinds = [clause_kind(masked_text[start:end]) for _, (start, end), _ in clauses(masked_text, sentence)]
+    kinds = [clause_kind(masked_text[start:end]) for _, (start, end) in clauses(masked_text, sentence)]
     return "statement" if "statement" in kinds else kinds[0]
 
 
@@ -207,8 +207,7 @@ def _asserted(text: str, masked_text: str, block: TextBlock, sentence: Span) -> 
     elif block.kind in ("prose", "item"):
         for clause in clauses(masked_text, sentence):
             if clause_kind(without(text[clause.span.start : clause.span.end])) == "statement":
-                for before, quote, after in facts(masked_text, clause):
-                    yield f"{before} {text[quote.start : quote.end]}{after}".lstrip(), quote
+                yield f"{clause.before} {text[clause.span.start : clause.span.end]}".lstrip(), clause.span
 
 
 # --- Headings and tables ---

@@ -1,40 +1,30 @@
-"""Quality of extracted claims by their words alone: faults without a judge, and a comparison with gold claims.
+"""Quality of extracted claims by their words alone: what of a text they lose, and how they compare with gold claims.
 
 `examine` compares the claims of a text with its sentences. `MEASURES` is the table of its counts, each with the number
 of items it is counted over, so that counts of many texts can be added up. The rules are for English; numbers, months
 and negations are also recognized in other languages. Only a judge can find roles that are swapped within a sentence,
-repetition in other words, wrongly resolved pronouns, and hedges that changed.
+wrongly resolved pronouns, and hedges that changed.
 
-`match` compares the claims of an extractor with gold claims, written by people, of the same text. No single matching
-ranks extractors reliably, so there are several:
-
-* `guarded`: one to one, with the maximum sum of token F1 over pairs of at least `PAIR`. A pair must have the same
-  numbers, and either both claims or neither must be negated.
-* `pairs`: the same without the conditions on numbers and negation.
-* `contain`: many to one. A gold claim is found if one claim has `CONTAINED` of its content words. A claim is right if
-  the gold claims that contain it, or that it contains, have `CONTAINED` of its words.
-* `support`: the lexical support score of each claim, with the other list as the document, is at least `SUPPORTED`.
-
-The thresholds separate human claims of the same sentence (right) from those of other sentences (wrong) on the visible
-half of FActScore (Min et al. 2023). Each accepts about one in ten of the wrong ones. Words are those of the lexical
-support score: stems, and numbers by value.
+`match` compares the claims of an extractor with gold claims, written by people, of the same text: one to one, with the
+maximum sum of token F1 over pairs of at least `PAIR`. A pair must have the same numbers, and either both claims or
+neither must be negated. The threshold separates human claims of the same sentence (right) from those of other sentences
+(wrong) on the visible half of FActScore (Min et al. 2023), and accepts about one in ten of the wrong ones. Words are
+those of the lexical support score: stems, and numbers by value.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
-from claimeval.lexical import support
 from claimeval.lexical.citations import masked
 from claimeval.lexical.claims import SentenceKind, sentence_kinds
 from claimeval.lexical.support import words
 from claimeval.lexical.words import words_of
-from claimeval.types.errors import unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,49 +33,18 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
 
 
-class ExtractionMeasure(NamedTuple):
-    """A count over the claims or sentences of a text."""
-
-    name: str
-    of: str
-    """The items that it is counted over."""
-    description: str
-    fault: bool = True
-    """Whether it is a share of faults. The others describe the claims."""
-
-
-MEASURES = {
-    measure.name: measure
-    for measure in (
-        ExtractionMeasure("claims_per_sentence", "sentences", "claims a sentence", fault=False),
-        ExtractionMeasure("words_per_claim", "claims", "words a claim", fault=False),
-        ExtractionMeasure(
-            "sentences_without_claim", "sentences", "sentences without a claim, refusals and headings included"
-        ),
-        ExtractionMeasure("statements_lost", "statements", "sentences that assert something and have no claim"),
-        ExtractionMeasure("numbers_lost", "numbers of the text", "numbers of the text that no claim has"),
-        ExtractionMeasure("dates_lost", "dates of the text", "years and months of the text that no claim has"),
-        ExtractionMeasure("names_lost", "names of the text", "names of the text that no claim has"),
-        ExtractionMeasure("negations_lost", "negated sentences", "negated sentences none of whose claims is"),
-        ExtractionMeasure("hedges_lost", "hedged sentences", "hedged sentences none of whose claims is"),
-        ExtractionMeasure("number_nowhere", "claims", "claims with a number that is in neither text nor question"),
-        ExtractionMeasure("foreign", "claims", "claims of which over a third of the words are in neither"),
-        ExtractionMeasure("open_reference", "claims", 'claims that begin with "he", "it", "the company"'),
-        ExtractionMeasure("doubled", "claims", "claims that repeat an earlier one"),
-        ExtractionMeasure("fragment", "claims", "claims of three words or less"),
-        ExtractionMeasure("compound", "claims", 'claims with "and", a semicolon or a relative clause'),
-        ExtractionMeasure("misplaced", "claims with a sentence", "claims whose words are in another sentence"),
-    )
+MEASURES: Mapping[str, str] = {
+    "claims_per_sentence": "claims a sentence",
+    "words_per_claim": "words a claim",
+    "statements_lost": "sentences that assert something and have no claim",
+    "numbers_lost": "numbers of the text that no claim has",
+    "dates_lost": "years and months of the text that no claim has",
+    "names_lost": "names of the text that no claim has",
+    "negations_lost": "negated sentences none of whose claims is",
+    "hedges_lost": "hedged sentences none of whose claims is",
 }
-"""The counts by name. `claims_per_sentence` is claims over sentences, `words_per_claim` words over claims."""
-FOREIGN = 1 / 3
-"""Maximum share of content words that are in neither text nor question. Claims above it are foreign."""
-ELSEWHERE = 0.34
-"""A claim is misplaced if another sentence has a share of its words that is higher by this much."""
-FRAGMENT = 3
-"""Maximum number of words of a fragment."""
-REPEATED = 95.0
-"""Minimum `rapidfuzz.fuzz.ratio` of sorted words, up to 100, of a claim that repeats one with the same numbers."""
+"""The counts with their descriptions. `claims_per_sentence` is claims over sentences, `words_per_claim` words over
+claims; the losses are counted over what there is to lose."""
 
 
 class Statement(NamedTuple):
@@ -93,13 +52,9 @@ class Statement(NamedTuple):
 
     text: str
     sentences: tuple[int, ...] | None = None
-    """Its sentences, counted from 0. If None, the sentence with most of its words is used, and the claim is not checked
-    for being misplaced."""
+    """Its sentences, counted from 0. If None, the sentence with most of its words is used."""
     repeats: int = 0
     """Number of further times that the extractor returned it."""
-
-
-Where = Literal["claims", "sentences"]
 
 
 @dataclass
@@ -110,8 +65,6 @@ class ExtractionCounts:
     """By measure, the count and the number of items it is counted over."""
     kinds: dict[SentenceKind, int] = field(default_factory=dict)
     """Number of sentences without a claim, by kind."""
-    claims: dict[str, list[int]] = field(default_factory=dict)
-    """By measure, the positions of the affected claims."""
     sentences: dict[str, list[int]] = field(default_factory=dict)
     """By measure, the positions of the affected sentences."""
 
@@ -121,13 +74,6 @@ _HEDGES = words_of(
     " apparently presumably estimated nearly almost some suggest suggests suggested appear appears appeared seem seems"
     " seemed believed thought"
 )
-_OPEN = re.compile(
-    r"\W*(?:he|she|it|they|his|hers?|its|theirs?|this|these|that|those|i|we|our"
-    r"|the (?:company|latter|former|film|movie|book|band|team|group|city|country|author|study|report|album|song|game"
-    r"|series|show|event|process)(?!\s+[A-Z\"“]))\b",
-    re.IGNORECASE,
-)
-_COMPOUND = re.compile(r";|,? and |, (?:which|who|while|but) ")
 _YEAR = re.compile(r"#1[5-9]\d\d|#20\d\d")
 
 
@@ -143,22 +89,22 @@ class _Words(NamedTuple):
     hedged: bool
 
 
-def examine(text: str, claims: Sequence[Statement], question: str = "") -> ExtractionCounts:
+def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
     """Compare the claims of a text with its sentences.
 
     >>> result = examine("She was born in 1931. She never married.", [Statement("She was born.", (0,))])
     >>> result.counts["numbers_lost"], result.counts["statements_lost"], result.sentences["statements_lost"]
     ((1, 1), (1, 2), [1])
 
-    Citations, list markers and code do not count as words. Claims may have words and numbers of the question.
+    Citations, list markers and code do not count as words.
     """
     plain = masked(text)
     spans = sentence_kinds(text)
     sentences = [_words(plain[start:end]) for (start, end), _ in spans]
     counts = ExtractionCounts()
-    of_sentence = _sentences_of(claims, sentences)
-    _count_claims(counts, claims, sentences, of_sentence, question)
-    _count_sentences(counts, claims, sentences, [kind for _, kind in spans], of_sentence)
+    _count_claims(counts, claims, sentences)
+    _count_sentences(counts, claims, sentences, [kind for _, kind in spans])
+    counts.counts = {name: counts.counts[name] for name in MEASURES}
     return counts
 
 
@@ -201,33 +147,9 @@ def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset[str]().union(*sets)
 
 
-def _count_claims(
-    counts: ExtractionCounts,
-    claims: Sequence[Statement],
-    sentences: Sequence[_Words],
-    of_sentence: Sequence[tuple[int, ...]],
-    question: str,
-) -> None:
+def _count_claims(counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words]) -> None:
     words = [claim_words(claim.text) for claim in claims]
-    question_words = claim_words(question)
-    numbers = _union(sentence.numbers for sentence in sentences) | question_words.numbers
-    content = _union(sentence.content for sentence in sentences) | question_words.content
-    faults: dict[str, Callable[[int], bool]] = {
-        "number_nowhere": lambda i: not words[i].numbers <= numbers,
-        "foreign": lambda i: len(words[i].content - content) > FOREIGN * len(words[i].content),
-        "open_reference": lambda i: _OPEN.match(claims[i].text) is not None,
-        "fragment": lambda i: len(words[i].words) <= FRAGMENT,
-        "compound": lambda i: _COMPOUND.search(claims[i].text) is not None,
-    }
-    repeats = sum(claim.repeats for claim in claims)
-    counts.claims = {name: [i for i in range(len(claims)) if is_faulty(i)] for name, is_faulty in faults.items()}
-    counts.claims["doubled"] = _doubled([claim.text for claim in claims])
-    placed = [i for i, claim in enumerate(claims) if claim.sentences]
-    counts.claims["misplaced"] = [i for i in placed if _is_misplaced(words[i].content, of_sentence[i], sentences)]
-    counts.counts = {name: (len(positions), len(claims)) for name, positions in counts.claims.items()}
-    counts.counts["doubled"] = (len(counts.claims["doubled"]) + repeats, len(claims) + repeats)
-    counts.counts["misplaced"] = (len(counts.claims["misplaced"]), len(placed))
-    counts.counts["claims_per_sentence"] = (len(claims) + repeats, len(sentences))
+    counts.counts["claims_per_sentence"] = (len(claims) + sum(claim.repeats for claim in claims), len(sentences))
     counts.counts["words_per_claim"] = (sum(len(of_claim.words) for of_claim in words), len(claims))
     of_claims = _union(of_claim.content for of_claim in words)
     for name in ("numbers", "dates", "names"):
@@ -235,64 +157,30 @@ def _count_claims(
         counts.counts[f"{name}_lost"] = (len(of_text - of_claims), len(of_text))
 
 
-def _is_misplaced(content: frozenset[str], cited: Sequence[int], sentences: Sequence[_Words]) -> bool:
-    shared = len(content & _union(sentences[i].content for i in cited))
-    if len(content) - shared < ELSEWHERE * len(content):
-        return False
-    best = max((len(content & sentence.content) for sentence in sentences), default=0)
-    return best - shared >= ELSEWHERE * len(content)
-
-
-def _doubled(texts: Sequence[str]) -> list[int]:
-    """Return the positions of claims that repeat an earlier one, ignoring the order of words."""
-    if len(texts) < 2:
-        return []
-    from rapidfuzz import fuzz, process
-
-    earlier: dict[tuple[frozenset[str], bool], list[str]] = {}
-    doubled = []
-    for i, text in enumerate(texts):
-        words = claim_words(text)
-        in_order = " ".join(sorted(words.words))
-        of_same_numbers = earlier.setdefault((words.numbers, words.denied), [])
-        if process.extractOne(in_order, of_same_numbers, scorer=fuzz.ratio, score_cutoff=REPEATED):
-            doubled.append(i)
-        of_same_numbers.append(in_order)
-    return doubled
-
-
 def _count_sentences(
     counts: ExtractionCounts,
     claims: Sequence[Statement],
     sentences: Sequence[_Words],
     kinds: Sequence[SentenceKind],
-    of_sentence: Sequence[tuple[int, ...]],
 ) -> None:
     claimed: dict[int, list[str]] = {}
-    for claim, positions in zip(claims, of_sentence, strict=True):
+    for claim, positions in zip(claims, _sentences_of(claims, sentences), strict=True):
         for i in positions:
             claimed.setdefault(i, []).append(claim.text)
     without = [i for i in range(len(sentences)) if i not in claimed]
     statements = kinds.count("statement")
     counts.kinds = dict(Counter(kinds[i] for i in without))
-    counts.sentences = {
-        "sentences_without_claim": without,
-        "statements_lost": [i for i in without if kinds[i] == "statement"],
-    }
+    counts.sentences = {"statements_lost": [i for i in without if kinds[i] == "statement"]}
     for name, holds in (("negations_lost", "negated"), ("hedges_lost", "hedged")):
         marked = [i for i, sentence in enumerate(sentences) if getattr(sentence, holds)]
         uncovered = [i for i in marked if not any(getattr(_words(text), holds) for text in claimed.get(i, ()))]
         counts.sentences[name] = uncovered
         counts.counts[name] = (len(uncovered), len(marked))
-    counts.counts["sentences_without_claim"] = (len(without), len(sentences))
     counts.counts["statements_lost"] = (len(counts.sentences["statements_lost"]), statements)
-    counts.counts = {name: counts.counts[name] for name in MEASURES}
 
 
-Matching = Literal["guarded", "pairs", "contain", "support"]
-MATCHINGS: tuple[Matching, ...] = get_args(Matching)
-PAIR, CONTAINED, SUPPORTED = 0.55, 0.55, 0.6
-"""The thresholds of pairs, of containment, and of the support score."""
+PAIR = 0.55
+"""Minimum token F1 of a pair of claims."""
 
 
 class MatchedClaims(NamedTuple):
@@ -329,37 +217,64 @@ def claim_words(text: str) -> ClaimWords:
     return ClaimWords(keys, content or frozenset(keys), numbers, negations % 2 == 1, negations)
 
 
-def match(claims: Sequence[str], gold: Sequence[str], matching: Matching = "guarded") -> MatchedClaims:
+def match(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
     """Compare the claims of an extractor with gold claims of the same text. Nothing matches if a list is empty.
 
     >>> match(["He won in 1990."], ["He won in 1991."])
     MatchedClaims(right=(False,), found=(False,))
     """
-    if matching not in _MATCHERS:
-        raise unknown_name("matching", matching, MATCHINGS)
-    if not claims or not gold:
-        return MatchedClaims((False,) * len(claims), (False,) * len(gold))
-    return _MATCHERS[matching](claims, gold)
+    import numpy as np
+
+    right, found = [False] * len(claims), [False] * len(gold)
+    if claims and gold:
+        likeness = token_f1(claims, gold)
+        allowed = likeness >= PAIR
+        for i, j in np.argwhere(allowed):
+            allowed[i, j] = _alike(claims[i], gold[j])
+        for i, j in assignment(np.where(allowed, likeness, 0.0)):
+            right[i] = found[j] = bool(allowed[i, j])
+    return MatchedClaims(tuple(right), tuple(found))
 
 
-def alike(claim: str, other: str) -> bool:
+def _alike(claim: str, other: str) -> bool:
     """Return whether two claims have the same numbers, and either both are negated or neither is."""
     a, b = claim_words(claim), claim_words(other)
     return a.numbers == b.numbers and a.denied == b.denied
 
 
-def _one_to_one(claims: Sequence[str], gold: Sequence[str], *, guarded: bool) -> MatchedClaims:
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
+def assignment(weights: Matrix) -> list[tuple[int, int]]:
+    """Return the pairs of rows and columns, one to one, with the greatest sum of weights.
 
-    likeness = token_f1(claims, gold)
-    allowed = likeness >= PAIR
-    if guarded:
-        for i, j in np.argwhere(allowed):
-            allowed[i, j] = alike(claims[i], gold[j])
-    pairs = zip(*linear_sum_assignment(np.where(allowed, likeness, 0.0), maximize=True), strict=True)
-    candidates = [(i, j) for i, j in pairs if allowed[i, j]]
-    return _flags(len(claims), len(gold), {i for i, _ in candidates}, {j for _, j in candidates})
+    Each row of the shorter side is added in turn, along the shortest path that changes earlier pairs. Source: Jonker &
+    Volgenant 1987, "A shortest augmenting path algorithm for dense and sparse linear assignment problems". The sum
+    equals that of `scipy.optimize.linear_sum_assignment`.
+    """
+    import numpy as np
+
+    if weights.shape[0] > weights.shape[1]:
+        return sorted((row, column) for column, row in assignment(weights.T))
+    rows, columns = weights.shape
+    row_price, column_price = np.zeros(rows), np.zeros(columns)
+    row_of = np.full(columns, -1)
+    for row in range(rows):
+        length, before = np.full(columns, np.inf), np.full(columns, -1)
+        done, column, here, shortest = np.zeros(columns, dtype=bool), -1, row, 0.0
+        while here >= 0:
+            through = shortest - weights[here] - row_price[here] - column_price
+            shorter = ~done & (through < length)
+            length[shorter], before[shorter] = through[shorter], column
+            column = int(np.where(done, np.inf, length).argmin())
+            shortest, here = float(length[column]), int(row_of[column])
+            done[column] = True
+        row_price[row] += shortest
+        reached = done & (row_of >= 0)
+        row_price[row_of[reached]] += shortest - length[reached]
+        column_price[done] -= shortest - length[done]
+        while column >= 0:
+            earlier = int(before[column])
+            row_of[column] = row_of[earlier] if earlier >= 0 else row
+            column = earlier
+    return sorted((int(row), column) for column, row in enumerate(row_of) if row >= 0)
 
 
 def token_f1(claims: Sequence[str], gold: Sequence[str]) -> Matrix:
@@ -398,42 +313,3 @@ def _shared(rows: Sequence[frozenset[object]], columns: Sequence[frozenset[objec
         sides.append(counts)
     shared: Matrix = sides[0] @ sides[1].T
     return shared
-
-
-def _contain(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
-    rows, columns = ([claim_words(text).content for text in texts] for texts in (claims, gold))
-    shared = _shared(rows, columns)
-    right, covered = set(), set()
-    for i, content in enumerate(rows):
-        explained: set[str] = set()
-        for j, other in enumerate(columns):
-            if shared[i, j] >= CONTAINED * len(other):
-                covered.add(j)
-            elif shared[i, j] < CONTAINED * len(content):
-                continue
-            explained |= other
-        if len(content & explained) >= CONTAINED * len(content):
-            right.add(i)
-    return _flags(len(claims), len(gold), right, covered)
-
-
-def _support(claims: Sequence[str], gold: Sequence[str]) -> MatchedClaims:
-    right, covered = _supported(claims, " ".join(gold)), _supported(gold, " ".join(claims))
-    return _flags(len(claims), len(gold), right, covered)
-
-
-def _supported(texts: Sequence[str], evidence: str) -> set[int]:
-    prepared = support.prepare([evidence])
-    return {i for i, text in enumerate(texts) if support.score_claim(text, prepared).score >= SUPPORTED}
-
-
-def _flags(claims: int, gold: int, right: set[int], covered: set[int]) -> MatchedClaims:
-    return MatchedClaims(tuple(i in right for i in range(claims)), tuple(j in covered for j in range(gold)))
-
-
-_MATCHERS: dict[str, Callable[[Sequence[str], Sequence[str]], MatchedClaims]] = {
-    "guarded": lambda claims, gold: _one_to_one(claims, gold, guarded=True),
-    "pairs": lambda claims, gold: _one_to_one(claims, gold, guarded=False),
-    "contain": _contain,
-    "support": _support,
-}

@@ -8,7 +8,7 @@ Sources: the SQuAD evaluation script (Rajpurkar et al. 2016, arXiv:1606.05250) f
 section 3, for ROUGE-L; Adlakha et al. 2023 (arXiv:2307.16877) and its program instruct-qa for the rest and for texts
 without words, where SQuAD 1.1 and unitxt differ: they give 0 to every pair with an empty side.
 
-The metrics of `OVERLAP_METRICS` are computed by rouge-score and sacrebleu (`pip install 'claimeval[lexical]'`).
+The metrics of `OVERLAP_METRICS` are computed by rouge-score and sacrebleu (the extra `lexical`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 from claimeval.lexical.words import Bag, Bags, Normalization, named
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError, not_installed, unknown_name
 
 Need = Literal["question", "contexts", "references"]
 
@@ -353,7 +353,7 @@ def _load(library: Library) -> Any:
         return import_module(library.module)
     except ImportError as error:
         names = ", ".join(name for name, requires in _LIBRARY_OF.items() if requires == library)
-        raise UsageError(f"{names} need {library.package}: pip install 'claimeval[lexical]'") from error
+        raise not_installed(f"{names} need {library.package}", "lexical") from error
 
 
 class _Tokenizer:

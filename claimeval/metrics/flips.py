@@ -121,16 +121,17 @@ class FlipTally:
         """`scored` has the parts of claims and evidence that both runs score; `graded` as in `counted_differently`."""
         self._scored = scored
         self._graded = graded
-        self._compared = 0
+        self._compared: Counter[tuple[Part, Part]] = Counter()
         self._changes: Counter[Change] = Counter()
 
     def add(self, pairs: Iterable[ClaimPair]) -> list[ClaimPair]:
         """Count the claims of one sample, and return those that flipped."""
         flips = []
         for pair in pairs:
-            if (pair.claim.of, pair.a.evidence.part) not in self._scored:
+            parts = pair.claim.of, pair.a.evidence.part
+            if parts not in self._scored:
                 continue
-            self._compared += 1
+            self._compared[parts] += 1
             if change := pair.change(graded=self._graded):
                 self._changes[change] += 1
                 if change == "flipped":
@@ -139,12 +140,18 @@ class FlipTally:
 
     def add_same(self, assessed: Iterable[tuple[Part, Part, int]]) -> None:
         """Count the claims of a sample that is equal in both runs, given as (claims of, against, number)."""
-        self._compared += sum(n for of, against, n in assessed if (of, against) in self._scored)
+        for of, against, n in assessed:
+            if (of, against) in self._scored:
+                self._compared[of, against] += n
+
+    def compared(self, of: Part, against: Part) -> int:
+        """Return the number of claims of a part that both runs have and assessed against this evidence."""
+        return self._compared[of, against]
 
     def counts(self) -> FlipCounts:
         """Return the counts so far."""
         return FlipCounts(
-            compared=self._compared,
+            compared=self._compared.total(),
             flipped=self._changes["flipped"],
             relabeled=self._changes["relabeled"],
             labeled_once=self._changes["labeled_once"],

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.tally import ExactSum, Tally
 from claimeval.statistics import mean_interval
-from claimeval.statistics.formatting import interval
+from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.records import (
     ABSTAINED,
     NOT_APPLICABLE,
@@ -194,7 +194,10 @@ class MetricSummary(Record):
     """Macro mean: the mean of the samples' values; None if no sample has a value."""
     low: float | None
     high: float | None
-    """95% interval of the mean. It resamples whole questions, or clusters as `--cluster` says."""
+    """The ends to report: of the 95% interval of the mean, or of the bounds if these are `shown`.
+
+    The interval resamples whole questions, or clusters as `--cluster` says.
+    """
     n: int
     """Number of samples with a value."""
     clusters: int
@@ -213,7 +216,10 @@ class MetricSummary(Record):
     Samples to which the metric does not apply (no claims, no evidence, no input) are not included.
     """
     shown: Shown = "interval"
-    """Whether tables print interval or bounds: the bounds if judges abstained on more than a tenth of the claims."""
+    """Whether `low` and `high` are an interval or the bounds, which withdraw it.
+
+    Bounds are shown if judges abstained on more than a tenth of the claims.
+    """
     total: int | None = None
     """Number of claims of all samples; None if nothing is counted."""
     judged: int | None = None
@@ -231,30 +237,52 @@ class MetricSummary(Record):
     by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
     """The summary of each judge of a panel alone, over the claims that it was asked about."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _withdraw_interval(cls, fields: Any) -> Any:
+        """Report the bounds instead of the interval wherever they are shown, also in runs that were written before."""
+        if isinstance(fields, dict) and fields.get("shown") == "bounds" and fields.get("bounds"):
+            low, high = fields["bounds"]
+            return {**fields, "low": low, "high": high}
+        return fields
+
+    def with_bounds(self) -> MetricSummary:
+        """Return the summary with its bounds instead of an interval."""
+        return MetricSummary(**{**dict(self), "shown": "bounds"})
+
     @property
     def value(self) -> float | None:
         """The mean, by the name of this field in an estimate."""
         return self.mean
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None if there is none."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
-    @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of the interval or of the bounds, as tables print them."""
-        return self.bounds if self.shown == "bounds" else self.interval
+        """Both ends of the interval or of the bounds, as `shown` says; None if there are none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def abstained(self) -> int:
         """Number of claims on which judges or the panel abstained."""
         return abstentions(self.unassessed)
 
+    def __repr__(self) -> str:
+        value = f"undefined ({self.because})" if self.mean is None else decimal(self.mean)
+        ends = f", {ends_in_words(self)}" if self.ends else ""
+        return f"<MetricSummary {value}{ends}, n {self.n}, missing {sum(self.missing.values())}>"
+
+    __str__ = __repr__
+
 
 def ends_in_words(summary: MetricSummary, mark: str = " (bounds)") -> str:
     """Return the interval next to a mean as text, or the bounds with a mark."""
     return interval(summary.ends) + (mark if summary.shown == "bounds" else "")
+
+
+def ends_and_kind(summary: MetricSummary) -> str:
+    """Return the ends next to a mean with their kind: `95% interval 0.70 to 0.90`, `bounds 0.40 to 0.86`."""
+    if summary.ends is None:
+        return "no interval"
+    return f"{'bounds' if summary.shown == 'bounds' else '95% interval'} {interval(summary.ends)}"
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:

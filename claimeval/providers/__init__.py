@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import MAX_CLAIMS_PER_CALL, CallError, Completion, Judge, Request
+from claimeval.types.requests import MAX_CLAIMS_PER_CALL, CallError, Completion, Judge, Outcome, Request
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -84,9 +84,11 @@ class Provider:
     """Upper bound of the tokens that it adds to a prompt with a schema, in addition to the schema."""
     batches: Batches | None = None
     """Its batch interface; None if it has none."""
-    computes: Callable[[Judge], Callable[[Request], Completion] | None] = lambda judge: None
+    computes: Callable[[Judge], Callable[[Request], Outcome] | None] = lambda judge: None
     """Return the function that answers requests of a judge faster than a lookup in the reply cache, so that its replies
     are not stored; None for judges with a backend."""
+    compares_words: Callable[[Judge], bool] = lambda judge: False
+    """Whether a judge compares words and not meaning, so that nothing about answers is concluded from its verdicts."""
     note: Callable[[Judge], str | None] = lambda judge: None
     """The note to print with every number of a judge; None for language models."""
     describe_device: Callable[[Judge], str | None] = lambda judge: None
@@ -126,6 +128,7 @@ PROVIDERS = {
     "ollama": "claimeval.providers.openai:OLLAMA",
     "openrouter": "claimeval.providers.openai:OPENROUTER",
     "local": "claimeval.providers.local",
+    "recorded": "claimeval.providers.recorded",
     "callable": "claimeval.providers.callables",
     "testing": "claimeval.testing",
 }
@@ -214,12 +217,12 @@ def claims_per_call(judge: Judge) -> int:
 
 
 def row_of(judge: Judge) -> Provider:
-    """Return the provider of a judge; an empty row for judges without one, such as recorded ones."""
+    """Return the provider of a judge; an empty row for judges without one, such as imported ones."""
     return _row(judge.provider) or _NO_ROW
 
 
 def reads_prompts(judge: Judge) -> bool:
-    """Return whether a judge is a language model. Judges without a provider, such as recorded ones, count as one."""
+    """Return whether a judge is a language model. Judges without a provider, such as imported ones, count as one."""
     return row_of(judge).reads_prompts
 
 

@@ -28,7 +28,7 @@ from claimeval.providers.batches import (
 )
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretS
     try:
         from anthropic import AsyncAnthropic, Omit
     except ImportError as error:
-        raise UsageError("models of Anthropic need its SDK: pip install 'claimeval[anthropic]'") from error
+        raise not_installed("models of Anthropic need its SDK", "anthropic") from error
 
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)

@@ -125,9 +125,9 @@ async def download(chunks: AsyncIterable[bytes], into: Path) -> None:
     part.replace(into)
 
 
-def supports_batches(model: str) -> bool:
-    """Return whether the provider of a model given as `provider:name` has batches."""
-    return provider(model).batches is not None
+def supports_batches(judge: Judge) -> bool:
+    """Return whether a judge can be asked in batches."""
+    return judge.batch and provider(judge.model).batches is not None
 
 
 def batches_of(judge: Judge) -> Batches:

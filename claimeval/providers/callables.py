@@ -16,7 +16,8 @@ from claimeval.types.errors import UsageError
 from claimeval.types.requests import FUNCTIONS, CallError, Completion, Judge, JudgeFunction, Request
 
 DEFECTS = (TypeError, NameError, AttributeError, LookupError, NotImplementedError, ImportError)
-"""Errors in a function's code, after which a call is not repeated."""
+"""Errors of a function's code, or of code that meets a reply it does not expect. The same messages would most likely
+raise them again, so such a call is not repeated; `--ask-again provider_error` does so later."""
 DEFECTIVE = 3
 """Number of such errors after which a function that has never returned a text is stopped."""
 

@@ -18,10 +18,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import UTC
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from pydantic import SecretStr
 
@@ -40,6 +38,7 @@ _FATAL_CODES = {
     "insufficient_quota": "the account has no quota left: check plan and billing",
     "billing_not_active": "billing is not active for this account",
     "enforced_spend_limit_reached": "the account's spend limit is reached",
+    "budget_exceeded": "the gateway's budget for this key is spent",
     "invalid_api_key": "the key is not accepted: check the environment variable that holds it",
     "invalid_model": "the server does not know this model: check its name",
     "model_not_found": "the server does not know this model: check its name",
@@ -319,30 +318,9 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
     import httpx2
 
     secure, longest = endpoint.startswith("https://"), MAX_REPLY_BYTES.get()
-    parsed_url = lru_cache(maxsize=16)(httpx2.URL)
-
-    @lru_cache(maxsize=16)
-    def merged_headers(headers: tuple[tuple[bytes, bytes], ...]) -> httpx2.Headers:
-        """Return the headers of a request with those of the client."""
-        merged = whole_responses.headers.copy()
-        merged.update(list(headers))
-        return merged
 
     class WholeResponses(httpx2.AsyncClient):
         """A client that reads and records every response before the SDK sees it."""
-
-        def build_request(self, method: str, url: httpx2.URL | str, **options: Any) -> httpx2.Request:
-            """Build the same request as httpx2, but prepare the address and headers only once per run."""
-            if not isinstance(options.get("content"), bytes) or options.get("params"):
-                return super().build_request(method, url, **options)
-            return httpx2.Request(
-                method,
-                parsed_url(str(url)),
-                headers=merged_headers(tuple(httpx2.Headers(options.get("headers")).raw)),
-                content=options["content"],
-                cookies=self.cookies,
-                extensions={"timeout": httpx2.Timeout(options["timeout"]).as_dict()},
-            )
 
         async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
             """Send a request, and read the whole response unless it is streamed."""
@@ -363,7 +341,6 @@ async def client(endpoint: str, key: SecretStr) -> AsyncIterator[httpx2.AsyncCli
             follow_redirects=False,
             trust_env=secure,
             verify=secure,  # loading the trusted certificates takes 30 ms
-            transport=_transport(secure),
         )
     with scrubbed_logs(key):
         async with whole_responses as http_client:
@@ -383,19 +360,6 @@ def environment_errors() -> Iterator[None]:
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         advice = "name an http:// proxy, or `pip install socksio` for a SOCKS proxy"
         raise UsageError(f"the proxy in HTTPS_PROXY or ALL_PROXY cannot be used; {advice}") from error
-
-
-def _transport(secure: bool) -> httpx2.AsyncBaseTransport | None:
-    """Return aiohttp's transport; None, for httpx2's transport, behind a proxy or if aiohttp is not installed."""
-    import httpx2
-
-    if secure and getproxies().keys() - {"no"}:
-        return None
-    try:
-        from claimeval.providers.aiohttp_transport import AiohttpTransport
-    except ImportError:
-        return None
-    return AiohttpTransport(httpx2.create_ssl_context() if secure else None)
 
 
 async def _read(response: httpx2.Response, longest: int) -> httpx2.Response:

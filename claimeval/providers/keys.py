@@ -25,6 +25,7 @@ _WIRE_LOGS = (
     "httpx2",
     "openai._base_client",
     "anthropic._base_client",
+    "mistralai.client",
 )
 """Loggers that repeat servers' responses at level DEBUG."""
 

@@ -1,7 +1,7 @@
-"""Mistral: chat through the openai SDK, because it has the same protocol, and batches through the mistralai SDK.
+"""Mistral through the mistralai SDK: chat and batches.
 
-The mistralai SDK gives no access to the body of a reply and drops parts of it in its model. It validates every call and
-every reply, in threads, and needs five times the CPU.
+The SDK gives no access to the body of a reply, drops parts of it in its model and refuses others. So replies are what
+the HTTP client recorded, whatever the SDK makes of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claimeval.providers import Provider, openai, settle
+from pydantic import ValidationError
+
+from claimeval.providers import Keep, Provider, settle
 from claimeval.providers.batches import (
     CHAT,
     CHUNK,
@@ -26,19 +28,18 @@ from claimeval.providers.batches import (
     download,
     read_record,
 )
-from claimeval.providers.http import client, connection_error, error_for
+from claimeval.providers.http import ResponseRecorder, client, connection_error, error_for
 from claimeval.providers.keys import Secrets, scrub
-from claimeval.providers.openai import OpenAIBackend
 from claimeval.types.chat_format import request_body
-from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import Judge, Request
+from claimeval.types.errors import UsageError, first_problem, unknown_name
+from claimeval.types.requests import CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
+    import httpx2
     from mistralai.client import Mistral
     from pydantic import BaseModel, SecretStr
 
 OFFICIAL = "https://api.mistral.ai"
-READ_TIMEOUT_MS = 600_000
 
 
 def resolve(judge: Judge) -> Judge:
@@ -52,12 +53,17 @@ def resolve(judge: Judge) -> Judge:
 
 
 def _check_fields(judge: Judge) -> None:
-    """Raise UsageError for a field that Mistral's SDK does not know."""
+    """Raise UsageError for a field or a value that Mistral's SDK does not send."""
     from mistralai.client.models import ChatCompletionRequest
 
     allowed = set(ChatCompletionRequest.model_fields)
     if unknown := [field for field in judge.extra if field not in allowed]:
         raise unknown_name(f"field in `extra` of judge {judge.name!r}:", unknown[0], allowed)
+    try:
+        ChatCompletionRequest.model_validate({"model": judge.model, "messages": [], **judge.extra})
+    except ValidationError as error:
+        field, problem, _ = first_problem(error)
+        raise UsageError(f"judge {judge.name!r}, extra, {field}: {problem}") from error
 
 
 @asynccontextmanager
@@ -69,7 +75,15 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
     assert judge.endpoint, "the judge is resolved"
     key = Secrets(PROVIDER.api_key(judge), judge.headers, judge.query)
     async with client(judge.endpoint, key) as http:
-        http.headers.update(key.headers)
+
+        async def settle_request(request: httpx2.Request) -> None:
+            request.headers.update(key.headers)  # after the SDK's own
+            request.extensions["timeout"] = http.timeout.as_dict()  # the SDK has one for connecting and reading
+
+        async def drop_warning(response: httpx2.Response) -> None:
+            response.headers.pop("x-model-deprecation-timestamp", None)  # the SDK would warn at every call
+
+        http.event_hooks = {"request": [settle_request], "response": [drop_warning]}
         http.params = http.params.merge(key.query)
         # Without this blocking client, the SDK creates one that loads certificates and is not closed.
         with httpx2.Client(verify=False) as unused:
@@ -78,8 +92,9 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
                 server_url=judge.endpoint,
                 client=unused,
                 async_client=http,
-                timeout_ms=READ_TIMEOUT_MS,
             )
+            # Else MISTRAL_SDK_TELEMETRY would send prompts and this key to Mistral, whichever the endpoint.
+            sdk.sdk_configuration.telemetry = False  # type: ignore[attr-defined]  # read by the SDK, declared nowhere
             yield sdk, key
 
 
@@ -89,10 +104,35 @@ def body(request: Request) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
+async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
     """Open a backend for the duration of the block."""
-    async with openai.open_backend(judge, CHAT.lstrip("/"), body) as backend:
-        yield backend
+    async with _open_sdk(judge) as (sdk, key):
+        yield MistralBackend(sdk, key)
+
+
+class MistralBackend:
+    """Sends requests through one Mistral client."""
+
+    def __init__(self, sdk: Mistral, key: SecretStr) -> None:
+        self._sdk = sdk
+        self._key = key
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """Return the reply as the server sent it, whatever the SDK makes of it."""
+        import httpx2
+        from mistralai.client.errors import MistralError
+        from mistralai.client.models import ChatCompletionRequest
+
+        recorder = ResponseRecorder(self._key, keep)
+        fields = dict(ChatCompletionRequest.model_validate(body(request)))  # for dicts, the SDK makes classes each time
+        with recorder.open():
+            try:
+                await self._sdk.chat.complete_async(**fields)
+            except (CallError, httpx2.RequestError) as error:
+                recorder.abort(error)
+            except MistralError:
+                pass  # the recorder holds the server's response
+        return recorder.completion()
 
 
 LIMITS = FileLimits(50_000, 200_000_000)
@@ -252,6 +292,6 @@ PROVIDER = Provider(
     costs=True,
     endpoint=OFFICIAL,
     key_variable="MISTRAL_API_KEY",
-    packages=("openai", "mistralai"),
+    packages=("mistralai",),
     batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +49,6 @@ _OPENAI_HOST = re.compile(r"(?:.+\.)?api\.openai\.com")
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
 """The key variable of Azure's documentation; the key is sent only to Azure's hosts."""
 AZURE_HOST = re.compile(r".+\.(?:openai|cognitiveservices|services\.ai)\.azure\.com")
-
-Body = Callable[[Request], Mapping[str, Any]]
 
 
 def reasons(model: str) -> bool:
@@ -117,25 +115,18 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
 
 
 @asynccontextmanager
-async def open_backend(
-    judge: Judge, path: str = "chat/completions", body: Body = request_body
-) -> AsyncIterator[OpenAIBackend]:
-    """Open a backend for the duration of the block.
-
-    `path` is the path of chat requests at the judge's endpoint, `body` returns the body of a request.
-    """
+async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
+    """Open a backend for the duration of the block."""
     async with _open_sdk(judge) as (sdk, key):
-        yield OpenAIBackend(sdk, key, path, body)
+        yield OpenAIBackend(sdk, key)
 
 
 class OpenAIBackend:
     """Sends requests through one AsyncOpenAI client."""
 
-    def __init__(self, sdk: AsyncOpenAI, key: SecretStr, path: str, body: Body) -> None:
+    def __init__(self, sdk: AsyncOpenAI, key: SecretStr) -> None:
         self._sdk = sdk
         self._key = key
-        self._address = str(sdk.base_url.join(path))  # the SDK would compose it for each call
-        self._body = body
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the reply as the server sent it, without building the SDK's model of it."""
@@ -144,7 +135,7 @@ class OpenAIBackend:
         recorder = ResponseRecorder(self._key, keep)
         with recorder.open_for(self._sdk):
             # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-            await self._sdk.post(self._address, cast_to=httpx2.Response, content=to_json(self._body(request)))
+            await self._sdk.post("chat/completions", cast_to=httpx2.Response, content=to_json(request_body(request)))
         return recorder.completion()
 
 

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from claimeval import providers
 from claimeval.types.errors import UsageError, first_problem, read_yaml
 from claimeval.types.records import Call, Record
-from claimeval.types.requests import Judge, Request, Usage
+from claimeval.types.requests import HIGHEST_PRICE, Judge, Request, Usage
 
 VARIABLE = "CLAIMEVAL_PRICES"
 """The environment variable with the paths of price files, separated as in PATH."""
@@ -61,18 +61,18 @@ def counted(usage: Usage | Call) -> bool:
 
 
 FREE = Price(0.0, 0.0, 0.0, None)
-LOCAL = "local:"
-"""What names of engines of this machine begin with: they cost nothing unless a file says so."""
+LOCAL = ("local:", "recorded:")
+"""What names of judges without a server begin with: they cost nothing unless a file says so."""
 
 MESSAGE_TOKENS = 16
 """Upper bound of the tokens that a chat format adds to one message (OpenAI's adds 3, and 3 to all together)."""
 
 
 class _PriceRow(Record):
-    input: float = Field(ge=0, allow_inf_nan=False, strict=True)
-    output: float = Field(ge=0, allow_inf_nan=False, strict=True)
-    cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
-    cache_write: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    input: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
+    output: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
+    cached_input: float | None = Field(default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
+    cache_write: float | None = Field(default=None, ge=0, le=HIGHEST_PRICE, allow_inf_nan=False, strict=True)
     batch: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False, strict=True)
     """Price of a token in a batch, as a share of its normal price."""
     as_of: date | None = None

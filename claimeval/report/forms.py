@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
-from claimeval.report import page
-from claimeval.runs import pictures
+from claimeval.report import page, pictures
+from claimeval.report.charts import Picture, file_part
 from claimeval.runs.directory import draft, no_follow, write_text
 from claimeval.runs.overview import Overview, gather
-from claimeval.statistics.pictures import Picture, file_part
 from claimeval.types.errors import StoppedEarly, UsageError
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
     if form == "md":
         return _markdown(run, compared)[0]
     if page.is_experiment(run):
-        return (run / f"experiment.{form}").read_text(encoding="utf-8")
+        return (run / f"experiment.{form}").read_bytes().decode()
     if form == "csv":
         if compared:
             raise UsageError("A CSV has one run. For a comparison, use `--format md` or `--format json`")
@@ -142,9 +141,9 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
 
 def _markdown(run: Path, compared: Path | None, stem: str | None = None) -> tuple[str, dict[str, Picture]]:
     """Return the Markdown of one or two runs, and its pictures by file name; without a stem, there are none."""
+    from claimeval.report import experiments as printing
     from claimeval.report import markdown
     from claimeval.runs.compare import compare
-    from claimeval.runs.experiments import printing
 
     if page.is_experiment(run):
         table = page.experiment_table(run)

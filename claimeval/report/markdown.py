@@ -66,7 +66,7 @@ def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
                 f"in {code(str(claim.evidence))} ({claim.standing})"
                 for claim in overview.worst[:MAX_WORST]
             ),
-            "Worst claims:",
+            "Look here first:",
         ),
         _footer(overview),
     )
@@ -231,12 +231,12 @@ def _costs(cost: RunCost, names: Mapping[str, str]) -> str:
     if cost.total.dollars == 0 and cost.total.prompt_tokens is None:
         return ""
     return _table(
-        ("judge", "step", "calls", "tokens in + out", "cost"),
+        ("judge", "step", "questions", "tokens in + out", "worth"),
         (
             (
                 code(names.get(line.judge, line.judge)),
                 line.step,
-                f"{line.cost.calls:,}",
+                f"{line.cost.calls + line.cost.reused:,}",
                 f"{line.cost.prompt_tokens or 0:,} + {line.cost.completion_tokens or 0:,}",
                 "price unknown" if line.cost.dollars is None else f"${dollars(line.cost.dollars)}",
             )

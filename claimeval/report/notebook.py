@@ -10,12 +10,12 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import Flip, words
 from claimeval.metrics.scoring import MetricSummary
+from claimeval.report import pictures
+from claimeval.report.charts import Picture
 from claimeval.report.series import parts
-from claimeval.runs import pictures
 from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims, cautions
 from claimeval.runs.series import Series
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
-from claimeval.statistics.pictures import Picture
 from claimeval.types.clusters import sample_count
 from claimeval.types.html import Html, element, joined, labeled, listed, shown, table
 from claimeval.types.records import Document, Sample, SampleResult
@@ -50,7 +50,11 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], at
     facts = [
         sample_count(record.samples, record.clusters, manifest.cluster),
         *([f"judged by {judges}"] if judges else ()),
-        *([f"${dollars(record.cost.total.dollars)}"] if record.cost and record.cost.total.dollars else ()),
+        *(
+            [f"replies worth ${dollars(record.cost.total.dollars)}"]
+            if record.cost and record.cost.total.dollars
+            else ()
+        ),
     ]
     return shown(
         element("p", element("b", manifest.job.replace("_", " ")), SPACE, ", ".join(facts)),
@@ -92,7 +96,7 @@ def _worst(manifest: Manifest, results: Sequence[SampleResult]) -> Html:
         samples[result.sample.id] = result.sample
     among = f" among the first {LOOKED_AT:,} samples" if len(results) > LOOKED_AT else ""
     return listed(
-        f"Worst claims{among}", (_worst_claim(claim, samples[claim.sample_id]) for claim in worst.worst()), "ol"
+        f"Look here first{among}", (_worst_claim(claim, samples[claim.sample_id]) for claim in worst.worst()), "ol"
     )
 
 
@@ -169,7 +173,7 @@ def _flip(flip: Flip) -> Html:
 
 def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:
     """Return a table for each metric with a row for each arm and its cost, and the last arm's flipped claims."""
-    from claimeval.runs.experiments import printing
+    from claimeval.report import experiments as printing
 
     return shown(
         element(
@@ -177,7 +181,7 @@ def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:
             sample_count(result.samples, result.clusters, result.cluster),
         ),
         *(element("p", line, class_="caution") for line in printing.failures(result)),
-        *([element("p", printing.chosen(result.selection))] if result.selection else ()),
+        *([element("p", printing.chosen(result.selection, result.baseline))] if result.selection else ()),
         *_by_metric(result),
         _flips(f"Claims that flipped in {result.arms[-1].name}", flips),
     )  # fmt: skip

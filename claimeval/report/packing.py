@@ -21,8 +21,8 @@ from claimeval.judging import assess, extract
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.lexical.sentences import sentences
 from claimeval.metrics.rows import Metric
+from claimeval.report.charts import Picture
 from claimeval.runs.slices import Cell, cell_of
-from claimeval.statistics.pictures import Picture
 from claimeval.types.errors import PromptError
 from claimeval.types.records import Assessment, Call, Evidence, Reason, Sample, SampleResult, Score
 from claimeval.types.requests import ExtractTask, Judge, Request

@@ -18,6 +18,7 @@ from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report.assets import page
+from claimeval.report.charts import Picture
 from claimeval.report.packing import (
     Details,
     Index,
@@ -32,11 +33,7 @@ from claimeval.report.packing import (
     row,
     tree,
 )
-from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
-from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
-from claimeval.runs.directory import RunResults, label_files, load_manifest
-from claimeval.runs.overview import Caution, Overview, PairedRuns, bar, gather
-from claimeval.runs.pictures import (
+from claimeval.report.pictures import (
     of_arms,
     of_calibration,
     of_changes,
@@ -48,9 +45,12 @@ from claimeval.runs.pictures import (
     of_ranks,
     of_slices,
 )
+from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
+from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
+from claimeval.runs.directory import RunResults, label_files, load_manifest
+from claimeval.runs.overview import Caution, Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.statistics.formatting import decimal
-from claimeval.statistics.pictures import Picture
 from claimeval.types.errors import DataError, UsageError, visible
 from claimeval.types.records import REASONS, SampleResult
 
@@ -369,9 +369,9 @@ class _TwoRuns:
 
 
 def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:
-    """Return the diagnosis of a sample in each run; empty for runs without both metrics."""
-    both = {RECALL, FAITHFULNESS} <= set(manifest.names)
-    return [diagnose(result).sentence for result in results] if both else []
+    """Return the diagnosis of a sample in each run; empty for runs without both metrics or without a diagnosis."""
+    both = manifest.concludes and {RECALL, FAITHFULNESS} <= set(manifest.names)
+    return [diagnose(result) for result in results] if both else []
 
 
 def _kind(result: SampleResult, names: Sequence[str]) -> str:
@@ -467,7 +467,7 @@ def _unreadable(folder: Path, error: Exception) -> DataError:
 
 def render_experiment(file: IO[str], folder: Path) -> None:
     """Write the page of an experiment to an open file. Raises DataError if its tables cannot be read."""
-    from claimeval.runs.experiments import printing
+    from claimeval.report import experiments as printing
     from claimeval.runs.experiments.results import ArmFlip
 
     table = experiment_table(folder)
@@ -477,12 +477,14 @@ def render_experiment(file: IO[str], folder: Path) -> None:
     except (OSError, ValueError) as error:
         raise _unreadable(folder, error) from error
     arms = tuple(arm.model_copy(update={"run": Path(arm.run).name}) for arm in table.arms)
+    selection = table.selection and table.selection.model_copy(update={"written": None})
+    names = {"data": Path(table.data).name, "arms": arms, "selection": selection}
     content = {
         "name": folder.resolve().name,
-        "table": table.model_copy(update={"data": Path(table.data).name, "arms": arms}).model_dump(mode="json"),
+        "table": table.model_copy(update=names).model_dump(mode="json"),
         "pictures": {name: [tree(picture) for picture in drawn] for name, drawn in of_arms(table).items()},
         "changes": printing.other_changes(table),
-        "selection": printing.chosen(table.selection) if table.selection else None,
+        "selection": printing.chosen(table.selection, table.baseline) if table.selection else None,
         "failures": printing.failures(table),
         "flips": [flip.model_dump(mode="json") for flip in flips],
     }

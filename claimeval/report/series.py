@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import urlencode
 
 from claimeval.metrics.scoring import ends_in_words
+from claimeval.report import pictures
 from claimeval.report.assets import page
-from claimeval.runs import pictures
 from claimeval.runs.overview import MetricComparison
 from claimeval.runs.series import MetricSeries, Series
 from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval

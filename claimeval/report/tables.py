@@ -5,13 +5,12 @@ In a CSV, text that a spreadsheet would read as a formula is prefixed with an ap
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Literal, get_args
 
-from claimeval.data.rows import guarded
+from claimeval.data.rows import write_csv
 from claimeval.evaluation.manifest import Manifest
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.errors import unknown_name
@@ -29,9 +28,7 @@ Cell = str | int | float | None
 
 def write(file: IO[str], folder: Path, table: Rows) -> None:
     """Write the results of a run as CSV with a header line. Undefined values are empty cells."""
-    writer = csv.writer(file, lineterminator="\n")
-    for row in rows(load_manifest(folder), read_results(folder), table):
-        writer.writerow([guarded(cell) for cell in row])
+    write_csv(file, rows(load_manifest(folder), read_results(folder), table))
 
 
 def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> Iterator[list[Cell]]:

@@ -12,22 +12,24 @@ import os
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent import futures
+from concurrent.futures import Future
 from datetime import datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import IO, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.report import series
+from claimeval.report import pictures, series
 from claimeval.report.assets import page
+from claimeval.report.charts import Picture, trend
 from claimeval.report.packing import as_json, block, tree
 from claimeval.report.page import TABLE, experiment_table, is_experiment, render, render_experiment
-from claimeval.runs import pictures
 from claimeval.runs.compare import changed_settings
 from claimeval.runs.directory import (
     MANIFEST,
@@ -42,7 +44,6 @@ from claimeval.runs.directory import (
 )
 from claimeval.runs.overview import data_name
 from claimeval.runs.series import track
-from claimeval.statistics.pictures import Picture, trend
 from claimeval.types.errors import DataError, UsageError
 
 DEPTH = 4
@@ -312,31 +313,21 @@ AGAIN = 1
 Key = tuple[tuple[str, ...], tuple[int, ...]]
 
 
-class _Build:
-    """A page that is being written, in a daemon thread."""
+def _build(write: Callable[[IO[str]], None]) -> Future[bytes]:
+    """Write a page in a daemon thread, which the end of the process does not wait for."""
+    page = Future[bytes]()
 
-    def __init__(self, write: Callable[[IO[str]], None]) -> None:
-        self._write = write
-        self._done = Event()
-        self._content: bytes | Exception = b""
-        Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
+    def run() -> None:
+        """Hand the page, or the error that ended it, to those who wait."""
         try:
             file = io.StringIO()
-            self._write(file)
-            self._content = file.getvalue().encode("utf-8", "backslashreplace")
-        except Exception as error:  # noqa: BLE001  # raised again by `content`
-            self._content = error
-        self._done.set()
+            write(file)
+            page.set_result(file.getvalue().encode("utf-8", "backslashreplace"))
+        except Exception as error:  # noqa: BLE001  # raised again where the page is requested
+            page.set_exception(error)
 
-    def content(self) -> bytes | None:
-        """Return the page, or None if it is not ready in time. Raises the error that ended the build."""
-        if not self._done.wait(PATIENCE):
-            return None
-        if isinstance(self._content, Exception):
-            raise self._content
-        return self._content
+    Thread(target=run, daemon=True).start()
+    return page
 
 
 class Building(Exception):
@@ -359,7 +350,7 @@ class Viewer(ThreadingHTTPServer):
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
         self._home = Home(folder)
         self._pages: OrderedDict[Key, bytes] = OrderedDict()
-        self._builds: dict[Key, _Build] = {}
+        self._builds: dict[Key, Future[bytes]] = {}
         self._lock = Lock()
 
     @property
@@ -424,18 +415,15 @@ class Viewer(ThreadingHTTPServer):
                 self._pages.move_to_end(key)
                 return self._pages[key]
             if key not in self._builds:
-                self._builds[key] = _Build(write)
+                self._builds[key] = _build(write)
                 if len(self._builds) > CACHED_PAGES:  # the browser that requested the oldest did not return
                     del self._builds[next(iter(self._builds))]
             build = self._builds[key]
-        try:
-            content = build.content()
-        except Exception:
-            self._builds.pop(key, None)
-            raise
-        if content is None:
+        futures.wait([build], PATIENCE)
+        if not build.done():
             raise Building
         self._builds.pop(key, None)
+        content = build.result()
         with self._lock:
             self._pages[key] = content
             if len(self._pages) > CACHED_PAGES:

@@ -9,10 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from claimeval.data.labels import read_labels
 from claimeval.evaluation.summary.panel import Dispute
+from claimeval.evaluation.validity import GraderReport
 from claimeval.judging.panel import Panel
-from claimeval.runs import pictures
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.labeling import labels_in
@@ -151,19 +153,19 @@ class Agreement(Record):
     items: int
     """Claims and samples with a human label; without labels, all claims."""
     questions: int
-    unmatched: int
+    unmatched: int = 0
     """Human labels that fit no claim or sample of the run."""
-    labels: HumanLabelCounts
-    raters: tuple[RaterReport, ...]
+    labels: HumanLabelCounts = HumanLabelCounts()
+    raters: tuple[RaterReport, ...] = ()
     slices: tuple[RaterSlice, ...] = ()
     """Each rater compared with people by value of the requested field."""
-    pairs: tuple[RaterPair, ...]
+    pairs: tuple[RaterPair, ...] = ()
     """All pairs of judges, panel and people, and all pairs of annotators."""
-    asked_later: tuple[str, ...]
+    asked_later: tuple[str, ...] = ()
     """Judges that saw disputed claims only, by escalation; `alpha` and `ac1` leave them out."""
-    alpha: Estimate | None
+    alpha: Estimate | None = None
     """Krippendorff's alpha of the judges; None for a single judge."""
-    ac1: Estimate | None
+    ac1: Estimate | None = None
     """Gwet's AC1 of the judges."""
     judges: tuple[JudgeNumbers, ...] = ()
     """For a run: cost, speed, agreement and failures of each judge."""
@@ -171,25 +173,23 @@ class Agreement(Record):
     """For a run: the claims on which judges are most divided."""
     ratings: RatingAgreement | None = None
     """Scores of whole answers compared with human ratings; all other fields are then empty."""
+    assessors: dict[str, GraderReport] = Field(default_factory=dict)
+    """Grades of documents compared with those of people, by assessor; all other fields are then empty."""
 
     @classmethod
     def of_ratings(cls, ratings: RatingAgreement) -> Agreement:
         """Return the agreement of scores with ratings."""
-        return cls(
-            items=ratings.items,
-            questions=max((pair.spearman.clusters for pair in ratings.correlations), default=0),
-            unmatched=ratings.unmatched,
-            labels=HumanLabelCounts(),
-            raters=(),
-            pairs=(),
-            asked_later=(),
-            alpha=None,
-            ac1=None,
-            ratings=ratings,
-        )
+        questions = max((pair.spearman.clusters for pair in ratings.correlations), default=0)
+        return cls(items=ratings.items, questions=questions, unmatched=ratings.unmatched, ratings=ratings)
+
+    @classmethod
+    def of_grades(cls, assessors: dict[str, GraderReport]) -> Agreement:
+        """Return the agreement of grades of documents with those of people."""
+        first = max(assessors.values(), key=lambda report: report.pairs + report.unassessed)
+        return cls(items=first.pairs + first.unassessed, questions=first.exact.clusters, assessors=assessors)
 
     def _repr_html_(self) -> str:
-        """Show kappas and confusions as pictures, a column of numbers for each rater, and pairs of raters."""
+        """Show a column of numbers for each rater, and pairs of raters."""
         estimates = ((name, *map(_in_words, numbers)) for name, numbers in by_measure(self.raters) if any(numbers))
         compared = ("compared (+ unassessed)", *(f"{r.compared} (+{r.unassessed})" for r in self.raters))
         pairs = ((f"{p.first} / {p.second}", str(p.items), *map(_in_words, (p.raw, p.kappa))) for p in self.pairs)
@@ -206,10 +206,24 @@ class Agreement(Record):
                     ),
                 ),
             )
+        if self.assessors:
+            graded = (
+                (
+                    name,
+                    str(report.pairs),
+                    str(report.unassessed),
+                    _in_words(report.kappa),
+                    _in_words(report.kappa_binary),
+                )
+                for name, report in self.assessors.items()
+            )
+            return html.shown(
+                html.element("p", html.element("b", "agreement"), f" {self.items} pairs graded by people"),
+                html.table(("assessor", "pairs", "unassessed", "kappa", "binary"), graded),
+            )
         return html.shown(
             html.element("p", html.element("b", "agreement"), html.Html(" "), f"{self.items} {what}"),
             *([html.element("p", f"Labels {words}", class_="caution")] if (words := self.labels.words()) else ()),
-            *([html.Html(drawn.svg)] if (drawn := pictures.of_agreement(self)) else ()),
             *([html.table(("", *(r.rater for r in self.raters)), (compared, *estimates))] if self.raters else ()),
             *([html.table(("pair", "items", "equal", "kappa"), pairs)] if self.pairs else ()),
             *(html.element("p", f"{name} of the judges: {_in_words(number)}") for name, number in among if number),

@@ -363,9 +363,9 @@ class ComparisonBuilder:
         shared = len(self._paired.ids)
         if not shared:
             raise UsageError(f"the runs {a} and {b} have no sample id in common")
-        of_claims = {metric.name for metric in self.metrics}
+        of_claims = {metric.name: metric for metric in self.metrics}
         metrics = [
-            metric.model_copy(update={"discordant": self._in_one_only(metric.metric)})
+            metric.model_copy(update={"discordant": self._in_one_only(of_claims[metric.metric])})
             if metric.metric in of_claims
             else metric
             for metric in self._paired.explained(totals)
@@ -413,8 +413,10 @@ class ComparisonBuilder:
         }
         return _adjusted_by(compared)
 
-    def _in_one_only(self, metric: str) -> DiscordantCounts:
-        a, b = self._discordant[metric, True], self._discordant[metric, False]
+    def _in_one_only(self, metric: Metric) -> DiscordantCounts | None:
+        if not self._tally.compared(metric.claims_of, metric.against):
+            return None
+        a, b = self._discordant[metric.name, True], self._discordant[metric.name, False]
         return DiscordantCounts(only_a=a, only_b=b, p=mcnemar_exact(a, b))
 
     def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:

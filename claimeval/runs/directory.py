@@ -22,12 +22,11 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO, TypeVar, overload
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
-from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, versions
+from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
@@ -372,7 +371,7 @@ def _is_running(process: int) -> bool:
 def write_text(path: Path, text: str) -> None:
     """Write a file of a run atomically."""
     part = draft(path)
-    with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
+    with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=no_follow) as file:
         file.write(text)
     part.replace(path)
 
@@ -556,7 +555,7 @@ def _read(record: type[R], folder: Path, name: str) -> R:
         raise DataError(
             f"{path} cannot be read by this version of claimeval: {field or 'the file'}: {problem}"
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
@@ -598,33 +597,6 @@ class ScoresSummary(Record):
     metrics: dict[str, MetricSummary]
     cluster: str | None = None
     """The field whose equal values are one cluster in intervals; None for the question."""
-
-
-def attach(
-    folder: Path,
-    kind: str,
-    results: Iterable[SampleResult],
-    units: Mapping[str, str],
-    settings: Mapping[str, JsonValue] = MappingProxyType({}),
-    cluster: str | None = None,
-) -> None:
-    """Write scores without a judge as an attached run, replacing an earlier one of the same name.
-
-    Args:
-        folder: The run directory.
-        kind: The name of the attached run.
-        results: The scores of each sample.
-        units: Metric name to unit.
-        settings: Settings that determine the numbers.
-        cluster: The field whose equal values are one cluster in intervals; None for the question.
-    """
-    record = Manifest(
-        job="measure", metrics=tuple(units), settings=dict(settings), cluster=cluster, versions=versions()
-    )
-    tallies = SummaryBuilder(record)
-    with RunWriter(folder / kind, record, overwrite=True) as writer:
-        writer.add_all(tallies.each(results))
-        writer.finish(tallies.summary())
 
 
 def beside(folder: Path, reserved: Iterable[str] = ()) -> tuple[ScoresSummary, ...]:

@@ -1,8 +1,7 @@
 """Importing recorded replies, or results of another tool, as a run directory, without a call.
 
 In addition to the usual files, the directory has `labels.jsonl` (human labels in the file), `unread.jsonl` (replies
-without a readable verdict, with reasons), `import.json` (counts of how the replies were read) and `TOOL/` (a run with
-the scores of the other tool).
+without a readable verdict, with reasons) and `import.json` (counts of how the replies were read).
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.data.labels import HumanLabel, read_labels
-from claimeval.data.recorded import FieldMap, RecordedReplies
-from claimeval.data.result_files import READERS, JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
+from claimeval.data.recorded import MAPPINGS, FieldMap, RecordedReplies
+from claimeval.data.result_files import JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
-from claimeval.metrics.scoring import defined
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import directory
 from claimeval.runs.directory import LABELS, RunWriter, write_lines
@@ -27,7 +25,7 @@ from claimeval.runs.revote import Revote, settle
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Record, SampleResult
+from claimeval.types.records import Record
 
 UNREAD, COUNTS = "unread.jsonl", "import.json"
 EXTRACTOR = recorded_judge("recorded")
@@ -77,16 +75,16 @@ class ImportedRun(NamedTuple):
 
 
 def open_file(path: Path, mapping: FieldMap | None = None) -> RecordedResults:
-    """Open a file with a mapping, or a result file of a known tool. Raises UsageError if it is neither."""
+    """Open a file with a mapping, or a result file of RAGChecker. Raises UsageError if it is neither."""
     if mapping:
         return RecordedReplies(path, mapping).recorded_results()
-    kind = recognize(path)
-    if kind is None:
+    results = recognize(path)
+    if results is None:
         raise UsageError(
-            f"{path} is no result file of {', '.join(READERS)}; say with --mapping which fields hold what "
-            "(`claimeval import-replies --help` shows one)"
+            f"{path} is no result file of RAGChecker; say with --mapping which fields hold what: a file of yours "
+            f"(`claimeval import-replies --help` shows one), or {' or '.join(sorted(MAPPINGS))}"
         )
-    return kind
+    return results
 
 
 def recorded_manifest(judged: RecordedResults, data: str, panel: Panel) -> Manifest:
@@ -98,7 +96,18 @@ def recorded_manifest(judged: RecordedResults, data: str, panel: Panel) -> Manif
         panel=panel,
         versions=versions(),
     )
-    return record.of_data(data)
+    noted = record.of_data(data)
+    return noted.model_copy(update={"notes": (*noted.notes, note)}) if (note := repeats(judged)) else noted
+
+
+def repeats(judged: RecordedResults) -> str | None:
+    """Return a note if rows that may be separate claims count as replicates of a judge."""
+    if not judged.repeated:
+        return None
+    return (
+        f"{judged.repeated} rows repeat a claim text of their sample and count as replicates of the judge; if they are "
+        "separate claims, map `claim_id` to a field that distinguishes them"
+    )
 
 
 def import_judged(
@@ -149,10 +158,8 @@ def import_judged(
         if panel.needs_all_verdicts:
             summary, record = settle(writer, _labels(folder), complete=True), writer.manifest
         writer.finish(summary)
-    if judged.kind in READERS:
-        _keep_scores(judged, folder, cluster)
     counts = ImportCounts(
-        readings={name: _reading(counts) for name, counts in readings.items() if judged.kind not in READERS},
+        readings={name: _reading(counts) for name, counts in readings.items() if counts.total()},
         labels=labels,
         repeated=judged.repeated,
     )
@@ -169,7 +176,9 @@ def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:
 def _labels(folder: Path) -> Iterable[HumanLabel]:
     path = folder / LABELS
     if not path.exists():
-        raise UsageError("a weighted vote takes its weights from human labels, and the file has none; map `human`")
+        raise UsageError(
+            "a weighted vote takes its weights from human labels, and the file has none; map `human_label`"
+        )
     return read_labels(path)
 
 
@@ -194,23 +203,3 @@ def _reading(counts: Counter[tuple[str, str]]) -> JudgeReading:
     forms = of("forms")
     missing = forms.pop("missing", 0)
     return JudgeReading(forms=forms, unsure=counts["unsure", ""], refused=of("refused"), missing=missing)
-
-
-def _keep_scores(judged: RecordedResults, folder: Path, cluster: str | None) -> None:
-    """Write the scores that the other tool recorded as an attached run."""
-    ranges: dict[str, tuple[float, float]] = {}
-    for sample in judged.samples():
-        for name, value in sample.scores.items():
-            low, high = ranges.get(name, (0.0, 0.0))
-            ranges[name] = min(low, value or 0.0), max(high, value or 0.0)
-    if not ranges:
-        return
-    units = {name: "share" if low >= 0 and high <= 1 else "number" for name, (low, high) in ranges.items()}
-    results = (
-        SampleResult(
-            sample=sample.result.sample,
-            scores=defined({name: sample.scores.get(name) for name in units}, units, "missing_input"),
-        )
-        for sample in judged.samples()
-    )
-    directory.attach(folder, judged.kind, results, units, {"recorded by": judged.kind}, cluster)

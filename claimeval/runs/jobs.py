@@ -81,7 +81,7 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
         return None
     from claimeval.data.labels import read_labels
 
-    learning = () if record.of_claims else [q for q in record.questions if q.panel.rule.learns == "weights"]
+    learning = () if record.of_claims else [q for q in record.questions if q.panel.rule.needs_weights]
     labels = list(read_labels(Path(panel.labels), {word for question in learning for word in question.scale.words}))
     if len(learning) > 1 and any(label.evidence is None for label in labels):
         raise UsageError(

@@ -83,15 +83,15 @@ def judge_numbers(
     """
     numbers = []
     for judge in judges:
-        if not (verdicts := sum(dict(judge.labels).values())):
+        if not judge.verdicts:
             continue
         dollars = judge.assessment_cost.dollars
         compared = _compared(judge.name, panel, people)
         numbers.append(
             JudgeNumbers(
                 judge=judge.name,
-                verdicts=verdicts,
-                dollars_per_1000=None if dollars is None else 1000 * dollars / verdicts,
+                verdicts=judge.verdicts,
+                dollars_per_1000=None if dollars is None else 1000 * dollars / judge.verdicts,
                 seconds=judge.seconds,
                 compared=compared.compared if compared else 0,
                 agrees_with=None if compared is None else "people" if people else "panel",

@@ -8,13 +8,12 @@ computed from them.
 
 from __future__ import annotations
 
-import csv
 import heapq
 import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -23,7 +22,7 @@ from pydantic import ValidationError
 
 from claimeval import ir
 from claimeval.data.labels import LabelFile
-from claimeval.data.rows import SourceRow, guarded, read_rows
+from claimeval.data.rows import SourceRow, read_rows, write_csv
 from claimeval.evaluation import grade
 from claimeval.evaluation.grade import gradable
 from claimeval.metrics.rows import Metric
@@ -220,14 +219,16 @@ COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
 def export(run: Path, drawn: ClaimDraw, path: Path) -> int:
     """Write the drawn claims as CSV with an empty column `label`, and return their number."""
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for question in questions(run, drawn):
-            sample, against = question.result.sample, drawn.metric.against
-            evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
-            row = (sample.id, question.claim.id, question.claim.text, against, sample.question, evidence, "")
-            writer.writerow(map(guarded, row))
+        write_csv(file, [COLUMNS, *_export_rows(run, drawn)])
     return len(drawn.items)
+
+
+def _export_rows(run: Path, drawn: ClaimDraw) -> Iterator[Sequence[str]]:
+    against = drawn.metric.against
+    for question in questions(run, drawn):
+        sample = question.result.sample
+        evidence = "\n\n".join(document.text for document in sample.documents(against) or ())
+        yield sample.id, question.claim.id, question.claim.text, against, sample.question, evidence, ""
 
 
 def metric_of(run: Path, name: str | None) -> Metric:

@@ -1,9 +1,9 @@
 """Joining human labels with the claims and samples of a run, and learning vote weights from them.
 
-A label names its claim by id or by text. The text is that of the claim, or a passage of the text that the claims were
-extracted from; a passage labels all claims in it. Citations are ignored in both. A label without id and text is about
-the whole sample. It is compared with `supported` if all claims of the answer are supported, `contradicted` if one is
-contradicted, `not_found` otherwise.
+A label names its claim by id or by text; if the claim of its id has another text, the text decides. The text is that of
+the claim, or a passage of the text that the claims were extracted from; a passage labels all claims in it. Citations
+are ignored in both. A label without id and text is about the whole sample. It is compared with `supported` if all
+claims of the answer are supported, `contradicted` if one is contradicted, `not_found` otherwise.
 """
 
 from __future__ import annotations
@@ -286,12 +286,18 @@ def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts
 
 
 def claims_for_label(result: SampleResult, label: HumanLabel) -> Iterator[str]:
-    """Yield the ids of the claims that a label is about."""
-    if label.claim_id is not None:
+    """Yield the ids of the claims that a label is about.
+
+    If the claim of its id has another text (another extraction), the text decides.
+    """
+    if label.text is None:
+        assert label.claim_id is not None, "a label of a claim names its id or its text"
         yield label.claim_id
         return
-    assert label.text is not None, "a label of a claim names its id or its text"
     text = _folded(label.text)
+    if any(claim.id == label.claim_id and _folded(claim.text) == text for claim in result.claims):
+        yield str(label.claim_id)
+        return
     same = [claim.id for claim in result.claims if _folded(claim.text) == text]
     if same:
         yield from same

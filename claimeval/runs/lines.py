@@ -554,6 +554,8 @@ def _score(written: _WrittenScore) -> Score:
     hits, total = written.get("hits"), written.get("total")
     judged = written.get("judged", total)
     bounds = written["bounds"] if "bounds" in written else _bounds(hits, judged, total)
+    if not isinstance(written.get("value"), (int, float, type(None))):
+        raise TypeError("the value of a score is not a number")
     return Score.holding(Score.unset | {"unit": "share"} | written | {"judged": judged, "bounds": bounds})
 
 

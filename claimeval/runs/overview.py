@@ -18,6 +18,7 @@ from pydantic import Field
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.evaluation.summary.cost import total
+from claimeval.metrics import scoring
 from claimeval.metrics.derived import derived
 from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
 from claimeval.metrics.flips import Flip, FlipCounts
@@ -94,8 +95,10 @@ class JudgeOverview(Record):
     """The first failed call of each reason."""
     uncounted: int
     """Replies without token counts."""
+    verdicts: int
+    """Its verdicts, also those on claims of a gold answer that does not count."""
     labels: LabelCounts
-    """Labels of its verdicts over all claims and metrics."""
+    """Labels of its verdicts over all claims that the metrics count."""
 
 
 class RankOverview(Record):
@@ -122,7 +125,7 @@ class WorstClaim(Record):
     explanation: str | None
     """Explanation of the first judge with that label."""
     excerpt: str | None = None
-    """Id in brackets and beginning of the first document that a judge cites; None if none is cited."""
+    """Id in brackets and beginning of the first document that a judge cites, or of the only one; else None."""
     documents: int = 0
     """Number of documents that the claim was assessed against."""
     metric: str | None = None
@@ -139,7 +142,9 @@ class WorstClaim(Record):
     @property
     def standing(self) -> str:
         """The score of the answer and the votes of the judges, in words."""
-        score = f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims hold"
+        score = (
+            f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims supported"
+        )
         if sum(self.votes.values()) < 2:
             return score
         votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
@@ -176,7 +181,8 @@ class Overview(Record):
     extraction: ExtractionSummary | None = None
     """Quality of the claims, from their words alone."""
     diagnosis: DiagnosisCounts | None = None
-    """Whether retrieval or generation is to blame; None unless samples have context recall and faithfulness."""
+    """Whether retrieval or generation is to blame; None unless samples have context recall and faithfulness, and if a
+    judge only compares words."""
     slices: tuple[Slices, ...] = ()
     """In reports: the metrics by every field with 2 to 50 values."""
     judge_numbers: tuple[JudgeNumbers, ...] = ()
@@ -228,7 +234,7 @@ class MetricComparison(Record):
     contribution: float | None = None
     """For a slice: what its samples add to the difference over all samples."""
     discordant: DiscordantCounts | None = None
-    """For a metric over claims."""
+    """For a metric over claims; None if no claim is in both runs."""
     because: tuple[CausePart, ...] = ()
     """The change by cause; the parts add up to `change`."""
     change: float | None = None
@@ -390,7 +396,7 @@ class OverviewBuilder:
         shorter = manifest.short_names
         self._sliced = SliceTally(manifest.names, manifest.cluster) if sliced else None
         self._manifest = manifest
-        self._labels: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._labels: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._distributions = {name: [0] * BINS for name in manifest.names}
         names = {prompt.id: prompt.name for prompt in manifest.prompts}
         asked_with = {judge: [names[i] for i in ids if i in names] for judge, ids in manifest.asked_with.items()}
@@ -399,7 +405,7 @@ class OverviewBuilder:
             for judge in manifest.asked
         }
         self._ranks = _RankTally()
-        self._diagnosis = DiagnosisTally()
+        self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
         self._worst = WorstClaims(manifest.rows)
         self._claims = ExaminedClaims(manifest.data.samples or 0, manifest.cluster) if manifest.of_claims else None
 
@@ -408,12 +414,20 @@ class OverviewBuilder:
         claims = {claim.id: claim for claim in result.claims}
         if self._claims:
             self._claims.add(result)
+        counts = [(metric, scoring.counted(metric, result)) for metric in self._manifest.rows]
         for assessment in result.assessments:
-            of = claims[assessment.subject].of if assessment.subject in claims else assessment.question
-            self._labels[of, assessment.evidence.part][assessment.support or "unassessed"] += 1
+            subject, part, whole = assessment.subject, assessment.evidence.part, assessment.subject not in claims
+            metrics = [
+                metric.name
+                for metric, ids in counts
+                if part == metric.against and (metric.claims_of == assessment.question if whole else subject in ids)
+            ]
+            for name in metrics:
+                self._labels[name][assessment.support or "unassessed"] += 1
             for verdict in assessment.verdicts:
                 if tally := self._judges.get(verdict.judge):
-                    tally.labels[verdict.support or "unassessed"] += 1
+                    tally.verdicts += 1
+                    tally.labels[verdict.support or "unassessed"] += bool(metrics or whole)
         for name, score in result.scores.items():
             if score.value is not None and score.unit == "share":
                 self._distributions[name][bar(score.value)] += 1
@@ -451,7 +465,7 @@ class OverviewBuilder:
             metrics=tuple(
                 MetricOverview(
                     metric=metric,
-                    labels=LabelCounts(**self._labels[metric.claims_of, metric.against]),
+                    labels=LabelCounts(**self._labels[metric.name]),
                     distribution=tuple(self._distributions[metric.name]),
                 )
                 for metric in self._manifest.rows
@@ -500,6 +514,7 @@ class _JudgeTally:
         self._replies = self._uncounted = 0
         self._seconds = array("d")
         self._examples: dict[Reason, FailedReply] = {}
+        self.verdicts = 0
         self.labels: Counter[str] = Counter()
 
     def add(self, call: Call, sample: str) -> None:
@@ -541,6 +556,7 @@ class _JudgeTally:
             seconds=median(self._seconds) if self._seconds else None,
             examples=dict(self._examples),
             uncounted=self._uncounted,
+            verdicts=self.verdicts,
             labels=LabelCounts(**self.labels),
         )
 
@@ -605,10 +621,12 @@ class WorstClaims:
         """Add a sample; at most one claim of its answer is kept.
 
         Samples rank by the number of claims that are not supported, then by score; claims of a sample by label, then
-        by the number of judges that agree on it.
+        by the number of judges that agree on it. A claim that a short gold answer leaves out is none of them if the
+        contexts support it.
         """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
+        grounded = {a.subject for a in result.assessments if a.evidence.part == "contexts" and a.support == "supported"}
         for position, metric in enumerate(self._metrics):
             claims = [
                 a
@@ -616,7 +634,12 @@ class WorstClaims:
                 if a.evidence.part == metric.against and a.evidence.is_whole
                 if a.subject in of_answer and a.support is not None
             ]
-            bad = [a for a in claims if a.support != "supported"]
+            elsewhere = grounded if metric.against == "reference" else ()
+            bad = [
+                a
+                for a in claims
+                if a.support == "contradicted" or (a.support != "supported" and a.subject not in elsewhere)
+            ]
             if bad:
                 worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
                 value = None if score is None else score.value
@@ -627,7 +650,7 @@ class WorstClaims:
                     update={
                         "metric": metric.name,
                         "score": value,
-                        "supported": len(claims) - len(bad),
+                        "supported": sum(a.support == "supported" for a in claims),
                         "judged": len(claims),
                         "votes": dict(Counter(verdict.support or "unassessed" for verdict in worst.verdicts)),
                     }
@@ -655,7 +678,8 @@ def _gravity(assessment: Assessment) -> tuple[int, float, float]:
 def _worst_claim(result: SampleResult, assessment: Assessment) -> WorstClaim:
     assert assessment.support is not None, "only claims with a label are listed"
     documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
-    cited_id = next((d for v in assessment.verdicts for d in v.cites if d in documents), None)
+    only = next(iter(documents)) if len(documents) == 1 else None
+    cited_id = next((d for v in assessment.verdicts for d in v.cites if d in documents), only)
     return WorstClaim(
         sample_id=result.sample.id,
         question=result.sample.question,

@@ -54,7 +54,7 @@ from claimeval.types.records import (
     Verdict,
     has_words,
 )
-from claimeval.types.requests import CLAIMS_PER_CALL, RECORDED, Judge
+from claimeval.types.requests import CLAIMS_PER_CALL, IMPORTED, Judge
 from claimeval.types.scales import Scale
 
 T = TypeVar("T")
@@ -322,7 +322,7 @@ def _panel(
     of_run, recorded_judges = [], set()
     for name in names:
         judge = earlier.run_judges[name]
-        if only_counted or options.offline or judge.provider == RECORDED:
+        if only_counted or options.offline or judge.provider == IMPORTED:
             if not earlier.same_prompt(name):
                 raise UsageError(f"judge {name!r} cannot be asked again with another prompt; name judges that can")
             if not earlier.same_documents(settings):
@@ -368,7 +368,7 @@ def _extractor(earlier: ReusableVerdicts, panel: PanelSpec, missing: Mapping[Par
     before = earlier.record.extractor
     assert before is not None, "a run of claims has an extractor"
     try:
-        if before.provider != RECORDED:
+        if before.provider != IMPORTED:
             return specs.parse_judge(before)
         why = "its claims are on record only"
     except UsageError as error:

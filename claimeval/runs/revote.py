@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
-from types import MappingProxyType
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.grade import GradeJob
@@ -15,7 +13,6 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.rate import RateJob
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.judging.panel import Panel, voting
-from claimeval.judging.panel.rules import ErrorRates, Pattern, cast_ballots, estimate_error_rates
 from claimeval.metrics import scoring
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, join_subjects, weights
@@ -25,19 +22,17 @@ from claimeval.types.records import Assessment, SampleResult, Verdict
 
 MAX_KINDS = 1000
 """Maximum number of combinations of verdicts whose vote is cached."""
-NO_RATES: Mapping[str, ErrorRates] = MappingProxyType({})
 
 
 def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
-    """Replace the provisional votes by votes that need the whole run, and return the new summary.
+    """Replace the provisional votes by weighted ones, and return the new summary.
 
-    If the vote is weighted and the manifest has no weights, they are learned from `labels` and added to the manifest.
+    The weights are learned from `labels` and added to the manifest.
     """
     record = with_weights(writer.manifest, writer.added, labels)
     if record != writer.manifest:
         writer.amend(record)
-    rates = Revote(record).error_rates(writer.added())
-    return revised(writer, Revote(record, rates)).summary(complete=complete, rates=rates.get("support"))
+    return revised(writer, Revote(record)).summary(complete=complete)
 
 
 def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]) -> SummaryBuilder:
@@ -58,14 +53,14 @@ def with_weights(
 ) -> Manifest:
     """Return the manifest, with weights learned from the labels if its vote is weighted and has none."""
     panel = record.panel
-    if panel.rule.learns != "weights" or panel.weights:
+    if not panel.needs_all_verdicts:
         return record
     names = [judge.name for judge in record.judges]
     if record.of_claims:
         of_all = weights(join(results(), names, panel, labels), panel)
         learned = dict.fromkeys((question.name for question in record.questions), of_all)
     else:
-        learning = [question for question in record.questions if question.panel.rule.learns == "weights"]
+        learning = [question for question in record.questions if question.panel.rule.needs_weights]
         learned = {q.name: weights(join_subjects(results(), q, names, labels or ()), q.panel) for q in learning}
         of_all = learned[learning[0].name]
     questions = tuple(
@@ -98,9 +93,8 @@ class Revote:
     Verdicts of judges that are not in the manifest are left out, and so are claims without other verdicts.
     """
 
-    def __init__(self, record: Manifest, rates: Mapping[str, ErrorRates] = NO_RATES) -> None:
-        """`rates` are error rates of the judges over the whole run, by question."""
-        self._record, self._rates = record, rates
+    def __init__(self, record: Manifest) -> None:
+        self._record = record
         self._judges = {judge.name for judge in record.judges}
         self._families = Families(record.panel.families)
         self._job = None if record.of_claims else job_of(record)
@@ -118,23 +112,9 @@ class Revote:
         now = result.replaced(**voted)
         return self._job.scored(now) if self._job else self._scored_claims(now)
 
-    def error_rates(self, results: Iterable[SampleResult]) -> dict[str, ErrorRates]:
-        """Return the judges' error rates by question, for questions whose vote rule estimates them."""
-        patterns: defaultdict[str, Counter[Pattern]] = defaultdict(Counter)
-        for result in results:
-            for a in result.assessments:
-                panel = self._record.panel_for(a.question)
-                if a.unasked or panel.rule.learns != "error_rates":
-                    continue
-                left_out = self._same_family(result, a) if panel.on_same_family == "no-vote" else frozenset()
-                ballots = cast_ballots([v for v in a.verdicts if v.judge in self._judges - left_out], panel)
-                patterns[a.question][tuple((b.judge, b.choice) for b in ballots if b.choice is not None)] += 1
-        return {name: rates for name, counts in patterns.items() if (rates := estimate_error_rates(counts))}
-
     def _panel(self, question: str) -> Panel:
         if question not in self._panels:
-            panel = self._record.panel_for(question)
-            self._panels[question] = panel if question in self._rates else panel.provisional
+            self._panels[question] = self._record.panel_for(question).provisional
         return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
@@ -173,7 +153,6 @@ class Revote:
             verdicts,
             self._panel(a.question),
             same_family=same_family,
-            rates=self._rates.get(a.question),
             question=a.question,
         )
         if len(self._counted) < MAX_KINDS:

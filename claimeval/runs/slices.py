@@ -92,7 +92,7 @@ class Slices(Record):
         return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
 
     def _repr_html_(self) -> str:
-        """Show a picture for each metric, and the table."""
+        """Show the table."""
         head = (self.field, "metric", "samples", "mean", "95 %", "n", "contribution to the loss")
         rows = (
             (
@@ -107,10 +107,7 @@ class Slices(Record):
             for row in self.rows
         )
         notes = [html.element("p", self.caution, class_="caution")] if self.caution else []
-        from claimeval.runs import pictures
-
-        drawn = (html.Html(picture.svg) for picture in pictures.of_slices(self))
-        return html.shown(*drawn, html.table(head, rows), *notes)
+        return html.shown(html.table(head, rows), *notes)
 
 
 class ChangeSlice(Record):
@@ -329,15 +326,6 @@ ENOUGH = 0.8
 RECALL, FAITHFULNESS, CORRECTNESS = "context_recall", "faithfulness", "correctness"
 
 
-class Diagnosis(Record):
-    """Whether retrieval or generation is to blame for one sample."""
-
-    cell: Cell | None
-    """None if context recall or faithfulness has no value."""
-    sentence: str
-    """The cell in words, with its counts."""
-
-
 class DiagnosisCounts(Record):
     """Whether retrieval or generation is to blame, over a run."""
 
@@ -365,8 +353,10 @@ class DiagnosisCounts(Record):
 class DiagnosisTally:
     """Counts samples by cell."""
 
-    def __init__(self, threshold: float = ENOUGH) -> None:
+    def __init__(self, threshold: float = ENOUGH, *, concludes: bool = True) -> None:
+        """`concludes`: whether the verdicts allow a diagnosis, as in `Manifest.concludes`."""
         self._threshold = threshold
+        self._concludes = concludes
         self._cells: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
         self._incorrect: dict[Cell, int] = dict.fromkeys(get_args(Cell), 0)
         self._undefined = 0
@@ -383,8 +373,8 @@ class DiagnosisTally:
         self._incorrect[cell] += correctness is not None and correctness < self._threshold
 
     def counts(self) -> DiagnosisCounts | None:
-        """Return the counts; None if no sample is in a cell."""
-        if not any(self._cells.values()):
+        """Return the counts; None if no sample is in a cell, or a judge only compares words."""
+        if not self._concludes or not any(self._cells.values()):
             return None
         return DiagnosisCounts(
             threshold=self._threshold,
@@ -405,17 +395,14 @@ def cell_of(result: SampleResult, threshold: float = ENOUGH) -> Cell | None:
     return "missed" if faithfulness >= threshold else "made_up"
 
 
-def diagnose(result: SampleResult, threshold: float = ENOUGH) -> Diagnosis:
-    """Return whether retrieval or generation is to blame for a sample.
-
-    `threshold` is the value from which context recall, faithfulness and correctness count as high.
-    """
-    cell = cell_of(result, threshold)
+def diagnose(result: SampleResult) -> str:
+    """Return a sentence on whether retrieval or generation is to blame for a sample, with its counts."""
+    cell = cell_of(result)
     if cell is None:
         undefined = RECALL if _value(result, RECALL) is None else FAITHFULNESS
         score = result.scores.get(undefined)
         why = f" ({REASONS[score.because]})" if score and score.because else ""
-        return Diagnosis(cell=None, sentence=f"Not known: {undefined.replace('_', ' ')} has no value{why}.")
+        return f"Not known: {undefined.replace('_', ' ')} has no value{why}."
     retrieved, faithful = _of(result.scores[RECALL]), _of(result.scores[FAITHFULNESS])
     sentences: dict[Cell, str] = {
         "fine": f"Fine: retrieval brought {retrieved} claims of the gold answer, and the contexts support {faithful} "
@@ -427,16 +414,16 @@ def diagnose(result: SampleResult, threshold: float = ENOUGH) -> Diagnosis:
         "made_up": f"It was made up: the contexts have only {retrieved} claims of the gold answer, and support only "
         f"{faithful} claims of the answer.",
     }
-    return Diagnosis(cell=cell, sentence=sentences[cell] + _correctness(result, cell, threshold))
+    return sentences[cell] + _correctness(result, cell)
 
 
-def _correctness(result: SampleResult, cell: Cell, threshold: float) -> str:
+def _correctness(result: SampleResult, cell: Cell) -> str:
     """Return a sentence about correctness, if it adds information."""
     value = _value(result, CORRECTNESS)
-    if value is None or (cell == "fine" and value >= threshold):
+    if value is None or (cell == "fine" and value >= ENOUGH):
         return ""
-    agrees = f"{_of(result.scores[CORRECTNESS])} claims of the answer agree with the gold answer"
-    if value < threshold:
+    agrees = f"{_of(result.scores[CORRECTNESS])} claims of the answer are in the gold answer"
+    if value < ENOUGH:
         return f" Yet only {agrees}." if cell == "fine" else f" Only {agrees}."
     return f" Even so, {agrees}."
 

@@ -1,6 +1,6 @@
 """Confidence intervals, paired comparisons, agreement, correction by human labels, and charts.
 
-The library can be used without the rest of claimeval. numpy and scipy are loaded when a function needs them. Undefined
+The library can be used without the rest of claimeval. numpy is loaded when a function needs it. Undefined
 numbers are `None` with a reason, never NaN, and every seed is an argument.
 """
 
@@ -44,10 +44,7 @@ from claimeval.statistics.intervals import (
     wilson_interval,
 )
 from claimeval.statistics.panels import (
-    DawidSkene,
     VarianceComponents,
-    Vote,
-    dawid_skene,
     self_preference,
     variance_components,
     vote_entropy,
@@ -64,7 +61,6 @@ __all__ = [
     "CalibrationBin",
     "Confusion",
     "CorrectedEstimate",
-    "DawidSkene",
     "Draw",
     "IntervalEstimate",
     "PairAgreement",
@@ -73,7 +69,6 @@ __all__ = [
     "Resampling",
     "SignFlipTest",
     "VarianceComponents",
-    "Vote",
     "active_estimate",
     "alternative_annotator_test",
     "auroc",
@@ -82,7 +77,6 @@ __all__ = [
     "cohen_kappa",
     "confusion",
     "correlation",
-    "dawid_skene",
     "difference_interval",
     "draw_by_uncertainty",
     "draw_stratified",

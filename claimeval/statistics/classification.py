@@ -26,7 +26,7 @@ from claimeval.statistics.bootstrap import (
 )
 from claimeval.statistics.correction import share_estimate
 from claimeval.statistics.intervals import ratio_interval, wilson_interval
-from claimeval.statistics.quantiles import check_level
+from claimeval.statistics.quantiles import check_level, student_cdf
 from claimeval.types.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -556,14 +556,12 @@ def _closeness(label: Hashable, others: Sequence[Hashable], similarity: Literal[
 
 def _lead_is_small(leads: Sequence[int], epsilon: float) -> float:
     """Return the one-sided p-value of a t-test that the mean lead is below epsilon; 0 or 1 if all leads are equal."""
-    from scipy.special import stdtr
-
     count = len(leads)
     mean = sum(leads) / count
     variance = math.fsum((lead - mean) ** 2 for lead in leads) / (count - 1)
     if variance == 0:
         return 0.0 if mean < epsilon else 1.0
-    return float(stdtr(count - 1, (mean - epsilon) / math.sqrt(variance / count)))
+    return student_cdf((mean - epsilon) / math.sqrt(variance / count), count - 1)
 
 
 def _benjamini_yekutieli(p_values: Sequence[float], rate: float) -> list[bool]:

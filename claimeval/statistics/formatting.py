@@ -33,23 +33,17 @@ def signed(value: float | None, digits: int = 3) -> str:
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
 
 
-def adding_up(values: Sequence[float], total: float, start: float = 0.0, digits: int = 3) -> list[str]:
+def adding_up(values: Sequence[float], total: float, start: float = 0.0) -> list[str]:
     """Format differences so that the printed numbers add up from `start` to `total`.
 
     All are rounded down, then those with the largest remainders up, until the sum is right (Hamilton's method).
-
-    Args:
-        values: The differences.
-        total: The sum of `start` and the differences.
-        start: The number that the first difference is added to.
-        digits: Number of decimals.
     """
-    unit = Decimal(1).scaleb(-digits)
+    unit = Decimal("0.001")
     scaled = [Decimal(value) / unit for value in values]
     floors = [number.to_integral_value(ROUND_FLOOR) for number in scaled]
-    missing = (Decimal(decimal(total, digits)) - Decimal(decimal(start, digits))) / unit - sum(floors)
+    missing = (Decimal(decimal(total)) - Decimal(decimal(start))) / unit - sum(floors)
     raised = sorted(range(len(values)), key=lambda i: floors[i] - scaled[i])[: max(0, int(missing))]
-    return [signed(float((floor + (i in raised)) * unit), digits) for i, floor in enumerate(floors)]
+    return [signed(float((floor + (i in raised)) * unit)) for i, floor in enumerate(floors)]
 
 
 def interval(ends: Sequence[float | None] | None, digits: int = 2) -> str:

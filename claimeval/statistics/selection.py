@@ -24,16 +24,13 @@ MOST_LABELS = 20_000
 """Maximum number of labels that `labels_for_power` returns."""
 
 
-def stratified_parts(
-    strata: Sequence[Hashable], clusters: Sequence[Hashable], parts: int, *, seed: int = 0
-) -> list[int]:
+def stratified_parts(strata: Sequence[Hashable], clusters: Sequence[Hashable], parts: int) -> list[int]:
     """Divide items into parts with nearly equal shares of every stratum, keeping clusters whole.
 
     Args:
         strata: The stratum of each item, such as its label.
         clusters: The cluster of each item, such as its question.
         parts: Number of parts.
-        seed: The seed of the division.
 
     Returns:
         The part of each item, from 0.
@@ -42,7 +39,7 @@ def stratified_parts(
     for stratum, cluster in zip(strata, clusters, strict=True):
         members[cluster][stratum] += 1
     order = list(members)
-    random.Random(seed).shuffle(order)
+    random.Random(0).shuffle(order)
     order.sort(key=lambda cluster: -members[cluster].total())
     totals = Counter(strata)
     counts: list[Counter[Hashable]] = [Counter() for _ in range(parts)]

@@ -90,9 +90,8 @@ def check_place(folder: Path) -> None:
         return
     raise UsageError(
         f"the reply cache {folder} is on a network file system ({mount.type} at {mount.point}), where replies can be "
-        "lost and paid for twice. Give a folder on this machine's disk with --cache; for several machines, run "
-        "`claimeval serve --cache DIR` on one, and --via HOST:PORT on the others. If this machine alone uses the "
-        f"folder, {ALLOWED}=1 allows it"
+        "lost and paid for twice. Give a folder on this machine's disk with --cache; each machine needs its own "
+        f"(docs/scale.md). If this machine alone uses the folder, {ALLOWED}=1 allows it"
     )
 
 

@@ -17,7 +17,6 @@ _HOMES = {
     "runs.agreement": ("Agreement",),
     "runs.correct": ("Correction",),
     "runs.slices": ("Slices",),
-    "runs.tune": ("Tuning",),
     "types.errors": ("PromptError",),
     "types.estimates": ("Cost", "Estimate"),
     "types.probes": ("Probe",),

@@ -8,7 +8,6 @@ from claimeval.metrics.scoring import MetricSummary as MetricSummary
 from claimeval.runs.agreement import Agreement as Agreement
 from claimeval.runs.correct import Correction as Correction
 from claimeval.runs.slices import Slices as Slices
-from claimeval.runs.tune import Tuning as Tuning
 from claimeval.types.errors import PromptError as PromptError
 from claimeval.types.estimates import Cost as Cost
 from claimeval.types.estimates import Estimate as Estimate

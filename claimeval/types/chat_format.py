@@ -95,16 +95,13 @@ def _names_within(value: object) -> Iterator[str]:
             yield from _names_within(part)
 
 
-def request_body(request: Request, *, token_limit: str = "max_tokens", seed: str = "seed") -> dict[str, Any]:
-    """Return the body of a request, with a provider's names for the token limit and the seed.
-
-    A judge's `token_limit` takes precedence over the provider's name.
-    """
+def request_body(request: Request, *, seed: str = "seed") -> dict[str, Any]:
+    """Return the body of a request, with a provider's name for the seed."""
     judge = request.judge
     fields: dict[str, Any] = {
         "model": judge.model.partition(":")[2],
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        judge.token_limit or token_limit: request.max_tokens,
+        judge.token_limit or "max_tokens": request.max_tokens,
         "temperature": judge.temperature,
         "top_p": judge.top_p,
         seed: judge.seed,

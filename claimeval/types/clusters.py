@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from hashlib import blake2b
+from unicodedata import normalize
 
 from pydantic import JsonValue
 
@@ -19,8 +20,8 @@ FIELDS = ("question", CONVERSATION, "answer", "generator", "reference_author")
 def cluster_of(sample: Sample, field: str | None = None) -> int:
     """Return the number of a sample's cluster: samples with the same value of `field`.
 
-    By default, the turns of one conversation are a cluster, and so are samples with the same question. White space is
-    ignored. A sample without a value is a cluster by itself.
+    By default, the turns of one conversation are a cluster, and so are samples with the same question. White space and
+    Unicode normal forms are ignored. A sample without a value is a cluster by itself.
     """
     value = _value(sample, field or CONVERSATION)
     return single_cluster(sample.id) if value is None else _number("together", value)
@@ -65,7 +66,7 @@ def _value(sample: Sample, field: str) -> str | None:
     else:
         value = getattr(sample, field) if field in FIELDS else sample.metadata.get(field)
     if isinstance(value, str):
-        return " ".join(value.split()) or None
+        return " ".join(normalize("NFC", value).split()) or None
     return None if value is None else json.dumps(value, sort_keys=True)
 
 

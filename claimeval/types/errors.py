@@ -7,7 +7,6 @@
     │   ├── DataError         invalid input file or record; names file, line and field
     │   └── PromptError       a prompt is missing, has unknown variables or does not render
     ├── CallError             a failed call to a provider; becomes a Failure record in the results
-    ├── AskerError            `claimeval serve` does not answer, or refuses what was posted; exit code 3
     ├── StoreError            the reply cache cannot be read or written, for example a full disk; exit code 3
     └── StoppedEarly          the run stopped before the last sample and can be resumed; exit code 3
 """
@@ -46,14 +45,6 @@ class PromptError(UsageError):
 
 class StoreError(ClaimevalError):
     """Unusable reply cache. The message names the directory and the fix."""
-
-
-class AskerError(ClaimevalError):
-    """No response from `claimeval serve`, or an error. `status` is the HTTP status; None without a response."""
-
-    def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class StoppedEarly(ClaimevalError):
@@ -102,6 +93,14 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], error: type[Usage
     return error(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}")
 
 
+def repeated_id(name: str, first: int, second: int) -> DataError:
+    """Return the error of two samples, by their numbers, with the same id."""
+    return DataError(
+        f"Duplicate sample id {name!r} (samples {first} and {second}); ids must be unique. --skip-malformed keeps the "
+        "first sample of each id"
+    )
+
+
 def first_problem(error: ValidationError) -> tuple[str, str, str]:
     """Return the first invalid field of a record, such as `judges.0.name`, the problem, and the start of the value."""
     first = error.errors(include_url=False)[0]
@@ -127,14 +126,62 @@ def read_yaml(path: Path, kind: str) -> Any:
         raise UsageError(f"the {kind} {str(path)!r} is not YAML: {' '.join(str(error).split())}") from error
 
 
-_HIDDEN = re.compile(
+DISTRIBUTION = "claimeval-judge"
+"""The name under which this package is installed; the distribution `claimeval` is another project's."""
+
+
+def not_installed(need: str, extra: str) -> UsageError:
+    """Return the error for a missing third-party package, with the requirements that our metadata has for an extra.
+
+    Args:
+        need: Start of the message, such as `--engine needs ray`.
+        extra: The extra, such as `ray`.
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = [line.partition(";") for line in requires(DISTRIBUTION) or []]
+    except PackageNotFoundError:  # a checkout on PYTHONPATH
+        return UsageError(f"{need}, which is not installed")
+    wanted = [requirement.strip() for requirement, _, marker in lines if f"extra == '{extra}'" in marker]
+    return UsageError(f"{need}: pip install {' '.join(map(repr, wanted))}")
+
+
+def clash() -> str:
+    """Return what to do if another project's distribution `claimeval` is installed over or under this one, else ''.
+
+    It has the same folder and command, so the one installed last replaces files of the other.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        other = distribution("claimeval")
+    except PackageNotFoundError:
+        return ""
+    if any(entry.value.endswith("integrations.pytest_plugin") for entry in other.entry_points):
+        return ""  # this project, installed before its distribution was renamed
+    return (
+        f"another project's package `claimeval` {other.version} is installed in the same folder, and each replaces "
+        f"files of the other: `pip uninstall claimeval {DISTRIBUTION}`, then install this one again"
+    )
+
+
+HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff9-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 """Lone surrogates, and control and format characters that no script needs. Joiners, which Persian needs, are kept."""
 
 
+_ENDS_AND_TABS = str.maketrans("\t\r\n", "   ")
+
+
+def escaped(text: str) -> str:
+    """Return the text on one line, with hidden characters as `⟨U+202E⟩`, and tabs and line ends as spaces."""
+    return HIDDEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text.translate(_ENDS_AND_TABS))
+
+
 def visible(text: str, width: int | None = None) -> str:
-    """Return the text on one line, at most `width` characters long, with hidden characters as `⟨U+202E⟩`."""
-    line = " ".join(_HIDDEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", text).split())
+    """Return the text `escaped`, with single spaces, at most `width` characters long."""
+    line = " ".join(escaped(text).split())
     return line if width is None or len(line) <= width else line[: width - 1] + "…"

@@ -22,7 +22,6 @@ counted, or an error before the run starts."""
 
 USELESS = ("unparsable", "incomplete", "truncated", "refused", "filtered")
 """Reasons for which a cached reply can be requested again."""
-BatchRetries = Literal["batch", "online"]
 LongTexts = Literal["truncate", "window"]
 
 
@@ -114,26 +113,16 @@ class RunOptions:
 
     Half the price, with replies within 24 hours.
     """
-    batch_retries: BatchRetries = "batch"
-    """Re-ask by batch or online."""
     detach: bool = False
     """Submit batches, then exit 3.
 
     In Python: raise StoppedEarly. The same call resumes.
     """
-    online: tuple[str, ...] = ()
-    """Ask this judge online anyway. Repeatable."""
     shard: str | None = None
     """This process's part, as in 3/16; then `merge`.
 
     Shards are counted from 1. Each shard has consecutive samples and writes its results to `parts/` in the run
     directory, which all shards share. `Run.merge` and `claimeval merge` join them.
-    """
-    via: str | None = None
-    """Ask through `claimeval serve` at HOST:PORT.
-
-    The server has the reply cache, keys, rates and limits for all its clients; local models run here. Behind a proxy
-    with TLS, use https://HOST. The token is in $CLAIMEVAL_TOKEN.
     """
     compress: bool = False
     """Write `results.jsonl.gz`, not `results.jsonl`.
@@ -163,12 +152,11 @@ class RunOptions:
         require_at_least(self, 0, "max_cost", "max_calls", "backoff")
         if not (isinstance(self.timeout, int | float) and self.timeout > 0):
             raise UsageError(f"timeout: {self.timeout!r}; it needs a number of seconds above 0")
-        require_one_of(self, "batch_retries", get_args(BatchRetries))
         for reason in self.reasons_to_ask_again:
             if reason not in USELESS:
                 raise unknown_name("ask_again", reason, USELESS)
-        if not self.batch and (self.batch_retries != "batch" or self.detach or self.online):
-            raise UsageError("--batch-retries, --detach and --online set how --batch asks; add --batch")
+        if self.detach and not self.batch:
+            raise UsageError("--detach submits batches; add --batch")
         if self.shard is not None:
             Shard.parse(self.shard)
             if self.compress:
@@ -179,16 +167,6 @@ class RunOptions:
             conflicting = [name for name in ("batch", "offline", "shard") if getattr(self, name)]
             if conflicting:
                 raise UsageError(f"--{conflicting[0]} cannot be used with --engine; leave one of them out")
-        if self.via is not None:
-            conflicting = [
-                name for name in ("max_cost", "max_calls", "cache", "rpm", "tpm") if getattr(self, name) is not None
-            ]
-            if conflicting or self.batch:
-                option = "--" + (conflicting or ["batch"])[0].replace("_", "-")
-                raise UsageError(
-                    f"{option} cannot be used with --via: the server holds the reply cache, the rates and the limits; "
-                    "pass it to `claimeval serve`"
-                )
 
     @property
     def reasons_to_ask_again(self) -> tuple[str, ...]:
@@ -282,12 +260,18 @@ class LocalOptions:
             require_at_least(self, 1, "batch_size")
 
 
+MOST = 1_000_000_000
+"""The highest number that an option accepts: counts and billionths of a dollar up to it fit the database of limits."""
+
+
 def require_at_least(options: object, minimum: float, *names: str) -> None:
-    """Raise UsageError for a field that is neither None nor a number of at least `minimum`."""
+    """Raise UsageError for a field that is neither None nor a number from `minimum` to a billion."""
     for name in names:
         value = getattr(options, name)
         if value is not None and not (isinstance(value, int | float) and value >= minimum):
             raise UsageError(f"{name}: {value!r}; it needs {minimum:g} or more")
+        if value is not None and value > MOST:
+            raise UsageError(f"{name}: {value!r}; it needs {MOST:,} or less")
 
 
 def require_one_of(options: object, name: str, allowed: tuple[str, ...]) -> None:

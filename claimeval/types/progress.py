@@ -49,7 +49,8 @@ class Progress:
         self.tokens = 0
         """Prompt and completion tokens of the replies, as counted by the provider."""
         self.spent: float | None = None
-        """US dollars. None before the first call, or if a price is unknown."""
+        """US dollars, an upper limit where the provider did not count tokens. None before the first call that may cost
+        something, or if a price is unknown."""
         self.waiting: dict[str, str] = {}
         """Reason of each wait, by judge or other source."""
         self.started = time.monotonic()
@@ -75,10 +76,6 @@ class Progress:
             self.possibly_paid += outcome.possibly_paid
             self.last_failure = outcome.message
         self.notify()
-
-    def computed(self) -> None:
-        """Count a call whose result was computed on this machine."""
-        self.calls += 1
 
     def batched(self, requests: int) -> None:
         """Count requests that will be sent in a batch."""
@@ -116,6 +113,15 @@ class Progress:
         """Count a finished sample."""
         self.done += 1
         self.notify()
+
+    @property
+    def paid(self) -> float | None:
+        """US dollars for the calls that have ended, 0 if there are none; None if a price is unknown."""
+        return self.spent if self.replies or self.failures else 0.0
+
+    def record(self) -> dict[str, int | float | None]:
+        """Return what this command sent and paid, as JSON."""
+        return {"sent": self.calls, "cached": self.cached, "tokens": self.tokens, "dollars": self.paid}
 
     def per_minute(self) -> tuple[float, float]:
         """Return replies and tokens per minute, over the last minute or since the start."""

@@ -20,8 +20,8 @@ logger = logging.getLogger("claimeval")
 
 KEY_VERSION = 4
 """Part of every key. Increased when the meaning of stored replies changes."""
-RECORDED = "recorded"
-"""Provider of judges with recorded replies. They cannot be asked again."""
+IMPORTED = "imported"
+"""Provider of judges whose verdicts were imported. They cannot be asked again."""
 
 ReplyFormat = Literal["json", "bullets", "tags"]
 TokenLimit = Literal["max_tokens", "max_completion_tokens"]
@@ -33,7 +33,7 @@ CLAIMS_PER_CALL, MAX_CLAIMS_PER_CALL = 5, 50
 """Default and maximum number of claims in one call."""
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
-DECIDES_NOTHING = {"name", "key_variable", "family", "price", "num_gpus", "learned"}
+DECIDES_NOTHING = {"name", "key_variable", "family", "price", "num_gpus", "batch", "learned"}
 """Fields of a judge that cannot change a reply."""
 
 
@@ -48,11 +48,15 @@ class Learned(Record):
     """Context window that the server stated when it refused a request as too long."""
 
 
+HIGHEST_PRICE = 1_000_000
+"""US dollars per million tokens: more than a dollar for a token is a mistake."""
+
+
 class JudgePrice(Record):
     """US dollars per million tokens."""
 
-    input: float = Field(ge=0, allow_inf_nan=False)
-    output: float = Field(ge=0, allow_inf_nan=False)
+    input: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False)
+    output: float = Field(ge=0, le=HIGHEST_PRICE, allow_inf_nan=False)
 
 
 JudgeFunction = Callable[[list[dict[str, str]]], str | Awaitable[str]]
@@ -101,6 +105,8 @@ class Judge(Record):
     """Price of its tokens. Default: from the price files."""
     num_gpus: float | None = Field(default=None, ge=0)
     """GPUs that each worker of `--engine ray` reserves for a local model; workers can share a GPU with a fraction."""
+    batch: bool = True
+    """Whether `--batch` asks it in batches, if its provider has them."""
     learned: Learned = Learned()
     """Not a setting: what a run learned about the judge's server."""
 

@@ -108,6 +108,24 @@ def test_an_evidence_set_of_ones_own_is_a_metric(openai_judge: ThreadHandle) -> 
     assert report.results[0]["on_policy"].because == "missing_input"
 
 
+def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_nearest() -> None:
+    calls: list[tuple[Callable[..., object], dict[str, object], str]] = [
+        (ce.score, {"judge": "a"}, r"^score\(\) got an unexpected keyword argument 'judge'\. Did you mean 'judges'\?$"),
+        (ce.score, {"judges": "a", "metric": "b"}, r"^score\(\) got .* 'metric'\. Did you mean 'metrics'\?$"),
+        (ce.rate, {"judge": "a"}, r"^rate\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
+        (ce.grade, {"judge": "a"}, r"^grade\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
+        (ce.rejudge, {"judge": "a"}, r"^rejudge\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
+        (ce.write_queries, {"judges": "a"}, r"^write_queries\(\) got .* 'judges'\. Did you mean 'judge'\?$"),
+        (ce.score, {"judges": "a", "qqq": 1}, r"^score\(\) got an unexpected keyword argument 'qqq'$"),
+        (ce.score, {}, r"^score\(\) missing 1 required keyword-only argument: 'judges'$"),
+    ]
+    for door, arguments, message in calls:
+        with pytest.raises(TypeError, match=message):
+            door(SAMPLES, **arguments)
+    with pytest.raises(TypeError, match=r"^check\(\) got .* 'judges'\. Did you mean 'judge'\?$"):
+        ce.check("An answer.", ["A text."], judges="local:lexical")  # type: ignore[call-arg]
+
+
 def test_the_blocking_call_works_inside_a_running_loop_and_in_threads(openai_judge: ThreadHandle) -> None:
     async def notebook() -> list[float | None]:
         return values(ce.score(SAMPLES, judges=[spec(openai_judge)], metrics=["faithfulness"]), "faithfulness")
@@ -170,7 +188,7 @@ def test_offline_uses_stored_replies_only(openai_judge: ThreadHandle) -> None:
 def test_local_lexical_scores_without_a_server_and_says_what_it_is() -> None:
     report = ce.score(COPIED, judges=["local:lexical"])
     assert report.record.notes[0] == "lexical support score, not an LLM judgment"
-    assert "claims split by rules: 1.69 per biography sentence" in report.record.notes[1]
+    assert "claims split by rules: 1.14 per biography sentence" in report.record.notes[1]
     labels = {a.label for result in report.results for a in result.assessments}
     assert labels <= {"supported", "not_found", None}
     assert report.results[0]["faithfulness"].value == 1.0

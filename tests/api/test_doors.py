@@ -17,6 +17,7 @@ from claimeval.api.measures import measure
 from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, agreement, annotate, correct
 from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
+from tests.command_line import call
 from tests.conftest import StartServer
 
 
@@ -82,6 +83,21 @@ def test_results_of_another_tool_become_a_run(tmp_path: Path) -> None:
     assert stored == run
     assert json.loads((tmp_path / "run" / "import.json").read_text())["labels"] == 1
     assert agreement(stored).raters[0].accuracy.value == 1.0
+
+
+def test_qrels_are_compared_as_by_the_command(tmp_path: Path) -> None:
+    """Of four pairs that people graded, three have the same grade, one is off the scale, so unassessed."""
+    judge, people = tmp_path / "judge.txt", tmp_path / "people.txt"
+    judge.write_text("q1 0 a 3\nq1 0 b 0\nq2 0 a 1\nq2 0 b 10\n")
+    people.write_text("q1 0 a 3\nq1 0 b 0\nq2 0 a 1\nq2 0 b 2\n")
+    (report,) = agreement(judge, people).assessors.values()
+    assert (report.pairs, report.unassessed, report.exact.value) == (3, 1, 1.0)
+    assert [(grade.query, grade.document, grade.grade) for grade in report.refused] == [("q2", "b", 10)]
+    done = call("agreement", judge, "--labels", people, "--json")
+    assert json.loads(done.stdout)["assessors"] == {"judge.txt": report.model_dump(mode="json")}
+    assert list(agreement([judge, people], people, scale="umbrela").assessors) == ["judge.txt", "people.txt"]
+    with pytest.raises(ce.UsageError, match="give these as labels"):
+        agreement(judge)
 
 
 def test_metrics_without_a_judge_are_a_run(tmp_path: Path) -> None:

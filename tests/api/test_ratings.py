@@ -93,11 +93,11 @@ def test_answers_are_rated_and_kept_beside_a_run(server: ThreadHandle, tmp_path:
         lambda judge, **keywords: ce.rate(SAMPLES, judges=judge, **keywords),
         lambda judge, **keywords: ce.grade(SAMPLES, judges=judge, **keywords),
         lambda judge, **keywords: ce.score(
-            SAMPLES, judges=judge, panel=PanelOptions(vote="dawid_skene", replicates=2), **keywords
+            SAMPLES, judges=judge, panel=PanelOptions(vote="unanimous", replicates=2), **keywords
         ),
         lambda judge, **keywords: measure(SAMPLES, "mrr,rouge_l", **keywords),
     ],
-    ids=["rate", "grade", "a vote that needs the whole run", "measure"],
+    ids=["rate", "grade", "replicates", "measure"],
 )
 def test_a_run_in_memory_equals_the_one_on_disk(
     door: Callable[..., ce.Run], server: ThreadHandle, tmp_path: Path

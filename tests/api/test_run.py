@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def test_a_metric_is_had_by_name_and_a_typo_names_the_nearest(run: Run) -> None:
     for metrics in (run, run.summary):
         with pytest.raises(KeyError, match="Did you mean 'faithfulness'"):
             metrics["faithfullness"]
+
+
+def test_a_metric_is_shown_on_one_line(run: Run) -> None:
+    # Two of three samples have a value of faithfulness, 1 and 0.5; the answer of the third is empty.
+    shown = repr(run["faithfulness"])
+    assert re.fullmatch(r"<MetricSummary 0\.750, \d\.\d\d to \d\.\d\d, n 2, missing 1>", shown)
+    assert f"{run['faithfulness']}" == shown
+    nobody = ce.score(SAMPLES[2:], judges="local:lexical", metrics="faithfulness")
+    assert repr(nobody["faithfulness"]) == "<MetricSummary undefined (no_claims), n 0, missing 1>"
 
 
 def test_calls_tokens_and_cost_are_told_by_judge_and_step(run: Run) -> None:
@@ -143,7 +153,7 @@ def test_an_assertion_shows_claims_found_wrong_before_those_nobody_could_judge()
         "wrong: not_found:",
         "doubtful: unassessed",
     ]
-    with pytest.raises(AssertionError, match=r"95% interval 0\.00 to 0\.25 \(bounds\), n 2"):
+    with pytest.raises(AssertionError, match=r"bounds 0\.00 to 0\.25, n 2"):
         run.assert_at_least(faithfulness=0.9)
 
 

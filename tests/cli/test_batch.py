@@ -146,20 +146,14 @@ def test_ctrl_c_leaves_the_batches_to_be_taken_up(data: Path, slow_server: Threa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--detach"], "--batch-retries, --detach and --online set how --batch asks; add --batch"),
-        (["--online", "x"], "add --batch"),
-        (["--batch", "--online", "x"], "unknown judge in --online: 'x'"),
-        (["--batch", "--online", "JUDGE"], "None of the judges supports batches: "),
-    ],
+    ("option", "words"),
+    [("--detach", "--detach submits batches; add --batch"), ("--batch", "None of the judges supports batches: ")],
 )
 def test_options_that_do_not_fit_are_told(
-    claimeval: Run, data: Path, server: ThreadHandle, arguments: list[str], words: str
+    claimeval: Run, data: Path, tmp_path: Path, server: ThreadHandle, option: str, words: str
 ) -> None:
-    judge = spec(server, "openai")
-    given = [argument.replace("JUDGE", judge) for argument in arguments]
-    done = claimeval("score", data, "-j", judge, "-m", "faithfulness", *given)
+    (tmp_path / "live.yaml").write_text(f"model: {spec(server, 'openai')}\nbatch: false\n")
+    done = claimeval("score", data, "-j", tmp_path / "live.yaml", "-m", "faithfulness", option)
     assert done.returncode == 2
     assert words in done.stderr
     assert server.exchanges() == []

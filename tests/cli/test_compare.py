@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import claim_judge
-from claimeval.runs.directory import attach
 from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.sample_runs import scored
+from tests.sample_runs import attach, scored
 
 
 @pytest.fixture
@@ -40,6 +39,18 @@ def test_differences_are_over_the_shared_samples(claimeval: Run, runs: Path) -> 
     (part, *_) = metric["because"]
     assert (part["cause"], part["value"], part["claims"]) == ("answer", 0.125, 2)
     assert "other answer" in claimeval("compare", "a", "b").stdout
+
+
+def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(claimeval: Run, tmp_path: Path) -> None:
+    sample = {"id": "t", "question": "How high?", "contexts": ["The tower is high."]}
+    for name, answer in (("a", "The tower is high."), ("b", "A priest came.")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({**sample, "answer": answer}) + "\n")
+        judge = ("--judge", "local:lexical", "--metrics", "faithfulness")
+        assert claimeval("score", tmp_path / f"{name}.jsonl", *judge, "--out", name).returncode == 0
+    done = claimeval("compare", "a", "b")
+    assert "0 samples higher in B" in done.stdout
+    assert "McNemar" not in done.stdout
+    assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["metrics"][0]["discordant"] is None
 
 
 def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, start_server: StartServer) -> None:

@@ -141,7 +141,7 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
     ]
     (file.parent / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     file.write_text(file.read_text() + "labels: labels.jsonl\n")
-    done = claimeval("experiment", file, "--select", "--json")
+    done = claimeval("experiment", file, "--json")
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
     three_way, binary, _ = (arm["label_agreement"] for arm in table["arms"])
@@ -151,14 +151,18 @@ def test_arms_are_measured_against_human_labels_and_chosen_on_half(claimeval: Ru
         pytest.approx(5 / 6),
     )
     assert (binary["accuracy"]["value"], binary["kappa"]["value"]) == (1.0, 1.0)
-    selection = table["selection"]
+    done = claimeval("experiment", file, "--select", "--anyway", "--json", "-o", "selected")
+    assert done.returncode == 0, done.stderr
+    selection = json.loads(done.stdout)["selection"]
     assert selection["arm"] == "binary"
-    halves = selection["selected_on"]["binary"]["claims"], selection["held_out"]["claims"]
+    halves = selection["selected_on"]["binary"]["claims"], selection["held_out"]["compared"]
     assert sum(halves) == 24
     assert min(halves) > 0
     assert selection["held_out_baseline"]["balanced_accuracy"]["value"] == pytest.approx(5 / 6)
-    page = (file.parent / "here" / "experiments" / "prompts" / "experiment.md").read_text()
-    assert "Chosen on one half of the questions: binary" in page
+    page = (file.parent / "here" / "selected" / "experiment.md").read_text()
+    assert (
+        f"Chosen on one half of the questions ({halves[0]} labels): binary. Equal to people on the other half" in page
+    )
 
 
 def test_select_without_labels_is_a_mistake(claimeval: Run, file: Path, server: ThreadHandle) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -62,36 +61,29 @@ def test_claims_of_a_field_beside_those_of_people(data: Path, tmp_path: Path) ->
     # by hand, of one of 12 equal answers: 3 claims, 3 sentences, 1 of 3 sentences without a claim
     assert metrics["claims_per_sentence"]["mean"] == 1.0
     assert (metrics["statements_lost"]["hits"], metrics["statements_lost"]["total"]) == (12, 36)
-    assert metrics["number_nowhere"]["mean"] == pytest.approx(1 / 3)  # 1851
     assert metrics["negations_lost"]["because"] == "n = 12, too few"
-    assert metrics["guarded_precision"]["mean"] == pytest.approx(2 / 3)
-    assert metrics["guarded_recall"]["mean"] == 0.5
-    assert metrics["guarded_f1"]["mean"] == pytest.approx(2 * 2 / 7)
+    assert metrics["claim_precision"]["mean"] == pytest.approx(2 / 3)
+    assert metrics["claim_recall"]["mean"] == 0.5
+    assert metrics["claim_f1"]["mean"] == pytest.approx(2 * 2 / 7)
     assert metrics["granularity"]["mean"] == 0.75
     assert found["extraction"]["people"]["claims_per_sentence"]["value"] == pytest.approx(4 / 3)
     assert found["extraction"]["unclaimed"] == {"statement": 12}
     line = json.loads((tmp_path / "x" / "results.jsonl").read_text().splitlines()[0])
-    assert line["details"]["extraction"]["claims"]["number_nowhere"] == ["answer-2"]
     assert line["details"]["extraction"]["sentences"]["statements_lost"] == [3]
 
 
-def test_the_table_says_what_local_claims_are_and_which_extractor_covers_less(data: Path, tmp_path: Path) -> None:
-    whole = [*MODEL, "She never met Mr Hill."]
-    varied = [{**row, "facts": {"model": MODEL if i % 3 else whole}} for i, row in enumerate(rows())]
-    ce.extraction(varied, claims="facts.model", out=tmp_path / "model")
+def test_the_table_says_what_local_claims_are_and_what_people_lose(data: Path, tmp_path: Path) -> None:
     done = call(
-        *("extraction", data, "--claims", "local", "--gold", "facts.people.text", "--against", tmp_path / "model"),
-        *("--out", tmp_path / "local"),
+        *("extraction", data, "--extractor", "local:lexical", "--gold", "facts.people.text", "--out", tmp_path / "x"),
         folder=tmp_path,
         COLUMNS="200",
     )
     assert done.returncode == 0, done.stderr
     text = " ".join(folded(done.stdout))
-    assert "ada.jsonl: 48 claims (local) of 36 sentences, 12 texts" in text
-    assert "statements lost 0.000 0.00 to 0.22 0 of 36 0.333 0.222 +0.222" in text
-    assert "claims split by rules: 1.69 per biography sentence" in text
-    assert "of the two extractors model covers less (statements_lost +0.222" in text
-    assert "the gold claims (facts.people.text, of 12 texts) are measured too" in text
+    assert "ada.jsonl: 36 claims (extract/atomic by local:lexical) of 36 sentences, 12 texts" in text
+    assert "statements lost 0.000 0.00 to 0.22 0 of 36 0.333" in text
+    assert "claims split by rules: 1.14 per biography sentence" in text
+    assert "the gold claims (facts.people.text, of 12 texts) leave 0.333 of the sentences" in text
 
 
 def test_the_claims_of_a_run_are_measured_in_its_folder(data: Path, tmp_path: Path) -> None:
@@ -117,88 +109,21 @@ def test_gold_claims_may_be_in_a_file_a_row_a_claim(tmp_path: Path) -> None:
     file = tmp_path / "gold.jsonl"
     file.write_text("".join(json.dumps({"id": "q0", "text": text}) + "\n" for text in PEOPLE))
     found = ce.extraction(rows(2), claims="facts.model", gold=file)
-    assert found["guarded_recall"].hits == 2
-    assert found["guarded_recall"].missing == {"missing_input": 1}
+    assert found["claim_recall"].hits == 2
+    assert found["claim_recall"].missing == {"missing_input": 1}
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"claims": "facts.modle"}, "unknown field or source of claims 'facts.modle'"),
+        ({"claims": "facts.modle"}, "unknown field with claims 'facts.modle'"),
         ({"gold": "people"}, "unknown file, or field of the samples with gold claims: 'people'"),
-        ({"gold": "facts.people.text", "matching": "garded"}, "Did you mean 'guarded'"),
-        ({"matching": "support"}, "--matching compares with gold claims"),
         ({"claims": "mine.j2"}, "name the model that extracts claims with --extractor"),
-        ({"sample": 0}, "sample: 0; it needs 1 or more"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_asked(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ce.UsageError, match=words.replace("(", r"\(")):
         ce.extraction(rows(2), **options)
-
-
-def test_a_judge_is_checked_on_planted_claims_and_asked_about_a_sample_of_texts(
-    start_server: StartServer, tmp_path: Path
-) -> None:
-    server = start_server(judge=claim_judge.answer)
-    found = ce.extraction(
-        rows(4), claims="facts.model", gold="facts.people.text", judge=spec(server), sample=2, matching="judge",
-        options=ce.RunOptions(cache=tmp_path),
-    )  # fmt: skip
-    assert found["entailed"].judged == 6
-    assert found["covered"].judged == 6
-    assert found["judge_sensitivity"].judged == 30
-    assert found["judge_specificity"].judged == 14
-    assert found["judge_recall"].judged == 8
-    assert found["statements_lost"].total == 12
-    assert len([one for one in found.samples if one.metadata.get("planted")]) == 9
-    assert found.record.extraction
-    assert found.record.extraction.all_texts == 4
-    # this judge supports whatever it is asked about, so its rows are not to be relied on
-    assert (found["entailed"].mean, found["judge_specificity"].mean, found["judge_sensitivity"].mean) == (1, 1, 0)
-    assert "unreliable: the judge noticed 0 of 30 planted faults" in found.record.extraction.remarks[-1]
-
-
-def _covers_what_it_sees(body: Body) -> Reply:
-    """The judge of the loopback server, which supports a claim only if the evidence has its words."""
-    text = text_of(body)
-    if "<claims>" not in text or "- yes: " not in text:
-        return claim_judge.answer(body)
-    evidence = text.rpartition("<evidence>")[2].partition("</evidence>")[0]
-    claims = re.findall(r'^(c\d+): "(.*)"$', text.rpartition("<claims>")[2], re.MULTILINE)
-    labels = {name: "yes" if said in evidence else "no" for name, said in claims}
-    verdicts = [{"id": name, "reason": "r", "evidence": [], "label": label} for name, label in labels.items()]
-    return Reply(json.dumps({"verdicts": verdicts}))
-
-
-def test_elements_say_what_claims_should_cover_and_what_not(start_server: StartServer, tmp_path: Path) -> None:
-    server = start_server(judge=_covers_what_it_sees)
-    text = "Ada was born in London. She wrote notes. ASIDE they are lovely. ASIDE read them."
-    taken = ["Ada was born in London.", "ASIDE they are lovely."]
-    data = [{"id": f"q{i}", "question": f"q{i}?", "answer": text, "facts": taken if i else []} for i in range(3)]
-    path = tmp_path / "data.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in data))
-    done = call(
-        *("extraction", path, "--claims", "facts", "--judge", spec(server), "--elements", "--cache", tmp_path / "c"),
-        *("--out", tmp_path / "x"),
-        folder=tmp_path,
-        COLUMNS="150",
-    )
-    assert done.returncode == 0, done.stderr
-    # by hand: two texts cover one of two verifiable elements and one of two others, one text covers none
-    found = ce.Run.load(tmp_path / "x")
-    counted: dict[str, Any] = {r.sample.id: r.details.get("extraction") for r in found.results}
-    cells = {name: one["elements"] for name, one in counted.items() if one}
-    assert cells == {"q0": [0, 2, 0, 2], "q1": [1, 1, 1, 1], "q2": [1, 1, 1, 1]}
-    assert (found["elements_right"].hits, found["elements_right"].judged) == (6, 12)
-    # verifiable: 2 covered, 4 missed, and 2 others covered; others: 4 left out, and 4 verifiable ones; 2 covered
-    assert found["elements_f1"].mean == pytest.approx((4 / (4 + 4 + 2) + 8 / (8 + 4 + 2)) / 2)
-    assert re.search(r"elements right +0\.500 .* 6 of 12", done.stdout)
-    options = ce.RunOptions(cache=tmp_path / "new")
-    planned = ce.plan(ce.extraction, path, claims="facts", judge=spec(server), elements=True, options=options)
-    assert {line.step: line.calls for line in planned.lines}["extract"] == (3, 3)
-    with pytest.raises(ce.UsageError, match="--elements needs a language model"):
-        ce.extraction(data, claims="facts", elements=True)
 
 
 def _takes_only_the_first(body: Body) -> Reply:
@@ -224,12 +149,12 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
             "answer": f"Ada wrote {i} notes. WRONG is the tale. She sang.",
             "contexts": ["x"],
         }
-        for i in range(12)
+        for i in range(30)
     ]
     (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
     labels = [
         {"id": f"q{i}", "claim_id": f"answer-{n}", "label": "supported" if n != 2 else "contradicted"}
-        for i in range(12)
+        for i in range(30)
         for n in (1, 2, 3)
     ]
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
@@ -238,6 +163,7 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
         "labels": str(tmp_path / "labels.jsonl"),
         "judges": spec(server),
         "metrics": ["faithfulness"],
+        "baseline": "all",
         "arms": [{"name": "few", "extract_prompt": str(tmp_path / "short.j2")}, {"name": "all"}],
     }
     found = ce.experiment(design, out=tmp_path / "x", select=True, options=ce.RunOptions(cache=tmp_path / "cache"))
@@ -251,10 +177,3 @@ def test_an_arm_that_takes_fewer_claims_is_marked_and_never_chosen(start_server:
     text = (tmp_path / "x" / "experiment.md").read_text()
     assert "**few scores fewer claims: not comparable; it covers less than all (statements_lost" in text
     assert "| few | 0.333 | 0.667 |" in text
-
-
-def test_a_forecast_counts_the_planted_claims_too(data: Path, tmp_path: Path) -> None:
-    options = ce.RunOptions(cache=tmp_path)
-    found = ce.plan(ce.extraction, data, claims="facts.model", judge="openai:gpt-5-mini", sample=2, options=options)
-    # nine planted texts, and of two answers entailed and covered; their claims are the same, and asked about once
-    assert {line.step: line.calls for line in found.lines} == {"assess": (15, 15), "weigh": (1, 1)}

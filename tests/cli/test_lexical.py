@@ -27,7 +27,7 @@ def test_one_table_shows_lexical_scores_beside_judged_ones(claimeval: Run, data:
     assert claimeval(*score).returncode == 0
     assert claimeval("lexical", "run", "-m", "token_recall").returncode == 0
     shown = claimeval(*score).stdout
-    assert shown.index("faithfulness") < shown.index("token_recall") < shown.index("Worst claims")
+    assert shown.index("faithfulness") < shown.index("token_recall") < shown.index("Look here first")
 
 
 def test_missing_texts_are_counted_with_their_reason(claimeval: Run, data: Path) -> None:

@@ -137,12 +137,14 @@ def test_a_mistake_is_said_as_score_says_it(claimeval: Run, data: Path) -> None:
     assert done.stderr.startswith("claimeval: unknown provider 'nobody'")
 
 
-def test_batches_are_planned_at_half_the_price(claimeval: Run, data: Path) -> None:
+def test_batches_are_planned_at_half_the_price(claimeval: Run, data: Path, tmp_path: Path) -> None:
     command = (data, "--judge", "openai:gpt-5-mini", "--judge", "mistral:mistral-large-latest", "-m", "faithfulness")
     keys = {"OPENAI_API_KEY": "k" * 20, "MISTRAL_API_KEY": "k" * 20}
     online = json.loads(claimeval("plan", *command, "--json", **keys).stdout)
     batches = json.loads(claimeval("plan", *command, "--batch", "--detach", "--json", **keys).stdout)
-    mixed = json.loads(claimeval("plan", *command, "--batch", "--online", "openai:gpt-5-mini", "--json", **keys).stdout)
+    (tmp_path / "live.yaml").write_text("model: openai:gpt-5-mini\nbatch: false\n")
+    mixed_command = (data, "-j", tmp_path / "live.yaml", *command[3:], "--batch", "--json")
+    mixed = json.loads(claimeval("plan", *mixed_command, **keys).stdout)
     assert batches["calls"] == online["calls"]
     assert batches["cost"] == pytest.approx([amount / 2 for amount in online["cost"]])
     assert batches["cost_bound"] == pytest.approx(online["cost_bound"] / 2)

@@ -129,7 +129,7 @@ def test_a_panel_of_two_providers_votes_and_says_who_said_what(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["metrics"]["rated_faithfulness"]
     assert (found["mean"], found["missing"]) == (1.0, {"tie": 1, "missing_input": 1})
-    done = claimeval(*command, "-o", "out", "--json", "--tie", "conservative", "--overwrite", MISTRAL_API_KEY="k")
+    done = claimeval("rejudge", "out", "--tie", "conservative", "-o", "again", "--json")
     assert json.loads(done.stdout)["metrics"]["rated_faithfulness"]["mean"] == pytest.approx(2 / 3)
     assert (len(strict.exchanges()), len(kind.exchanges())) == (3, 3)
 
@@ -187,10 +187,12 @@ def test_judges_who_are_divided_go_by_the_tie_rule(claimeval: Run, tmp_path: Pat
     servers = [start_server(judge=lambda body: partly), start_server(judge=lambda body: declines)]
     data = tmp_path / "answers.jsonl"
     data.write_text(json.dumps({"question": "Q?", "answer": "Perhaps."}) + "\n")
-    judges = [option for server in servers for option in ("-j", f"openai:m@{server.url}")]
-    command = ("rate", data, "--ask", "abstention", *judges, "--json")
+    judges = [f"openai:m@{server.url}" for server in servers]
+    command = ("rate", data, "--ask", "abstention", *(option for judge in judges for option in ("-j", judge)), "--json")
     assert json.loads(claimeval(*command).stdout)["metrics"]["answered"]["missing"] == {"tie": 1}
-    done = claimeval(*command, "--tie", "conservative", "--overwrite")
+    panel = tmp_path / "panel.yaml"
+    panel.write_text(json.dumps({"judges": judges, "tie": "conservative"}))
+    done = claimeval("rate", data, "--ask", "abstention", "-j", panel, "--json", "--overwrite")
     assert json.loads(done.stdout)["metrics"]["answered"]["mean"] == 0.0
     (planned, *_) = json.loads(claimeval("plan", *command).stdout)["lines"]
     assert (planned["step"], planned["cached"]) == ("answering", 1)

@@ -10,7 +10,6 @@ import pytest
 
 from benchmarks.loopback import ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, Reply
-from claimeval.data.result_files import READERS
 from claimeval.runs.directory import load_manifest, load_summary
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
@@ -39,11 +38,12 @@ def server(start_server: StartServer) -> ThreadHandle:
 
 
 def test_a_panel_shows_its_members_its_rules_and_its_kin(
-    claimeval: Run, data: Path, server: ThreadHandle, start_server: StartServer
+    claimeval: Run, data: Path, tmp_path: Path, server: ThreadHandle, start_server: StartServer
 ) -> None:
     other = start_server(judge=lenient, dialect="mistral")
-    judges = ("-j", spec(server, "gpt-4"), "-j", f"mistral:small@{other.url}")
-    done = claimeval("score", data, *judges, "-m", "faithfulness", "--tie", "conservative", "--out", "a")
+    panel = {"judges": [spec(server, "gpt-4"), f"mistral:small@{other.url}"], "tie": "conservative"}
+    (tmp_path / "panel.yaml").write_text(json.dumps(panel))
+    done = claimeval("score", data, "-j", tmp_path / "panel.yaml", "-m", "faithfulness", "--out", "a")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "Panel of 2: majority vote, ties are not supported, quorum 2" in said
@@ -55,7 +55,7 @@ def test_a_panel_shows_its_members_its_rules_and_its_kin(
 
 
 def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
-    claimeval: Run, data: Path, start_server: StartServer
+    claimeval: Run, data: Path, tmp_path: Path, start_server: StartServer
 ) -> None:
     asked: list[str] = []
 
@@ -65,28 +65,31 @@ def test_a_judge_of_the_generators_family_can_be_refused_or_left_out(
 
     server = start_server(judge=judge)
     own = spec(server, "gpt-4")
-    refused = claimeval("score", data, "-j", own, "--on-same-family", "error", "--out", "a")
+    panel = tmp_path / "panel.yaml"
+    panel.write_text(json.dumps({"judges": [own], "on_same_family": "error"}))
+    refused = claimeval("score", data, "-j", panel, "--out", "a")
     assert (refused.returncode, asked) == (2, [])
     assert "is of the family of 'openai:gpt-4o'" in refused.stderr
-    left_out = claimeval(
-        *("score", data, "-j", own, "-j", spec(server, "house-1"), "-m", "faithfulness"),
-        *("--extractor", spec(server, "house-1"), "--on-same-family", "skip", "--out", "b"),
-    )
+    house = spec(server, "house-1")
+    panel.write_text(json.dumps({"judges": [own, house], "extractor": house, "on_same_family": "skip"}))
+    left_out = claimeval("score", data, "-j", panel, "-m", "faithfulness", "--out", "b")
     assert left_out.returncode == 0, left_out.stderr
     assert set(asked) == {"house-1"}
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("settings", "words"),
     [
-        (("--vote", "most"), "unknown vote 'most'"),
-        (("--families", "none.yaml"), "cannot read the family table"),
+        ({"vote": "most"}, "unknown vote 'most'"),
+        ({"families": "none.yaml"}, "panel setting families: Input should be a valid dictionary"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_line_before_any_call(
-    claimeval: Run, data: Path, server: ThreadHandle, options: tuple[str, ...], words: str
+    claimeval: Run, data: Path, tmp_path: Path, server: ThreadHandle, settings: dict[str, str], words: str
 ) -> None:
-    done = claimeval("score", data, "-j", spec(server), *options, "--out", "a")
+    panel = tmp_path / "panel.yaml"
+    panel.write_text(json.dumps({"judges": [spec(server)], **settings}))
+    done = claimeval("score", data, "-j", panel, "--out", "a")
     assert (done.returncode, server.exchanges()) == (2, [])
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -104,6 +107,7 @@ def test_two_runs_are_judged_again_by_one_command(
     assert done.returncode == 0, done.stderr
     assert (len(server.exchanges()), len(other.exchanges())) == (asked, 4)
     assert done.stdout.count("Calls: 2 sent, 0 answered from the reply cache, 4 reused") == 2
+    assert done.stdout.count("Paid now: price unknown (2 calls, ") == 2
     for name in ("a", "b"):
         folder = tmp_path / "here" / "again" / name
         assert [judge.name for judge in load_manifest(folder).judges] == [spec(server), spec(other, "judge-2")]
@@ -229,7 +233,7 @@ def test_a_file_of_no_known_shape_needs_a_mapping(claimeval: Run, data: Path) ->
     done = claimeval("import-replies", data, "--out", "a")
     assert done.returncode == 2
     assert "--mapping" in done.stderr
-    assert all(tool in done.stderr for tool in READERS)
+    assert all(tool in done.stderr for tool in ("RAGChecker", "ragas", "deepeval"))
 
 
 def test_another_judge_joins_recorded_ones(claimeval: Run, recorded: tuple[Path, Path]) -> None:

@@ -18,10 +18,18 @@ from tests.shared_data import shared_data
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
     done = claimeval("demo", "--out", "run")
     assert done.returncode == 0
-    assert "lexical support score, not an LLM judgment" in done.stdout
-    for words in ("faithfulness", "correctness", "coverage", "context_recall", "95 % interval", "Worst claims", "run"):
+    assert "replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
+    for words in (
+        "faithfulness",
+        "correctness",
+        "coverage",
+        "context_recall",
+        "95 % interval",
+        "Look here first",
+        "run",
+    ):
         assert words in done.stdout
-    assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("Run:"))
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith(("Run:", "Note:")))
 
 
 def test_score_writes_the_run_and_prints_json_for_scripts(
@@ -55,6 +63,35 @@ def test_the_same_command_again_pays_nothing_and_leaves_the_same_files(
     assert len(server.exchanges()) == 14
 
 
+def test_stored_replies_have_a_worth_and_cost_nothing_now(
+    claimeval: Run, data: Path, start_server: StartServer, tmp_path: Path
+) -> None:
+    """14 questions of the four metrics at 1 and 8 dollars a million tokens, twice; then at an unknown price."""
+    name = spec(start_server(judge=claim_judge.answer))
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai:judge-1: {input: 1.0, output: 8.0}\n")
+    first = claimeval("score", data, "-j", name, "--prices", prices, "--out", "a")
+    cost = load_summary(tmp_path / "here" / "a").cost
+    assert cost
+    assert cost.total.prompt_tokens
+    assert cost.total.completion_tokens
+    tokens = cost.total.prompt_tokens + cost.total.completion_tokens
+    worth = (cost.total.prompt_tokens + 8 * cost.total.completion_tokens) / 1e6
+    price = f"${worth:.4f}" if worth < 0.01 else f"${worth:.2f}"
+    said = f"Worth of all replies of this run: {price} (14)."
+    assert f"Paid now: {price} (14 calls, {tokens:,} tokens). {said}" in first.stdout
+
+    again = ("score", data, "-j", name, "--prices", prices)
+    assert f"Paid now: $0 (0 calls, 0 tokens). {said}" in claimeval(*again, "--out", "b").stdout
+    printed = json.loads(claimeval(*again, "--out", "c", "--json").stdout)
+    assert printed["calls_of_this_command"] == {"sent": 0, "cached": 14, "tokens": 0, "dollars": 0.0}
+
+    cache = ("--cache", "another")
+    unpriced = claimeval("score", data, "-j", name, "--out", "d", *cache)
+    assert f"Paid now: price unknown (14 calls, {tokens:,} tokens)." in unpriced.stdout
+    assert "Worth of all replies of this run: price unknown (14)." in unpriced.stdout
+
+
 def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, start_server: StartServer) -> None:
     done = claimeval(
         "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--by", "question",
@@ -74,7 +111,7 @@ def test_worst_claims_name_question_claim_verdict_and_evidence(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
     done = claimeval("score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness")
-    after = done.stdout.partition("Worst claims")[2]
+    after = done.stdout.partition("Look here first")[2]
     assert "question Who built it?" in after
     assert "The WRONG king paid." in after
     assert "contradicted by the contexts: judged by rule" in after

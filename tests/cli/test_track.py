@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.loopback import claim_judge
-from claimeval.runs.directory import attach
 from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
-from tests.sample_runs import scored
+from tests.sample_runs import attach, scored
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import claimeval as ce
 from claimeval.data.recorded import RecordedReplies, field_map, read_mapping
 from claimeval.data.result_files import JudgedSample, RecordedResults
 from claimeval.types.errors import DataError, UsageError
@@ -60,7 +61,7 @@ def labels(sample: JudgedSample) -> list[list[str | None]]:
 
 def test_replies_by_the_names_of_judges(tmp_path: Path) -> None:
     found = judged(tmp_path, ROWS, BY_NAME)
-    assert [judge.model for judge in found.judges] == ["recorded:gpt-4", "recorded:said"]
+    assert [judge.model for judge in found.judges] == ["imported:gpt-4", "imported:said"]
     assert found.scale == BINARY
     assert [metric.name for metric in found.metrics] == ["correctness"]
     one, two = found.samples()
@@ -222,3 +223,107 @@ def test_rows_that_repeat_a_claim_text_are_counted_unless_claims_have_ids(tmp_pa
     mapping |= {"judge": "judge", "reply": "reply", "forms": ["word"]}
     assert judged(tmp_path, rows, mapping).repeated == 1
     assert judged(tmp_path, rows, {**mapping, "claim_id": "n"}).repeated == 0
+
+
+def test_python_warns_of_equal_claims_that_are_merged_and_notes_them_in_the_run(tmp_path: Path) -> None:
+    replies = [("X is y.", "yes"), ("X is y.", "no"), ("Z is y.", "yes")]
+    rows = [
+        {"id": "s", "claim": claim, "judge": "a", "reply": reply, "n": n} for n, (claim, reply) in enumerate(replies)
+    ]
+    file = tmp_path / "replies.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    mapping = {"id": "id", "claim": "claim", "answer": "claim", "against": "contexts"}
+    mapping |= {"judge": "judge", "reply": "reply"}
+    with pytest.warns(UserWarning, match="1 rows repeat a claim text of their sample"):
+        run = ce.import_replies(file, mapping={**mapping, "forms": ["word"]})
+    assert [note for note in run.notes if "map `claim_id`" in note]
+    apart = ce.import_replies(file, mapping={**mapping, "forms": ["word"], "claim_id": "n", "answer": "id"})
+    assert not [note for note in apart.notes if "claim_id" in note]
+
+
+RAGAS: dict[str, Any] = {
+    "user_input": "How high is the tower?",
+    "response": "63",
+    "retrieved_contexts": ["The tower is 63 metres high."],
+    "reference": "63 metres",
+}
+STATEMENTS = [
+    {"statement": "It is 63 metres high.", "reason": "said so", "verdict": 1},
+    {"statement": "It is red.", "reason": "not said", "verdict": 0},
+]
+DEEPEVAL: dict[str, Any] = {
+    "name": None,
+    "input": "How high is the tower?",
+    "actualOutput": "63 metres. It rings at noon. It is red.",
+    "expectedOutput": "63 metres",
+    "retrievalContext": ["The tower is 63 metres high and white."],
+    "evaluationModel": "gpt-4o",
+    "claims": [
+        {"claim": "The tower is 63 metres high.", "verdict": "yes", "reason": None},
+        {"claim": "It rings at noon.", "verdict": "borderline", "reason": "nothing on sounds"},
+        {"claim": "It is red.", "verdict": "no", "reason": "it is white"},
+    ],
+}
+
+
+def traced(statements: list[dict[str, Any]]) -> dict[str, Any]:
+    """A row of ragas with its trace."""
+    return {**RAGAS, "traces": {"faithfulness": {"n_l_i_statement_prompt": {"output": {"statements": statements}}}}}
+
+
+def by_name(tmp_path: Path, name: str, *rows: dict[str, Any]) -> RecordedResults:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return RecordedReplies(path, read_mapping(Path(name))).recorded_results()
+
+
+def explained(sample: JudgedSample) -> list[tuple[str | None, str | None]]:
+    return [(v.label, v.explanation) for a in sample.result.assessments for v in a.verdicts]
+
+
+def test_statements_of_ragas_become_claims_with_verdicts(tmp_path: Path) -> None:
+    found = by_name(tmp_path, "ragas", traced(STATEMENTS), traced(STATEMENTS[:1]))
+    assert ([judge.name for judge in found.judges], found.scale) == (["ragas"], BINARY)
+    assert [metric.name for metric in found.metrics] == ["faithfulness"]
+    one, two = found.samples()
+    assert [claim.text for claim in one.result.claims] == ["It is 63 metres high.", "It is red."]
+    assert explained(one) == [("supported", "said so"), ("not_found", "not said")]
+    assert (one.result.sample.id, two.result.sample.id) == ("1", "2")
+    assert (one.result.sample.answer, one.result.sample.reference_answers) == ("63", ("63 metres",))
+    assert [document.text for document in one.result.sample.contexts or ()] == RAGAS["retrieved_contexts"]
+
+
+def test_a_row_without_claims_says_why(tmp_path: Path) -> None:
+    """A list that is empty means that there is nothing to judge; one that is missing, that a step failed."""
+    _, empty, failed = by_name(tmp_path, "ragas", traced(STATEMENTS), traced([]), RAGAS).samples()
+    assert (empty.result.unextracted, failed.result.unextracted) == ({"answer": "no_claims"}, {"answer": "incomplete"})
+    with pytest.raises(DataError, match="no row has claims in 'traces/faithfulness/"):
+        by_name(tmp_path, "ragas", RAGAS)
+
+
+def test_claims_of_deepeval_become_claims_with_verdicts(tmp_path: Path) -> None:
+    (sample,) = by_name(tmp_path, "deepeval", DEEPEVAL).samples()
+    assert explained(sample) == [
+        ("supported", None),
+        ("not_found", "nothing on sounds"),
+        ("contradicted", "it is white"),
+    ]
+    assert {v.judge for a in sample.result.assessments for v in a.verdicts} == {"gpt-4o"}
+    assert sample.result.sample.reference_answers == ("63 metres",)
+
+
+def test_a_text_that_is_twice_in_a_list_is_two_claims(tmp_path: Path) -> None:
+    found = by_name(tmp_path, "ragas", traced([STATEMENTS[0], STATEMENTS[0]]))
+    (sample,) = found.samples()
+    assert ([claim.id for claim in sample.result.claims], found.replicates) == (["answer-1", "answer-2"], 1)
+    assert found.repeated == 0
+
+
+def test_claims_that_are_no_list_of_objects_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="field 'claims': expected a list of objects"):
+        by_name(tmp_path, "deepeval", {**DEEPEVAL, "claims": ["It is red."]})
+
+
+def test_a_name_that_is_no_mapping_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="Did you mean 'ragas'"):
+        read_mapping(Path("ragass"))

@@ -69,8 +69,8 @@ def panel(server: ThreadHandle) -> list[str]:
     return [f"openai:{name}@{server.url}" for name in ("gpt-5", "llama-3-8b")]
 
 
-def dawid_skene(source: Path, judges: list[str], **settings: Any) -> ce.Run:
-    options = ce.PanelOptions(vote="dawid_skene", replicates=2)
+def repeated(source: Path, judges: list[str], **settings: Any) -> ce.Run:
+    options = ce.PanelOptions(vote="unanimous", replicates=2)
     return ce.score(source / "data.jsonl", judges=judges, panel=options, **settings)
 
 
@@ -114,7 +114,7 @@ def measure(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 
 
 JOBS: list[Door] = [
-    dawid_skene, weighted, shuffled, each_for_itself, rejudge, recount, rate, grade, match, measure,
+    repeated, weighted, shuffled, each_for_itself, rejudge, recount, rate, grade, match, measure,
 ]  # fmt: skip
 
 

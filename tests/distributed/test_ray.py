@@ -20,8 +20,7 @@ from benchmarks.loopback.process import serve_in_thread
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
-from tests.distributed.askers import data
-from tests.distributed.test_asker_faults import Provider
+from tests.distributed.providers import Provider, data
 from tests.providers.local import tiny_models
 from tests.providers.local.conftest import NLI_LABELS
 

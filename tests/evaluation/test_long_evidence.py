@@ -239,7 +239,7 @@ def test_the_extraction_command_takes_claims_in_windows_too(tmp_path: Path) -> N
     data = [{"id": "long", "question": "q", "answer": LONG_ANSWER.answer}]
     with server(REFUSALS["openai"]) as running:
         found = ce.extraction(data, extractor=running.judge, options=ce.RunOptions(cache=tmp_path))
-    assert found["sentences_without_claim"].total == 5 * 99
+    assert found["claims_per_sentence"].total == 5 * 99
     assert [claim.sentence_ids for claim in found.results[0].claims] == [(5 * n + 1,) for n in range(99)]
     rebuilt = [Rebuilder(found.manifest).rebuild(found.results[0], call) for call in found.results[0].calls]
     assert all(rebuilt)

@@ -281,8 +281,8 @@ def test_a_judge_with_claims_of_its_own_has_0_on_these_alone(server: Server) -> 
     assert [(m.mean, m.judged) for m in found.summary["faithfulness"].by_judge.values()] == [(0.0, 1), (0.0, 1)]
 
 
-def test_a_vote_over_the_run_again_keeps_what_nobody_was_asked(server: Server) -> None:
-    found = scored(server, row(contexts=[]), "faithfulness", panel=PanelOptions(vote="dawid_skene"))
+def test_another_vote_keeps_what_nobody_was_asked(server: Server) -> None:
+    found = scored(server, row(contexts=[]), "faithfulness", panel=PanelOptions(vote="unanimous"))
     assert found.summary["faithfulness"].mean == 0.0
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+import scipy
 
 from claimeval.evaluation.validity import kendall_tau, validity
 from claimeval.types.errors import DataError
@@ -49,6 +52,14 @@ def test_tau_worked_by_hand() -> None:
     assert kendall_tau([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(2 / 3)
     assert kendall_tau([1, None, 2], [1, 5, 2]) == pytest.approx(1.0)
     assert kendall_tau([1, 2], [3, 3]) is None
+    assert kendall_tau([1], [2]) is None
+
+
+def test_kendalls_tau_equals_scipy_with_ties() -> None:
+    rng = random.Random(3)
+    for size in range(3, 40):
+        a, b = ([float(rng.randint(0, 6)) for _ in range(size)] for _ in range(2))
+        assert kendall_tau(a, b) == pytest.approx(scipy.stats.kendalltau(a, b).statistic, abs=1e-12)
 
 
 def test_a_number_that_is_no_grade_is_refused() -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.loopback import Batching, BatchLine, Handle, Name, ThreadHandle
 from claimeval.types.records import Sample
+from claimeval.types.requests import Judge
 from tests.conftest import StartServer
 from tests.sample_runs import SAMPLE, Run, run
 
@@ -63,7 +64,7 @@ class Came(NamedTuple):
 
 def go(
     server: Handle,
-    judges: Sequence[str],
+    judges: Sequence[Judge | str],
     cache: Path,
     count: int = 4,
     **options: Any,

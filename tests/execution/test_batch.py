@@ -98,7 +98,7 @@ def test_the_same_run_again_asks_nothing(server: ThreadHandle, tmp_path: Path) -
 
 def test_a_panel_may_ask_one_judge_in_batches_one_online_and_one_here(server: ThreadHandle, tmp_path: Path) -> None:
     judges = [spec(server, "openai"), spec(server, "mistral"), "local:lexical"]
-    came = go(server, judges, tmp_path, online=(judges[1],))
+    came = go(server, [judges[0], Judge(name=judges[1], model=judges[1], batch=False), judges[2]], tmp_path)
     assert came.run.outcome.summary.complete
     assert {verdict.judge for r in came.run.results for a in r.assessments for verdict in a.verdicts} == set(judges)
     assert all(v.label is not None for r in came.run.results for a in r.assessments for v in a.verdicts)
@@ -123,19 +123,6 @@ def test_questions_that_a_judge_left_open_ride_again_or_go_online(start_server: 
     riding = go(server, [judge], tmp_path / "batch", 2)
     assert riding.run.values == [RIGHT, RIGHT]
     assert (riding.batches, riding.online, len(riding.lines)) == (3, 0, 6)
-    online = go(server, [judge], tmp_path / "online", 2, batch_retries="online")
-    assert online.run.values == [RIGHT, RIGHT]
-    assert (online.batches, online.online, len(online.lines)) == (3 + 2, 2, 6 + 4)
-
-
-def test_what_came_back_without_a_reply_goes_online_where_that_is_asked(
-    start_server: StartServer, tmp_path: Path
-) -> None:
-    server = start_server(Options(batching=Plan(lines={"missing": 1.0}, faulty_batches=1)), judge=claim_judge.answer)
-    came = go(server, [spec(server, "openai")], tmp_path, batch_retries="online")
-    assert came.run.values == [RIGHT] * 4
-    assert came.online == 4
-    assert set(came.asked.values()) == {1}
 
 
 def test_a_request_is_given_up_after_three_rides_and_asked_anew_by_the_next_run(
@@ -239,7 +226,7 @@ def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp
     judge = f"openai:judge@http://127.0.0.1:{server.port}/nothing/v1"
     came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outcome.status.stopped.values()
-    assert f"(if the server does not support batches, add --online {judge})" in why
+    assert f"(if the server has no batches, set `batch: false` in the judge file of {judge})" in why
 
 
 def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer, tmp_path: Path) -> None:
@@ -310,9 +297,7 @@ def test_nobody_to_ask_in_batches_is_told_before_any_call(server: ThreadHandle, 
     with pytest.raises(UsageError, match=r"None of the judges supports batches: local:lexical\. Remove --batch"):
         go(server, ["local:lexical"], tmp_path)
     with pytest.raises(UsageError, match="None of the judges supports batches"):
-        go(server, [judge], tmp_path, online=(judge,))
-    with pytest.raises(UsageError, match="unknown judge in --online: 'openai:judges'"):
-        go(server, [judge], tmp_path, online=("openai:judges",))
+        go(server, [Judge(model=judge, batch=False)], tmp_path)
     assert server.exchanges() == []
 
 

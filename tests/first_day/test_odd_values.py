@@ -65,10 +65,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '{"id": "a\\ud800", "c": "C \\ud800", "j": "m\\ud800", "r": "supported \\ud800"}\n'
     )
     (here / "map.yaml").write_text("{id: id, claim: c, judge: j, reply: r, against: contexts, forms: [word]}")
-    (here / "ragas.jsonl").write_text(
-        '{"user_input": "q\\ud800", "response": "r\\ud800", "retrieved_contexts": ["c\\ud800"], '
-        f'"faithfulness": 1e999, "recall": {HUGE}, "other": NaN}}\n'
-    )
     for out in ("run", "other"):
         done = call("score", "data.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", out, folder=here)
         assert done.returncode == 0, done.stderr
@@ -103,7 +99,6 @@ experiment design.yaml -o arms
 write-queries corpus.jsonl -j JUDGE -n 3
 prompts render three_way run
 import-replies replies.jsonl --mapping map.yaml -o imported
-import-replies ragas.jsonl -o ragas
 """
 
 

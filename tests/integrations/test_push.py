@@ -16,6 +16,7 @@ import pytest
 
 import claimeval as ce
 from claimeval.integrations import otlp
+from claimeval.testing import ScriptedJudge
 from claimeval.types.progress import Progress
 from tests.command_line import call
 
@@ -221,7 +222,7 @@ def test_an_unknown_platform_and_a_missing_package_are_said(run: ce.Run, monkeyp
         run.push("mlfow")  # type: ignore[arg-type]
     for name in ("mlflow", "mlflow.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ce.UsageError, match=r"needs mlflow.*: pip install 'claimeval\[mlflow\]'"):
+    with pytest.raises(ce.UsageError, match="pushing to mlflow needs mlflow"):
         run.push("mlflow", url="sqlite://")
 
 
@@ -270,8 +271,8 @@ def test_a_run_of_mlflow_has_metrics_tables_and_the_report(
     metric = run["faithfulness"]
     assert found.data.metrics["faithfulness"] == metric.mean == 0.75
     assert found.data.metrics["faithfulness.n"] == 2
-    assert metric.interval
-    assert found.data.metrics["faithfulness.low"] == metric.interval[0]
+    assert metric.ends
+    assert found.data.metrics["faithfulness.low"] == metric.ends[0]
     assert found.data.params["judges"] == "local:lexical"
     assert len(client.get_metric_history(found.info.run_id, "faithfulness")) == 1
     names = {one.path for one in client.list_artifacts(found.info.run_id)}
@@ -282,6 +283,22 @@ def test_a_run_of_mlflow_has_metrics_tables_and_the_report(
     mlflow.set_experiment("answers")
     table = mlflow.load_table("samples.json", run_ids=[found.info.run_id])
     assert list(table["faithfulness"])[:2] == [0.5, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mlflow_gets_bounds_where_the_interval_is_withdrawn(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two claims has a label: the mean is 1, or from 0.5 to 1."""
+    import mlflow
+
+    judge = ScriptedJudge({"It is green.": "supported"}, default="unsure")
+    rows = [{"question": f"{text}?", "answer": text, "contexts": ["C."]} for text in ("It is green.", "It is tall.")]
+    monkeypatch.chdir(tmp_path)
+    ce.score(rows, judges=judge, metrics="faithfulness").push("mlflow", url=store)
+    (found,) = mlflow.MlflowClient(tracking_uri=store).search_runs(["1"])
+    ends = found.data.metrics["faithfulness.low"], found.data.metrics["faithfulness.high"]
+    assert ends == (0.5, 1.0)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -96,7 +96,7 @@ def test_the_bare_text_leads_back_to_the_original() -> None:
 
 def test_a_text_without_citations_is_given_back_as_it_is() -> None:
     text = "It opened in 1901."
-    assert bare(text).text is text
+    assert bare(text) == (text, ())
     assert bare(text).original(3, 9) == (3, 9)
 
 

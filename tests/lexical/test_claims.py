@@ -170,7 +170,7 @@ def test_a_heading_without_a_mark_is_no_claim_where_text_follows() -> None:
     [
         (
             "He was born in Milan in 1944 and moved to Rome in 1960.",
-            ["He was born in Milan", "He was born in 1944", "He moved to Rome in 1960."],
+            ["He was born in Milan in 1944", "He moved to Rome in 1960."],
         ),
         (
             "Marie Curie won two prizes and was the first woman to do so.",
@@ -201,86 +201,6 @@ def test_a_heading_without_a_mark_is_no_claim_where_text_follows() -> None:
 )
 def test_clauses_that_stand_alone_are_claims_of_their_own(sentence: str, expected: list[str]) -> None:
     assert claimed(sentence) == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        (
-            "Ana Souto (born 3 May 1931 in Porto) was a Portuguese architect, painter and teacher.",
-            [
-                "Ana Souto born 3 May 1931",
-                "Ana Souto born in Porto",
-                "Ana Souto was a Portuguese architect",
-                "Ana Souto was a painter",
-                "Ana Souto was a teacher.",
-            ],
-        ),
-        (
-            "Ana Souto is the founder and director of the Porto Archive.",
-            ["Ana Souto is the founder of the Porto Archive", "Ana Souto is the director of the Porto Archive."],
-        ),
-        (
-            "She was an editor best known for her essays who was born on May 3, 1931, in Porto, Portugal.",
-            [
-                "She was an editor",
-                "She was best known for her essays who was born on May 3, 1931, in Porto, Portugal.",
-            ],
-        ),
-        (
-            "He is an actor who has appeared in several films, including Dune (2021), Kill Me, Heal Me (2015) and Up.",
-            [
-                "He is an actor",
-                "He has appeared in several films",
-                "He has appeared in Dune (2021)",
-                "He has appeared in Kill Me, Heal Me (2015)",
-                "He has appeared in Up.",
-            ],
-        ),
-        (
-            'He won two prizes for his books, including "One" and "Two".',
-            [
-                "He won two prizes for his books",
-                'He won two prizes for his books, including "One"',
-                'He won two prizes for his books, including "Two".',
-            ],
-        ),
-        (
-            "Souto was known for her drawings and her wit.",
-            ["Souto was known for her drawings", "Souto was known for her wit."],
-        ),
-        (
-            "In 1960, he worked with Ann Lee, Bo Berg, and Cy Dale.",
-            ["In 1960, he worked with Ann Lee", "In 1960, he worked with Bo Berg", "In 1960, he worked with Cy Dale."],
-        ),
-        (
-            "She studied law, history, and economics.",
-            ["She studied law", "She studied history", "She studied economics."],
-        ),
-        ("He died on 2 June 1990 in Rome, Italy.", ["He died on 2 June 1990", "He died in Rome, Italy."]),
-    ],
-)
-def test_what_is_said_of_somebody_named_is_taken_apart(sentence: str, expected: list[str]) -> None:
-    assert claimed(sentence) == expected
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "She is not a singer, actress, or dancer.",
-        "He was the first poet and painter of the town.",
-        "He studied at the University of Science and Technology.",
-        "He won the most medals at the Games in Beijing and the Games in London.",
-        "She was a friend of the king and the queen.",
-        "He is a talented and versatile man.",
-        "She may have been a singer, actress and dancer.",
-        "The climate is warm, dry, and windy.",
-        "Critics said he was a singer, actor and dancer.",
-        "He sang songs by Ann Lee and Tom's mother.",
-    ],
-)
-def test_a_list_stays_whole_where_its_members_do_not_stand_alone(sentence: str) -> None:
-    assert claimed(sentence) == [sentence]
 
 
 @pytest.mark.parametrize(

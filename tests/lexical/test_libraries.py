@@ -69,7 +69,7 @@ def test_a_library_that_is_not_installed_is_named_before_anything_is_scored(monk
     metrics._load.cache_clear()
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
 
-    with pytest.raises(UsageError, match=r"bleu, chrf need sacrebleu: pip install 'claimeval\[lexical\]'"):
+    with pytest.raises(UsageError, match="bleu, chrf need sacrebleu"):
         lexical.score([], ["bleu"])
     assert lexical.score_one("a", references=["a"])["token_f1"] == 1
     metrics._load.cache_clear()

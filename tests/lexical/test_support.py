@@ -147,10 +147,46 @@ def test_a_negation_on_one_side_caps_the_score(claim: str, negation: str) -> Non
         ("He is not only rich but kind.", "He is rich and kind."),
         ("Prices are unlikely to rise.", "Prices will not rise."),
         ("She left and never came back.", "She left. She never came back."),
+        ("No, rye dough is not kneaded.", "Rye dough is not kneaded: it has little gluten."),
     ],
 )
 def test_a_negation_on_both_sides_or_none_is_no_conflict(claim: str, document: str) -> None:
     assert "negation" not in judged(claim, document).flags
+
+
+@pytest.mark.parametrize(
+    ("claim", "document", "negation"),
+    [
+        ("The drops make you tired.", "The drops do not make you tired and do not slow your reactions.", "not"),
+        ("The dough has to be kneaded.", "Rye dough is not kneaded: it has little gluten and would be sticky.", "not"),
+        (
+            "Operators pay grid fees for power.",
+            "Operators pay no grid fees for power that they feed to the grid.",
+            "no",
+        ),
+    ],
+)
+def test_what_else_a_long_sentence_negates_does_not_lift_the_cap(claim: str, document: str, negation: str) -> None:
+    """Each sentence has a second negation, of a word that the claim lacks, or its negation stands before two words."""
+    result = judged(claim, document)
+    assert (result.score, result.flags, result.possible_conflict) == (0.3, ("negation",), (negation,))
+
+
+def test_the_words_of_a_claim_far_apart_in_another_document_do_not_lift_the_cap() -> None:
+    """The first document has all four words in one sentence, the second has three of them in one and all in two."""
+    claim = "Prices rose sharply in 1925."
+    negated = "Prices never rose sharply in 1925."
+    far_apart = "Wages and prices were watched in 1925 and rose. Rents rose sharply in 1925."
+    assert judged(claim, negated).score == 0.3
+    assert judged(claim, far_apart).score > 0.3
+    result = score_claim(claim, prepare([far_apart, negated]))
+    assert (result.score, result.flags, result.best_document) == (0.3, ("negation",), 1)
+
+
+def test_a_document_with_all_the_words_and_no_conflict_lifts_the_cap_of_another() -> None:
+    result = score_claim("Prices rose sharply.", prepare(["Prices never rose sharply.", "Prices rose sharply."]))
+    assert (result.flags, result.best_document) == ((), 1)
+    assert result.score > 0.75
 
 
 def test_an_opposite_in_the_same_place_caps_the_score() -> None:
@@ -183,8 +219,6 @@ def test_names_in_another_order_are_flagged_for_review_only() -> None:
 def test_the_best_document_decides_and_all_are_told() -> None:
     result = judged("Prices increased sharply in 1925.", RAIN, TOWER, "")
     assert result.best_document == 1
-    assert result.best_sentence is not None
-    assert TOWER[slice(*result.best_sentence)] == "Prices increased sharply in 1925."
     assert len(result.per_document) == 3
     assert result.score == result.per_document[1] == max(result.per_document)
     assert result.per_document[2] == 0.0
@@ -204,7 +238,7 @@ def test_a_number_in_any_document_is_somewhere() -> None:
 @pytest.mark.parametrize("documents", [[], [""], ["  \n", "..."]])
 def test_without_evidence_nothing_is_found(documents: list[str]) -> None:
     result = score_claim("Prices increased.", prepare(documents))
-    assert result == SupportScore(0.0, (), (), None, None, (0.0,) * len(documents))
+    assert result == SupportScore(0.0, (), (), None, (0.0,) * len(documents))
 
 
 @pytest.mark.parametrize("claim", ["", "  ", "...", "It was, and so did they."])
@@ -270,7 +304,7 @@ def test_keys_are_plain_numbers_and_stems() -> None:
 
 
 def test_the_engine_names_itself() -> None:
-    assert ENGINE == model()["engine"] == "lexical-v3"
+    assert ENGINE == model()["engine"] == "lexical-v4"
     assert NOTICE == "lexical support score, not an LLM judgment"
     assert re.fullmatch(r"[0-9a-f]{64}", coefficients_digest())
 
@@ -318,13 +352,6 @@ def test_the_number_of_a_citation_is_no_number_of_the_claim(form: str) -> None:
 def test_the_number_of_a_citation_in_a_document_supports_no_claim() -> None:
     document = "Brandi wrote books on restoration [3], as is well known."
     assert "number_nowhere" in judged("Brandi wrote 3 books on restoration.", document).flags
-
-
-def test_the_sentence_is_quoted_with_its_citations() -> None:
-    document = "He lived. Brandi was an art historian【1†source】 and restorer.[2] He died."
-    span = judged("Brandi was an art historian and restorer.", document).best_sentence
-    assert span is not None
-    assert document[slice(*span)] == "Brandi was an art historian【1†source】 and restorer.[2]"
 
 
 MARKS = (r"[\1]", r"【\1†source】", r"[^\1^]", r"[doc_\1]", r" (Document \1)", r"[source: \1]")

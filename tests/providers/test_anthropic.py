@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import logging
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import claimeval as ce
 from claimeval.providers import MAX_REPLY_BYTES, anthropic, provider, specs
 from claimeval.providers.prices import Price, cost_bound, price_of
 from claimeval.types.errors import UsageError
@@ -115,10 +117,19 @@ def test_headers_of_the_environment_are_anthropics_alone(monkeypatch: pytest.Mon
     assert (sent["authorization"], sent["x-api-key"]) == (f"Bearer {CANARY}", CANARY)
 
 
-def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_sdk_a_model_of_anthropic_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def absent(package: str) -> str:
+        if package == "anthropic":
+            raise importlib.metadata.PackageNotFoundError(package)
+        return installed(package)
+
+    installed = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", absent)
     monkeypatch.setitem(sys.modules, "anthropic", None)
-    with pytest.raises(UsageError, match=r"pip install 'claimeval\[anthropic\]'"):
+    with pytest.raises(UsageError, match="models of Anthropic need its SDK"):
         run([judge()], tmp_path)
+    with pytest.raises(UsageError, match="models of Anthropic need its SDK"):
+        ce.score([{"question": "q", "answer": "a", "contexts": ["a"]}], judges="anthropic:m", metrics="faithfulness")
 
 
 def test_what_a_server_echoes_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:

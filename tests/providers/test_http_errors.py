@@ -45,6 +45,8 @@ def test_every_status_is_retried_fatal_or_refused(status: int) -> None:
         (429, {"code": "insufficient_quota", "message": "You exceeded your quota."}, True, "no quota left"),
         (429, {"type": "insufficient_quota"}, True, "no quota left"),
         (429, {"code": "enforced_spend_limit_reached"}, True, "spend limit"),
+        (429, {"type": "budget_exceeded", "code": "429"}, True, "budget for this key is spent"),
+        (400, {"type": "budget_exceeded", "message": "Exceeded!"}, True, "budget for this key is spent"),
         (429, {"code": "billing_not_active"}, True, "billing is not active"),
         (429, {"code": "rate_limit_exceeded", "message": "Slow down."}, False, "Slow down."),
         (400, {"code": "unsupported_value", "message": "No."}, True, "change the judge's settings"),

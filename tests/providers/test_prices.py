@@ -114,6 +114,7 @@ def test_the_file_that_is_given_goes_before_the_one_in_the_environment(
     ("text", "said"),
     [
         ("openai:a: {input: -1, output: 2}", "openai:a, input: Input should be greater than or equal to 0"),
+        ("openai:a: {input: 1, output: 1.0e+300}", "openai:a, output: Input should be less than or equal to 1000000"),
         ("openai:a: {input: .nan, output: 2}", "openai:a, input: Input should be a finite number"),
         ("openai:a: {input: '1', output: 2}", "openai:a, input: Input should be a valid number"),
         ("openai:a: {input: 1}", "openai:a, output: Field required"),

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 
-import httpx2
 import pytest
 
 from benchmarks.loopback import Faults, Limits, Name, Options, Reply, ThreadHandle, named, serve_in_thread
 from benchmarks.loopback.sabotage import DEPTH, HUGE, KINDS
 from claimeval import providers
-from claimeval.providers import MAX_REPLY_BYTES, http, specs
-from claimeval.types.chat_format import read_chat, write_chat
-from claimeval.types.errors import UsageError
+from claimeval.providers import MAX_REPLY_BYTES
+from claimeval.types.chat_format import read_chat
 from claimeval.types.requests import CallError, Completion
 from tests.conftest import StartServer
 from tests.providers.asking import KEY, KEY_VARIABLES, PROVIDERS, Asked, ask, judge_at, question
@@ -24,8 +22,8 @@ Seen = dict[tuple[str, str], Asked]
 
 
 @pytest.fixture(scope="module")
-def seen(transport: str) -> Seen:
-    """Every fault but the slow ones, met by both providers' backends over one transport."""
+def seen() -> Seen:
+    """Every fault but the slow ones, met by both providers' backends."""
     kinds = [kind for kind in KINDS if KINDS[kind].group != "slow"]
     with pytest.MonkeyPatch.context() as environment, serve_in_thread() as server:
         found: Seen = {}
@@ -183,7 +181,6 @@ def test_no_form_of_the_key_is_in_what_backends_hand_on(seen: Seen) -> None:
     assert "CANARY" not in repr([vars(asked.outcome) for asked in seen.values()])
 
 
-@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("status", ["redirect_302", "redirect_307"])
 def test_a_redirect_is_not_followed(start_server: StartServer, provider: Name, status: str) -> None:
@@ -196,7 +193,6 @@ def test_a_redirect_is_not_followed(start_server: StartServer, provider: Name, s
     assert len(server.exchanges()) == 1
 
 
-@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_server_that_is_not_there_costs_nothing_and_is_worth_a_retry(
     start_server: StartServer, provider: Name
@@ -209,7 +205,6 @@ def test_a_server_that_is_not_there_costs_nothing_and_is_worth_a_retry(
     assert (error.reason, error.retryable, error.possibly_paid) == ("provider_error", True, False)
 
 
-@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer, provider: Name) -> None:
     judge = judge_at(start_server(), provider)
@@ -227,7 +222,6 @@ def test_fifty_calls_at_once_each_get_their_own_reply(start_server: StartServer,
     assert asyncio.run(main()) == [(f"number {i}", f"number {i}") for i in range(50)]
 
 
-@pytest.mark.usefixtures("transport")
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartServer, provider: Name) -> None:
     judge = judge_at(start_server(judge=lambda body: Reply("x" * 5000)), provider)
@@ -239,19 +233,6 @@ def test_a_reply_above_the_limit_is_an_error_that_says_so(start_server: StartSer
     assert isinstance(asked.outcome, CallError)
     assert (asked.outcome.reason, asked.outcome.retryable, asked.kept) == ("provider_error", False, [])
     assert asked.outcome.message.startswith("the reply is larger than 0.005 MB, the limit of max_reply_bytes")
-
-
-def test_chat_with_mistral_goes_to_its_address_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[tuple[str, str]] = []
-
-    def answer(sending: httpx2.Request) -> httpx2.Response:
-        sent.append((str(sending.url), sending.headers["authorization"]))
-        return httpx2.Response(200, content=write_chat("so", "judge-1"))
-
-    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
-    monkeypatch.setattr(http, "_transport", lambda secure: httpx2.MockTransport(answer))
-    assert ask(specs.parse_judge("mistral:judge-1")).kept[0].text == "so"
-    assert sent == [("https://api.mistral.ai/v1/chat/completions", f"Bearer {KEY}")]
 
 
 SETTINGS: dict[Name, dict[str, object]] = {
@@ -284,11 +265,6 @@ def test_a_setting_that_the_server_does_not_know_stops_the_judge(openai_server: 
     assert isinstance(error, CallError)
     assert error.fatal
     assert "nonsense" in error.message
-
-
-def test_a_setting_that_the_sdk_does_not_know_is_refused_before_any_call(mistral_server: ThreadHandle) -> None:
-    with pytest.raises(UsageError, match=r"'safe_promt'. Did you mean 'safe_prompt'"):
-        judge_at(mistral_server, "mistral", extra={"safe_promt": True})
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

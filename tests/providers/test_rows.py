@@ -26,7 +26,7 @@ def test_every_row_bears_the_name_that_it_is_found_by() -> None:
 
 @pytest.mark.parametrize(
     ("model", "language_model"),
-    [("openai:gpt-5-mini", True), ("mistral:large", True), ("local:lexical", False), ("recorded:gpt-4", True)],
+    [("openai:gpt-5-mini", True), ("mistral:large", True), ("local:lexical", False), ("imported:gpt-4", True)],
 )
 def test_a_judge_is_a_language_model_unless_its_row_says_otherwise(model: str, language_model: bool) -> None:
     assert reads_prompts(judge(model)) is language_model
@@ -35,7 +35,7 @@ def test_a_judge_is_a_language_model_unless_its_row_says_otherwise(model: str, l
 
 @pytest.mark.parametrize(
     ("model", "hidden"),
-    [("openai:gpt-5-mini", True), ("openai:gpt-4o", False), ("mistral:gpt-5-mini", False), ("recorded:o3", False)],
+    [("openai:gpt-5-mini", True), ("openai:gpt-4o", False), ("mistral:gpt-5-mini", False), ("imported:o3", False)],
 )
 def test_reasoning_models_are_those_of_their_provider(model: str, hidden: bool) -> None:
     assert reasons(judge(model)) is hidden

@@ -11,16 +11,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.data.test_result_files import LOG, RAGAS, RAGCHECKER, TRACE, deepeval
+from tests.data.test_recorded import DEEPEVAL, STATEMENTS, traced
+from tests.data.test_result_files import RAGCHECKER
 from tests.providers.local import tiny_models
 from tests.recordings import harness
 from tests.recordings.harness import Bench, Json, Story
 
 UNRECORDED = {
     "extraction": "its tables are in tests/cli",
-    "tune": "its tables are in tests/runs",
     "view": "a server for a browser",
-    "serve": "a server",
     "merge": "the run of `score`, compared in tests/distributed",
 }
 """Commands without a recording, and why."""
@@ -103,7 +102,7 @@ def score(bench: Bench) -> None:
     bench.run("score few.jsonl --out runs/a --metrics faithfulness -j", a)
     bench.run("score few.jsonl --out runs/m -m faithfulness --limit 3 -j", bench.mistral("beta"), keep="runs/m")
     bench.run("score few.jsonl --out runs/c -m faithfulness --max-calls 3 -j", bench.openai("gamma"))
-    other = "--extract-prompt bullets --assess-prompt tags --extractor local:lexical --on-same-family skip"
+    other = "--extract-prompt bullets --assess-prompt tags --extractor local:lexical"
     bench.run(f"score few.jsonl --limit 3 --out runs/x -m faithfulness {other} --field answer=answer -j", a)
     bench.run("score few.jsonl --metrics wrong -j", a)
     bench.run("score few.jsonl --judge nobody:x")
@@ -135,18 +134,14 @@ def panel(bench: Bench) -> None:
     three = ("-j", a, "-j", b, "-j", c)
     bench.run("score few.jsonl --out runs/p -m faithfulness,coverage", *three, keep="runs/p")
     bench.run("rejudge runs/p --vote unanimous --out runs/u", keep="runs/u/summary.json")
-    bench.run("rejudge runs/p --vote dawid_skene --out runs/ds", keep="runs/ds/summary.json")
     bench.run("rejudge runs/p -m faithfulness --out runs/f")
     bench.run("rejudge runs/f --vote weighted --labels demo_labels.jsonl --out runs/w", keep="runs/w/summary.json")
-    bench.run("score few.jsonl --out runs/e -m faithfulness --escalate 2", *three, keep="runs/e/summary.json")
-    bench.run("score few.jsonl --out runs/r -m faithfulness --replicates 2 --tie conservative -j", a, "-j", c)
-    bench.run(
-        "score few.jsonl --out runs/own -m faithfulness --extract-per-judge -j",
-        a,
-        "-j",
-        b,
-        keep="runs/own/summary.json",
-    )
+    bench.write("escalating.yaml", json.dumps({"judges": [a, b, c], "escalate": 2}))
+    bench.run("score few.jsonl --out runs/e -m faithfulness -j escalating.yaml", keep="runs/e/summary.json")
+    bench.write("repeated.yaml", json.dumps({"judges": [a, c], "tie": "conservative", "on_same_family": "skip"}))
+    bench.run("score few.jsonl --out runs/r -m faithfulness --replicates 2 -j repeated.yaml")
+    bench.write("own.yaml", json.dumps({"judges": [a, b], "extract_per_judge": True}))
+    bench.run("score few.jsonl --out runs/own -m faithfulness -j own.yaml", keep="runs/own/summary.json")
     bench.write("panel.yaml", PANEL.format(a=a, b=b))
     bench.run("score few.jsonl --out runs/y -m faithfulness -j panel.yaml", keep="runs/y/manifest.json")
     bench.run("agreement runs/p")
@@ -216,12 +211,13 @@ def people(bench: Bench) -> None:
 
 def imported(bench: Bench) -> None:
     bench.write("ragchecker.json", json.dumps({"results": [RAGCHECKER]}))
-    bench.write("deepeval.json", json.dumps(deepeval(LOG)))
-    bench.write("ragas.json", json.dumps([{**RAGAS, "traces": TRACE}]))
+    bench.write("deepeval.json", json.dumps([DEEPEVAL]))
+    bench.write("ragas.json", json.dumps([traced(STATEMENTS)]))
     bench.write("judged.jsonl", IMPORTED)
     bench.write("judged.yaml", MAPPING)
-    for name in ("ragchecker", "deepeval", "ragas"):
-        bench.run(f"import-replies {name}.json --out runs/{name}", keep=f"runs/{name}")
+    bench.run("import-replies ragchecker.json --out runs/ragchecker", keep="runs/ragchecker")
+    for name in ("deepeval", "ragas"):
+        bench.run(f"import-replies {name}.json --mapping {name} --out runs/{name}", keep=f"runs/{name}")
     bench.run("import-replies judged.jsonl --mapping judged.yaml --out runs/mapped", keep="runs/mapped")
     bench.run("import-replies judged.jsonl --out runs/none")
     bench.run("agreement runs/mapped")

@@ -183,7 +183,7 @@ def opened_browser(profile: Path) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     if not shutil.which("chromium") or not shutil.which("chromedriver"):
-        pytest.skip("no Chromium here; on Debian: apt-get install chromium chromium-driver")
+        pytest.skip("no Chromium here; `make browser` installs one on Debian")
     with opened_browser(tmp_path_factory.mktemp("browser")) as browser:
         yield browser
 

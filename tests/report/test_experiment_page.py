@@ -7,17 +7,14 @@ from typing import Any
 
 import pytest
 
+from claimeval.judging.panel import Panel
+from claimeval.report import experiments as printing
 from claimeval.report import forms
+from claimeval.runs.agreement import rater_report
 from claimeval.runs.directory import write_lines
-from claimeval.runs.experiments import printing
-from claimeval.runs.experiments.results import (
-    ArmFlip,
-    ArmMetric,
-    ArmResult,
-    ExperimentResult,
-    LabelAgreement,
-    Selection,
-)
+from claimeval.runs.experiments.results import ArmFlip, ArmMetric, ArmResult, ExperimentResult
+from claimeval.runs.experiments.selection import LabelAgreement, LabelPower, Selection
+from claimeval.runs.labels import RaterTable
 from claimeval.types.errors import DataError
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Evidence
@@ -57,8 +54,24 @@ def arm(name: str, mean: float, **fields: object) -> ArmResult:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     lenient = arm("lenient", 0.7, difference=Estimate(value=0.2, low=0.05, high=0.35, n=40), p=0.01, p_adjusted=0.02)
-    held_out = Selection(
-        arm="lenient", selected_on={"plain": PEOPLE, "lenient": PEOPLE}, held_out=PEOPLE, held_out_baseline=PEOPLE
+    joined = RaterTable((), Panel())
+    joined.human, joined.clusters = ["supported", "not_found"] * 10, list(range(20))
+    joined.raters = {"chosen": joined.human, "baseline": ["supported"] * 20}
+    joined.probabilities = {"chosen": [None] * 20, "baseline": [None] * 20}
+    selection = Selection(
+        arm="lenient",
+        selected_on={"plain": PEOPLE, "lenient": PEOPLE},
+        held_out=rater_report("chosen", joined, Panel()),
+        held_out_baseline=rater_report("baseline", joined, Panel()),
+        gain=Estimate(value=0.5, low=0.3, high=0.7, n=20, clusters=20),
+        p=0.002,
+        kappa=Estimate(value=1.0, low=0.8, high=1.0, n=20, clusters=20),
+        beyond_noise=True,
+        unmatched=0,
+        power=LabelPower(
+            labels=40, questions=40, selected_on=20, reported_on=20, power=0.5, least_power=0.4, labels_needed=400
+        ),
+        written="/home/someone/selected.j2",
     )
     table = ExperimentResult(
         data="/home/someone/towers.jsonl",
@@ -67,7 +80,7 @@ def folder(tmp_path: Path) -> Path:
         clusters=40,
         cluster=None,
         arms=(arm("plain", 0.5), lenient, arm(MARKUP, 0.6)),
-        selection=held_out,
+        selection=selection,
     )
     said: dict[str, Any] = {"sample_id": "tower", "question": "How high?", "subject": "answer-1", "of": "answer"}
     said |= {"evidence": Evidence(part="contexts"), "a": "not_found", "b": "supported"}
@@ -84,7 +97,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_texts_of_an_experiment_are_its_own_tables(folder: Path) -> None:
     for form in ("csv", "json"):
-        assert forms.text(folder, form) == (folder / f"experiment.{form}").read_text()
+        assert forms.text(folder, form) == (folder / f"experiment.{form}").read_bytes().decode()
     image = "![faithfulness of each arm, and its difference to the baseline](experiment-faithfulness.svg)\n\n"
     assert forms.text(folder, "md") == (folder / "experiment.md").read_text().replace(image, "")
 
@@ -104,7 +117,9 @@ def test_arms_stand_beside_the_baseline(browser: Browser, folder: Path) -> None:
     rows = [" ".join(row.text.split()) for row in browser.all("section:nth-of-type(2) tbody tr")]
     assert rows[0].endswith("0.500 0.40 to 0.60 40 baseline")
     assert rows[1].endswith("0.700 0.60 to 0.80 40 +0.200 +0.05 to +0.35 0.020")
-    assert "Chosen on one half of the questions: lenient" in browser.line(".cautions")
+    assert "Chosen on one half of the questions (20 labels): lenient" in browser.line(".cautions")
+    assert "1.000, plain 0.500, gain +0.500 (+0.30 to +0.70, p 0.002)" in browser.line(".cautions")
+    assert browser.line("section:has(#people) h2").endswith("on the choosing half")
     assert "0.750 0.60 to 0.85" in browser.line("section:has(#people)")
     browser.picture("experiment-1280")
     browser.one("#theme").click()

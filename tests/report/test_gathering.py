@@ -31,6 +31,19 @@ def test_labels_and_values_are_counted_per_metric(tmp_path: Path) -> None:
     assert coverage.distribution[-1] == 2
 
 
+def test_of_several_gold_answers_the_labels_are_of_the_one_that_counts(tmp_path: Path) -> None:
+    """One gold answer has a supported and a missing claim, the other one supported claim, which is the better score."""
+    gold = "The tower opened in 1902. Its keeper was a poet.", "It opened in 1902."
+    sample = TOWER.model_copy(update={"reference_answers": gold})
+    run = make(tmp_path / "run", [sample], {"strict": TOWER_SAYS}, metrics=["coverage"])
+    found = gather(run)
+    (coverage,) = found.metrics
+    summary = found.summary.metrics["coverage"]
+    assert coverage.labels == LabelCounts(supported=1)
+    assert (summary.hits, summary.judged, summary.total) == (1, 1, 1)
+    assert (found.judges[0].labels, found.judges[0].verdicts) == (coverage.labels, 3)
+
+
 def test_judges_are_told_with_calls_failures_and_labels(tmp_path: Path) -> None:
     run = make(tmp_path / "run", [TOWER], {"strict": TOWER_SAYS, "away": {}}, failing=["away"])
     strict, away, taker = gather(run).judges
@@ -77,7 +90,7 @@ def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_sco
         ("high", "It is 90 metres high.", "contradicted", 1, 2),
     ]
     assert facts.worst[0].explanation == "strict: contradicted"
-    assert facts.worst[0].standing == "faithfulness 0.333, 1 of 3 claims hold"
+    assert facts.worst[0].standing == "faithfulness 0.333, 1 of 3 claims supported"
 
 
 def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path: Path) -> None:
@@ -89,7 +102,7 @@ def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path:
     }
     (worst,) = gather(make(tmp_path / "run", [TOWER], says)).worst
     assert (worst.claim, worst.votes) == (second, {"contradicted": 3})
-    assert worst.standing == "faithfulness 0.333, 1 of 3 claims hold; verdicts: 3 contradicted"
+    assert worst.standing == "faithfulness 0.333, 1 of 3 claims supported; verdicts: 3 contradicted"
 
 
 def test_cautions_name_families_notes_losses_and_ties(tmp_path: Path) -> None:

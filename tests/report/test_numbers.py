@@ -12,10 +12,10 @@ from claimeval.cli.compare import CompareOptions
 from claimeval.cli.compare import do as compare
 from claimeval.cli.printer import Output
 from claimeval.cli.run_table import print_run
+from claimeval.report import experiments as printing
 from claimeval.report import forms
 from claimeval.report.assets import bundle
 from claimeval.runs.directory import load_manifest, load_summary
-from claimeval.runs.experiments import printing
 from claimeval.runs.experiments.results import ArmMetric, ArmResult, ExperimentResult
 from claimeval.statistics.formatting import decimal, p_value, percent, signed
 from claimeval.testing import ScriptedJudge
@@ -98,7 +98,10 @@ def test_the_total_cost_is_a_sentence_and_counts_have_their_commas(tmp_path: Pat
     ce.score([row], judges="local:lexical", metrics="faithfulness", limit=1).report(tmp_path / "free.html")
     browser.open(tmp_path / "free.html")
     judges = browser.line("section[aria-labelledby=judges]")
-    assert "questions put to judges. Total at the stated prices, including replies paid for earlier: free." in judges
+    assert (
+        "questions put to judges. Worth of all replies at the stated prices, also of those paid for earlier: free."
+        in judges
+    )
 
 
 @pytest.mark.browser

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from claimeval.api.claims import score
-from claimeval.data.test_collections import bundled
 from claimeval.report import forms
+from claimeval.types.bundled import bundled
 from claimeval.types.options import RunOptions
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from claimeval.report import forms
 from claimeval.runs.compare import compare
 from claimeval.types.errors import DataError, UsageError
+from claimeval.types.records import Document
 from tests.report.conftest import Browser
 from tests.report.realistic import Realistic
 from tests.report.runs import TOWER, TOWER_SAYS, make
@@ -145,6 +147,48 @@ def test_one_list_of_documents_says_which_run_had_which(browser: Browser, compar
     ]
     assert browser.line(".evidence h2") == "Evidence: retrieved contexts (1 in both, 2 only in a, 1 only in b)"
     assert browser.line(".changed") == "Different in the two runs: the answer, the contexts."
+
+
+OPENS, COSTS, CAFE, KIOSK = (
+    *("The museum opens at ten.", "A ticket costs five euros.", "The café closes at six."),
+    "The kiosk opens at noon.",
+)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("ids", "texts", "counts", "cards"),
+    [
+        ("123 12", (COSTS, CAFE), "2 in both, 1 only in a", [("a1", "a only"), ("a2b1", "both"), ("a3b2", "both")]),
+        ("123 123", (CAFE, OPENS, COSTS), "3 in both", [("a1b2", "both"), ("a2b3", "both"), ("a3b1", "both")]),
+        (
+            *("123 123", (KIOSK, COSTS, KIOSK), "1 in both, 2 only in a, 2 only in b"),
+            [("b1", "b only"), ("a1", "a only"), ("a2b2", "both"), ("b3", "b only"), ("a3", "a only")],
+        ),
+        (
+            *("pqr qxp", (COSTS, KIOSK, f"{OPENS} And at noon on Sunday."), "1 in both, 1 with another text, "),
+            [("a1", "a text"), ("a2b1", "both"), ("b2", "b only"), ("b3", "b text"), ("a3", "a only")],
+        ),
+    ],
+    ids=["the first is gone", "in another order", "one is kept", "ids that are no ranks"],
+)
+def test_documents_are_the_same_by_their_text_and_not_by_their_rank(
+    browser: Browser, tmp_path: Path, ids: str, texts: tuple[str, ...], counts: str, cards: list[tuple[str, str]]
+) -> None:
+    def run(name: str, ids: str, texts: tuple[str, ...]) -> Path:
+        contexts = tuple(Document(id=i, text=text) for i, text in zip(ids, texts, strict=True))
+        return make(tmp_path / name, [TOWER.model_copy(update={"contexts": contexts})])
+
+    page = tmp_path / "compared.html"
+    first, second = ids.split()
+    forms.write(run("a", first, (OPENS, COSTS, CAFE)), "html", out=page, compared=run("b", second, texts))
+    browser.open(page, "#/sample/tower?metric=faithfulness")
+    assert browser.line(".evidence h2").startswith(f"Evidence: retrieved contexts ({counts}")
+    found: Any = browser.run(
+        "return [...document.querySelectorAll('.document')].map((d) => [[...d.querySelectorAll('.rank')].map("
+        "(r) => r.textContent).join(''), d.querySelector('.flag').textContent])"
+    )
+    assert [tuple(card) for card in found] == cards
 
 
 @pytest.mark.browser

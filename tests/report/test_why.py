@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.report.charts import Mark, forest
 from claimeval.report.packing import tree
 from claimeval.runs.causes import UNPAIRED
 from claimeval.runs.compare import compare
 from claimeval.runs.overview import gather
-from claimeval.statistics.pictures import Mark, forest
 from tests.report.conftest import Browser
 from tests.report.realistic import Realistic, changed, sample
 

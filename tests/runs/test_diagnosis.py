@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from claimeval.api.run import Run
 from claimeval.report import forms
 from claimeval.runs.overview import gather
 from claimeval.runs.slices import Cell, DiagnosisTally, cell_of, diagnose
+from claimeval.types.bundled import bundled
 from claimeval.types.records import Sample, SampleResult, Score
+from tests.command_line import call
 from tests.report.runs import TOWER, TOWER_SAYS, make
 
 
@@ -38,7 +41,7 @@ def test_another_threshold_makes_other_cells() -> None:
     ("given", "sentence"),
     [
         (result(5, 5, 5), "Fine: retrieval brought 5 of 5 claims of the gold answer, and the contexts support 5 of 5"),
-        (result(5, 5, 1), "Yet only 1 of 5 claims of the answer agree with the gold answer."),
+        (result(5, 5, 1), "Yet only 1 of 5 claims of the answer are in the gold answer."),
         (
             result(5, 1),
             "The model ignored it: retrieval brought 5 of 5 claims of the gold answer, but the contexts support",
@@ -47,12 +50,12 @@ def test_another_threshold_makes_other_cells() -> None:
             result(1, 5),
             "Retrieval missed it: the contexts have only 1 of 5 claims of the gold answer. The answer keeps",
         ),
-        (result(0, 1, 5), "Even so, 5 of 5 claims of the answer agree with the gold answer."),
+        (result(0, 1, 5), "Even so, 5 of 5 claims of the answer are in the gold answer."),
         (result(None, 5), "Not known: context recall has no value (the sample lacks a text that the metric needs)."),
     ],
 )
 def test_a_sentence_says_which(given: SampleResult, sentence: str) -> None:
-    assert sentence in diagnose(given).sentence
+    assert sentence in diagnose(given)
 
 
 def test_counts_leave_out_what_has_no_value() -> None:
@@ -81,3 +84,17 @@ def test_a_run_and_its_reports_say_it(tmp_path: Path) -> None:
     lower = Run.load(folder).diagnosis(threshold=0.3)
     assert lower is not None
     assert lower.cells["fine"] == 1
+
+
+def test_a_judge_that_compares_words_gives_no_diagnosis_anywhere(tmp_path: Path) -> None:
+    """The recorded replies of a language model to the same samples give one, in each place."""
+    printed = {}
+    for judge in ("local:lexical", "recorded:demo"):
+        folder = tmp_path / judge.partition(":")[2]
+        done = call("score", bundled("demo.jsonl"), "-j", judge, "-o", folder, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        shown = done.stdout + forms.text(folder, "md") + Run.load(folder)._repr_html_()
+        page = json.loads(forms.text(folder, "json"))["diagnosis"]
+        counts = Run.load(folder).diagnosis()
+        printed[judge] = ("Retrieval or generation" in shown, "ignored it" in shown, page is None, counts is None)
+    assert printed == {"local:lexical": (False, False, True, True), "recorded:demo": (True, True, False, False)}

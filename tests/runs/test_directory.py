@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -31,6 +32,42 @@ def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 1}')
     with pytest.raises(DataError, match="is a run of format 1, and this version reads format 4"):
         load_manifest(tmp_path)
+
+
+def _deep(run: Path) -> None:
+    (run / "manifest.json").write_text("[" * 100_000)
+
+
+def _settings(run: Path) -> None:
+    path = run / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"settings": 1.5}))
+
+
+def _judge(run: Path) -> None:
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["judges"][0]["settings"] = [1]
+    path.write_text(json.dumps(manifest))
+
+
+def _score(run: Path) -> None:
+    path = run / "results.jsonl"
+    row = json.loads(path.read_text())
+    row["scores"]["faithfulness"]["value"] = {"a": 1}
+    path.write_text(json.dumps(row) + "\n")
+
+
+@pytest.mark.parametrize("command", ["rejudge run --vote any -o again", "agreement run", "compare run whole"])
+@pytest.mark.parametrize("damage", [_deep, _settings, _judge, _score], ids=lambda damage: damage.__name__[1:])
+def test_damaged_files_of_a_run_end_a_command_with_one_line_and_2(
+    tmp_path: Path, damage: Callable[[Path], None], command: str
+) -> None:
+    for name in ("run", "whole"):
+        ce.score(samples()[:1], judges="local:lexical", metrics="faithfulness", out=tmp_path / name)
+    damage(tmp_path / "run")
+    done = call(*command.split(), folder=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "run" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["results.jsonl", "manifest.json", "summary.json", "report.html"])

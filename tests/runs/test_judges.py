@@ -23,7 +23,7 @@ def overview(name: str, dollars: float | None, verdicts: int = 500) -> JudgeOver
     return JudgeOverview(
         name=name, short=name, model="m", endpoint=None, served_models={}, prompts=(), extractions=0, assessments=1,
         failed={}, replies=1, cost=cost, assessment_cost=cost, seconds=1.5, examples={}, uncounted=0,
-        labels=LabelCounts(supported=verdicts),
+        verdicts=verdicts, labels=LabelCounts(supported=verdicts),
     )  # fmt: skip
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.runs import pictures
-from claimeval.runs.directory import attach
+from claimeval.report import pictures
 from claimeval.runs.series import Series, track
 from claimeval.types.records import Sample, SampleResult
-from tests.sample_runs import scored
+from tests.sample_runs import attach, scored
 
 
 def write(folder: Path, runs: Sequence[Mapping[str, float]]) -> list[Path]:

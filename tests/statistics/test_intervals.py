@@ -17,7 +17,7 @@ from claimeval.statistics.bootstrap import (
     resample_sums,
 )
 from claimeval.statistics.intervals import clopper_pearson_interval
-from claimeval.statistics.quantiles import beta_quantile, critical_value, student_quantile
+from claimeval.statistics.quantiles import beta_quantile, critical_value, student_cdf, student_quantile
 from claimeval.types.errors import UsageError
 
 
@@ -236,6 +236,12 @@ def test_clopper_pearson_equals_scipy(hits: int, n: int) -> None:
 @pytest.mark.parametrize("probability", [0.025, 0.6, 0.9, 0.975, 0.9995])
 def test_student_quantiles_equal_scipy(degrees: int, probability: float) -> None:
     assert student_quantile(probability, degrees) == pytest.approx(scipy.stats.t.ppf(probability, degrees), rel=1e-8)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 8, 29, 30, 200, 1001])
+@pytest.mark.parametrize("value", [-7.5, -1.0, 0.0, 0.3, 2.0, 12.0])
+def test_students_t_equals_scipy(degrees: int, value: float) -> None:
+    assert student_cdf(value, degrees) == pytest.approx(scipy.stats.t.cdf(value, degrees), abs=1e-10)
 
 
 def test_bad_input_is_refused_in_words() -> None:

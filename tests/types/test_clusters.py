@@ -55,6 +55,12 @@ def test_the_same_question_belongs_together_whatever_its_white_space() -> None:
     assert cluster_of(one) == cluster_of(other) != cluster_of(Sample(id="3", question="who paid?"))
 
 
+def test_the_same_question_belongs_together_in_both_unicode_forms() -> None:
+    """An e with an acute accent as one character, and as two."""
+    composed, decomposed = Sample(id="1", question="Caf\u00e9?"), Sample(id="2", question="Cafe\u0301?")
+    assert cluster_of(composed) == cluster_of(decomposed) != cluster_of(Sample(id="3", question="Cafe?"))
+
+
 def test_without_a_question_or_a_value_a_sample_belongs_to_no_other() -> None:
     bare = [Sample(id=str(i), question=" ") for i in range(3)]
     assert len({cluster_of(sample) for sample in bare}) == 3
@@ -88,7 +94,7 @@ def test_a_tally_draws_questions_and_counts_them() -> None:
     for value, question in zip(VALUES, QUESTIONS, strict=True):
         tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
     found, by_hand = tally.summary(), mean_interval(VALUES, clusters=QUESTIONS)
-    assert found.interval == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
+    assert found.ends == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
     assert (found.n, found.clusters) == (14, 7)
 
 
@@ -97,7 +103,7 @@ def test_where_every_question_has_one_answer_nothing_changes(tmp_path: Path) -> 
     says = {"strict": {"Right.": "supported", "Wrong.": "not_found"}}
     found = load_summary(make(tmp_path / "run", samples, says=says, metrics=["faithfulness"]))
     alone = mean_interval(VALUES)
-    assert found["faithfulness"].interval == (alone.low, alone.high)
+    assert found["faithfulness"].ends == (alone.low, alone.high)
     assert (found.samples, found.clusters) == (14, 14)
 
 
@@ -105,7 +111,7 @@ def test_a_run_says_how_many_questions_it_has(tmp_path: Path) -> None:
     found = load_summary(scored(tmp_path / "run", VALUES))
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.samples, found.clusters, found["faithfulness"].clusters) == (14, 7, 7)
-    assert found["faithfulness"].interval == (by_hand.low, by_hand.high)
+    assert found["faithfulness"].ends == (by_hand.low, by_hand.high)
 
 
 def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
@@ -146,10 +152,10 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     rows = [sample_runs.scored({"words": value}) for value in VALUES]
     samples = answers(VALUES)
     kept = [SampleResult(sample=sample, scores=row) for sample, row in zip(samples, rows, strict=True)]
-    directory.attach(tmp_path, "odd", kept, {"words": "share"})
+    sample_runs.attach(tmp_path, "odd", kept, {"words": "share"})
     (found,) = directory.beside(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
-    assert (found.metrics["words"].interval, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
+    assert (found.metrics["words"].ends, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
     again = [cluster_of(result.sample) for result in directory.read_results(tmp_path / "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 

@@ -21,7 +21,6 @@ from claimeval.evaluation.summary.panel import (
     SameFamily,
 )
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.rules import ErrorRates
 from claimeval.judging.replies import UNCLEAR
 from claimeval.metrics.derived import derived, missing_reasons
 from claimeval.metrics.extraction import ExtractionSummary
@@ -217,8 +216,8 @@ class SummaryBuilder(Tally):
                 self._failures[because] = _example(result, call)
                 return
 
-    def summary(self, *, stopped: str | None = None, complete: bool = True, rates: ErrorRates | None = None) -> Summary:
-        """Return the summary of the samples so far; `rates` are the error rates that the vote is based on, if any."""
+    def summary(self, *, stopped: str | None = None, complete: bool = True) -> Summary:
+        """Return the summary of the samples so far."""
         rows = list(zip(self._rows, self._of_rows, self._members, strict=True))
         noise = {metric.name: members.noise() for metric, _, members in rows}
         of_claims = self._extraction.metrics() if self._extraction else {}
@@ -230,7 +229,7 @@ class SummaryBuilder(Tally):
         for name, tally in self._derived.items():
             metrics[name] = tally.summary()
             if not metrics[name].total and metrics[name].bounds and not doubtful.isdisjoint(derived(name).needs):
-                metrics[name] = metrics[name].model_copy(update={"shown": "bounds"})
+                metrics[name] = metrics[name].with_bounds()
         metrics |= {name: tally.summary() for name, tally in self._others.items()}
         return Summary(
             job=self._job,
@@ -239,7 +238,7 @@ class SummaryBuilder(Tally):
             clusters=len(set(self._clusters)),
             metrics=metrics | of_claims,
             notes=self._notes,
-            panel=self._panel.summary(tuple(self._preferences.estimates()), noise, rates) if self._panel else None,
+            panel=self._panel.summary(tuple(self._preferences.estimates()), noise) if self._panel else None,
             same_family=self._kinship.summary(),
             cost=self._cost.summary(),
             failures=self._failures,
@@ -247,7 +246,7 @@ class SummaryBuilder(Tally):
             unclear=self._unclear,
             long=long_evidence(self._long, self._judges),
             order_effects=self._orders.summary() if self._orders else None,
-            extraction=self._extraction.summary(of_claims) if self._extraction else None,
+            extraction=self._extraction.summary() if self._extraction else None,
         )
 
 

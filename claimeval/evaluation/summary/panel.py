@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.rules import Ballot, ErrorRates, cast_ballots, choice
+from claimeval.judging.panel.rules import Ballot, cast_ballots, choice
 from claimeval.metrics.scoring import MetricSummary, MetricTally, best
 from claimeval.metrics.tally import Keyed, Tally
 from claimeval.types.estimates import Estimate
@@ -135,8 +135,6 @@ class PanelSummary(Record):
     """The most disputed claims, at most 20."""
     self_preference: tuple[SelfPreference, ...] = ()
     """By metric and family, if there are at least two families of generators and two of judges."""
-    error_rates: ErrorRates | None = None
-    """The judges' error rates, if the vote is based on them."""
     stopped_judges: dict[str, int] = Field(default_factory=dict)
     """Judges that an error stopped (bad key, no quota, unknown model), with the number of claims that they did not
     assess."""
@@ -223,7 +221,6 @@ class PanelTally(Tally):
         self,
         preferences: Sequence[SelfPreference] = (),
         noise_of_scores: Mapping[str, Mapping[str, float | None]] | None = None,
-        rates: ErrorRates | None = None,
     ) -> PanelSummary:
         """Return the summary of the samples so far; `noise_of_scores` is by metric and judge."""
         from claimeval.statistics import NO_INTERVAL, gwet_ac1, krippendorff_alpha
@@ -258,7 +255,6 @@ class PanelTally(Tally):
             noise={judge: self._noise(judge, noise_of_scores or {}) for judge in self._judges if self._repeats[judge]},
             disputes=tuple(dispute for *_, dispute in sorted(self._disputed, key=lambda d: (-d[0], -d[1]))),
             self_preference=tuple(preferences),
-            error_rates=rates,
             stopped_judges={name: self._stopped[name] for name in self._judges if self._stopped[name]},
         )
 

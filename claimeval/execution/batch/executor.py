@@ -28,7 +28,7 @@ from claimeval.providers.http import stated_window
 from claimeval.providers.prices import batch_price_of, cost_bound
 from claimeval.store.store import LOCK_FILE, KeyLocks, Store, completion
 from claimeval.types.chat_format import refused_parameters
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
@@ -130,28 +130,20 @@ async def run_in_rounds(
             return
 
 
-def batch_judges(judges: Sequence[Judge], options: RunOptions) -> dict[str, Judge]:
-    """Return the judges that are asked in batches, by name.
-
-    Raises UsageError if there is none or if `online` names a judge that does not exist.
-    """
-    names = {judge.name for judge in judges}
-    for name in options.online:
-        if name not in names:
-            raise unknown_name("judge in --online:", name, names)
-    batched = {j.name: j for j in judges if supports_batches(j.model) and j.name not in options.online}
+def batch_judges(judges: Sequence[Judge]) -> dict[str, Judge]:
+    """Return the judges that are asked in batches, by name. Raises UsageError if there is none."""
+    batched = {judge.name: judge for judge in judges if supports_batches(judge)}
     if not batched:
-        raise UsageError(f"None of the judges supports batches: {', '.join(sorted(names))}. Remove --batch.")
+        names = ", ".join(sorted({judge.name for judge in judges}))
+        raise UsageError(f"None of the judges supports batches: {names}. Remove --batch.")
     return batched
 
 
 def options_for(judges: Sequence[Judge], options: RunOptions) -> RunOptions:
     """Return the options for some of the judges. Batches are off if none of these judges supports them."""
-    names = {judge.name for judge in judges}
-    batch_options = replace(options, online=tuple(name for name in options.online if name in names))
-    if any(supports_batches(j.model) and j.name not in batch_options.online for j in judges):
-        return batch_options
-    return replace(options, batch=False, batch_retries="batch", detach=False, online=())
+    if any(map(supports_batches, judges)):
+        return options
+    return replace(options, batch=False, detach=False)
 
 
 class BatchBudget(NamedTuple):
@@ -265,8 +257,6 @@ class BatchExecutor:
             refused = refused_parameters(entry.message) if entry.reason == "judge_stopped" else ()
             window = stated_window(entry.message) if entry.reason == "too_long" else None
             return Failure(reason=entry.reason, message=entry.message, refused=refused, context_tokens=window)
-        if self._options.batch_retries == "online" and (entry or request.attempt):
-            return await self._fallback.ask(request)
         return self._collect(request)
 
     def _collect(self, request: Request) -> Outcome | None:

@@ -186,7 +186,7 @@ class BatchPoller:
     def _record_error(self, batch: Batch, error: CallError, pending: set[str]) -> None:
         advice = ""
         if batch.state == "ready" and error.status in (404, 405):
-            advice = f" (if the server does not support batches, add --online {batch.judge.name})"
+            advice = f" (if the server has no batches, set `batch: false` in the judge file of {batch.judge.name})"
         elif error.status == 404:
             advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
         since = self._failing_since.setdefault(batch.target, time.monotonic())

@@ -84,9 +84,8 @@ class Panel(Record):
 
     @property
     def needs_all_verdicts(self) -> bool:
-        """Whether a vote depends on the whole run: on error rates, or on weights that are still to be learned."""
-        learns = self.rule.learns
-        return learns == "error_rates" or (learns == "weights" and not self.weights)
+        """Whether a vote depends on the whole run: on weights that are still to be learned."""
+        return self.rule.needs_weights and not self.weights
 
     def for_question(self, name: str) -> Panel:
         """Return these settings with the scale of a question about claims."""
@@ -116,7 +115,7 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
     if unknown := set(panel.weights) - set(judges):
         raise unknown_name("judge with a weight", min(unknown), judges)
     learned = with_labels and not panel.weights
-    if panel.rule.learns == "weights" and not learned and (missing := [n for n in judges if n not in panel.weights]):
+    if panel.rule.needs_weights and not learned and (missing := [n for n in judges if n not in panel.weights]):
         raise UsageError(
             f"a weighted vote needs a weight for every judge; {missing[0]!r} has none. Give `weights` in a panel file, "
             "or human labels with --labels to take them from"

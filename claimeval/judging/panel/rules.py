@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from claimeval.types.errors import unknown_name
-from claimeval.types.records import Reason, Record, Verdict
+from claimeval.types.records import Reason, Verdict
 from claimeval.types.scales import Scale
 
 if TYPE_CHECKING:
@@ -129,82 +129,61 @@ def _largest(totals: Mapping[T, float]) -> list[T]:
     return [key for key, total in totals.items() if total >= largest - EQUAL]
 
 
-class VoteContext(NamedTuple):
-    """Input of a rule besides the ballots."""
-
-    panel: Panel
-    rates: ErrorRates | None = None
-    """The judges' error rates over the whole run, for `dawid_skene`."""
-
-
 class VoteRule(NamedTuple):
     """A row of the table of rules."""
 
-    decide: Callable[[Sequence[Ballot], VoteContext], Winners]
-    learns: Literal["weights", "error_rates"] | None = None
-    """What the rule needs about the judges: weights, given or learned from human labels, or error rates, learned from
-    all votes of the run."""
+    decide: Callable[[Sequence[Ballot], Panel], Winners]
+    needs_weights: bool = False
+    """Whether the rule needs a weight for each judge, given or learned from human labels."""
 
 
-def majority(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
+def majority(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value with the most votes, then the label; neither needs more than half."""
-    return leading(Counter(_choices(ballots)), context.panel)
+    return leading(Counter(_choices(ballots)), panel)
 
 
-def unanimous(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
+def unanimous(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value that all judges give, then the most frequent label; different values are a tie."""
     counts = Counter(_choices(ballots))
-    values = dict.fromkeys(map(context.panel.scale.value, counts))
-    return tuple(word for value in values for word in _of_value(counts, value, context.panel))
+    values = dict.fromkeys(map(panel.scale.value, counts))
+    return tuple(word for value in values for word in _of_value(counts, value, panel))
 
 
-def any_(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
+def any_(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The most favorable choice: supported if at least one judge finds support."""
-    return (max(_ranked_votes(ballots, context))[1],)
+    return (max(_ranked_votes(ballots, panel))[1],)
 
 
-def median(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
+def median(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The middle choice from least to most favorable; of two middle choices the lower. Never a tie."""
-    places = sorted(_ranked_votes(ballots, context))
+    places = sorted(_ranked_votes(ballots, panel))
     return (places[(len(places) - 1) // 2][1],)
 
 
-def mean(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
+def mean(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value nearest to the mean of the votes; two equally near values are a tie.
 
     On an ordered scale, a vote is the value of its label. On other scales it is the probability of "supported", or 1 or
     0 without one. A mean over 0.5 is supported if any judge says so; under 0.5, the most frequent other label wins.
     """
-    scale, counts = context.panel.scale, Counter(_choices(ballots))
+    scale, counts = panel.scale, Counter(_choices(ballots))
     average = math.fsum(_vote(ballot, scale) for ballot in ballots) / len(ballots)
     values = set(scale.values) if scale.ordered else {scale.value(word) for word in counts}
     distance = min(abs(value - average) for value in values)
     nearest = sorted(value for value in values if abs(value - average) <= distance + EQUAL)
-    return tuple(word for value in nearest for word in _of_value(counts, value, context.panel))
+    return tuple(word for value in nearest for word in _of_value(counts, value, panel))
 
 
-def weighted(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
+def weighted(ballots: Sequence[Ballot], panel: Panel) -> Winners:
     """The value with the greatest sum of its judges' weights, then the label.
 
     A negative weight (a judge worse than chance) favors all other values. Source: Nitzan & Paroush 1982.
     """
-    totals: dict[str, float] = dict.fromkeys(context.panel.scale.ranked, 0.0)
+    totals: dict[str, float] = dict.fromkeys(panel.scale.ranked, 0.0)
     for ballot in ballots:
         assert ballot.choice is not None, "rules see only ballots with a choice"
-        totals[ballot.choice] += context.panel.weights[ballot.judge]
-    return leading(_open(totals, ballots, context.panel), context.panel)
-
-
-def dawid_skene(ballots: Sequence[Ballot], context: VoteContext) -> Winners:
-    """The most probable value, given each judge's error rates over the whole run, then the label.
-
-    Assumes that judges err independently. Source: Dawid & Skene 1979.
-    """
-    assert context.rates is not None, "the rates are learned before the vote"
-    evidence = context.rates.evidence((ballot.judge, ballot.choice) for ballot in ballots)
-    highest = max(evidence.values())
-    likelihoods = {choice: math.exp(logarithm - highest) for choice, logarithm in evidence.items()}
-    return leading(_open(likelihoods, ballots, context.panel), context.panel)
+        totals[ballot.choice] += panel.weights[ballot.judge]
+    return leading(_open(totals, ballots, panel), panel)
 
 
 VOTES: Mapping[str, VoteRule] = {
@@ -213,8 +192,7 @@ VOTES: Mapping[str, VoteRule] = {
     "any": VoteRule(any_),
     "median": VoteRule(median),
     "mean": VoteRule(mean),
-    "weighted": VoteRule(weighted, learns="weights"),
-    "dawid_skene": VoteRule(dawid_skene, learns="error_rates"),
+    "weighted": VoteRule(weighted, needs_weights=True),
 }
 
 
@@ -242,8 +220,8 @@ def _choices(ballots: Iterable[Ballot]) -> list[str]:
     return [ballot.choice for ballot in ballots if ballot.choice is not None]
 
 
-def _ranked_votes(ballots: Sequence[Ballot], context: VoteContext) -> list[tuple[int, str]]:
-    order = context.panel.scale.ranked
+def _ranked_votes(ballots: Sequence[Ballot], panel: Panel) -> list[tuple[int, str]]:
+    order = panel.scale.ranked
     return [(order.index(b.choice), b.choice) for b in ballots if b.choice is not None]
 
 
@@ -252,50 +230,3 @@ def _vote(ballot: Ballot, scale: Scale) -> float:
     if scale.ordered:
         return scale.value(ballot.choice)
     return float(scale.positive(ballot.choice)) if ballot.probability is None else ballot.probability
-
-
-Pattern = tuple[tuple[str, str], ...]
-"""The judges that voted on a claim, with their choices."""
-
-_SMALLEST = 1e-300
-
-
-class ErrorRates(Record):
-    """Estimates of Dawid & Skene 1979."""
-
-    choices: tuple[str, ...]
-    prevalence: tuple[float, ...]
-    """Share of claims whose true label is each choice."""
-    judges: dict[str, tuple[tuple[float, ...], ...]]
-    """`judges[name][l][k]`: probability that the judge gives choice k to a claim whose true label is choice l."""
-    converged: bool = True
-
-    def evidence(self, votes: Iterable[tuple[str, str | None]]) -> dict[str, float]:
-        """Return the logarithm of each choice's probability given the votes, up to a constant."""
-        totals = [math.log(max(share, _SMALLEST)) for share in self.prevalence]
-        for judge, label in votes:
-            if label is None:
-                continue
-            column = self.choices.index(label)
-            for truth, row in enumerate(self.judges[judge]):
-                totals[truth] += math.log(max(row[column], _SMALLEST))
-        return dict(zip(self.choices, totals, strict=True))
-
-
-def estimate_error_rates(patterns: Mapping[Pattern, int]) -> ErrorRates | None:
-    """Estimate error rates from the number of claims with each pattern of votes; None without a vote."""
-    from claimeval.statistics import dawid_skene
-
-    voted = [pattern for pattern in patterns if pattern]
-    if not voted:
-        return None
-    model = dawid_skene(
-        [(number, judge, label) for number, pattern in enumerate(voted) for judge, label in pattern],
-        counts={number: patterns[pattern] for number, pattern in enumerate(voted)},
-    )
-    return ErrorRates(
-        choices=cast(tuple[str, ...], model.labels),
-        prevalence=model.prevalence,
-        judges={str(judge): rows for judge, rows in zip(model.judges, model.confusion, strict=True)},
-        converged=model.converged,
-    )

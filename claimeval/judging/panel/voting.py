@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.judging.panel.rules import Ballot, ErrorRates, VoteContext, Winners, cast_ballots, choice, representative
+from claimeval.judging.panel.rules import Ballot, Winners, cast_ballots, choice, representative
 from claimeval.statistics import vote_entropy
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
@@ -28,7 +28,6 @@ def vote(
     panel: Panel = _ALONE,
     *,
     same_family: frozenset[str] = frozenset(),
-    rates: ErrorRates | None = None,
     question: str = "support",
 ) -> Assessment:
     """Return the panel's assessment of one claim.
@@ -47,7 +46,6 @@ def vote(
         verdicts: The verdicts of all judges.
         panel: Vote rule, tie rule and quorum.
         same_family: Judges whose verdicts do not count under `no-vote`.
-        rates: The judges' error rates, for `dawid_skene`.
         question: Name of the question.
     """
     about = {"subject": subject, "question": question, "evidence": evidence}
@@ -63,7 +61,7 @@ def vote(
     if reason := _too_few(ballots, labeled, panel):
         return _assessment(about, verdicts, ballots, panel, because=reason)
     choices = {ballot.choice for ballot in labeled if ballot.choice is not None}
-    winners = panel.rule.decide(labeled, VoteContext(panel=panel, rates=rates)) if len(choices) > 1 else tuple(choices)
+    winners = panel.rule.decide(labeled, panel) if len(choices) > 1 else tuple(choices)
     winner = winners[0] if len(winners) == 1 else _break_tie(winners, labeled, panel)
     label = winner or _label(winners, panel)
     return _assessment(about, verdicts, ballots, panel, label, winner, None if label else "tie")
@@ -211,5 +209,5 @@ def refuse_same_family(judges: Iterable[tuple[str, Judge]], panel: Panel, genera
             if families.are_same_family(judge.model, generator):
                 raise UsageError(
                     f"{role} {judge.name!r} is of the family of {generator!r}, which wrote answers here; use another "
-                    f"{role}, or set --on-same-family to warn or skip"
+                    f"{role}, or set `on_same_family` of the panel to warn or skip"
                 )

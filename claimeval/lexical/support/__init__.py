@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from operator import mul
 from typing import Literal, NamedTuple
 
-from claimeval.lexical.sentences import Span
 from claimeval.lexical.support import words
 from claimeval.lexical.support.features import (
     FEATURES,
@@ -23,6 +22,7 @@ from claimeval.lexical.support.features import (
     SentenceIndex,
     WordMatch,
     antonym,
+    compared,
     feature_values,
     match_words,
     negation,
@@ -32,7 +32,7 @@ from claimeval.lexical.support.features import (
     role_swap,
 )
 
-ENGINE = "lexical-v3"
+ENGINE = "lexical-v4"
 NOTICE = "lexical support score, not an LLM judgment"
 
 
@@ -47,11 +47,11 @@ class SupportScore(NamedTuple):
     """Signs of a conflict. `number_nowhere`, `negation`, `antonym`, `other_name` and `other_number` cap the score.
     `role_swap`, names in another order, is only for review."""
     best_document: int | None
-    """Index of the first document with the highest score; None if none has a content word of the claim."""
-    best_sentence: Span | None
-    """Span of the sentence in that document with most of the claim's words."""
+    """Index of the first document with the highest score, or of the one in conflict that caps it; None if none has a
+    content word of the claim."""
     per_document: tuple[float, ...]
-    """The score against each document alone. `score` is the highest, or lower if a number is in no document."""
+    """The score against each document alone. `score` is the highest, or lower if a number is in no document or if the
+    sentence with most of the claim's words is in conflict with the claim."""
 
 
 class Weights(NamedTuple):
@@ -76,18 +76,24 @@ def prepare(documents: Sequence[str]) -> PreparedDocuments:
 def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | None = None) -> SupportScore:
     """Return the highest score of a claim over the documents; 0 without documents.
 
+    If the sentence with most of the claim's words is in conflict with the claim, the score is that of its document:
+    other documents may have the same words, but farther apart.
+
     `weights` are the shipped ones by default; pass others to test a fit to other labels.
     """
     features = read_claim(claim)
     weights = weights or shipped_weights()
     if not features.keys:
-        return SupportScore(0.5, (), ("nothing_to_find",), None, None, (0.5,) * len(evidence.documents))
+        return SupportScore(0.5, (), ("nothing_to_find",), None, (0.5,) * len(evidence.documents))
     readings = [_assess(features, document, weights) for document in evidence.documents]
     per_document = tuple(reading.score for reading in readings)
     best = max(range(len(readings)), key=per_document.__getitem__, default=None)
-    if best is None or readings[best].sentence is None:
-        return SupportScore(0.0, (), (), None, None, per_document)
-    score, conflict, flags, sentence, _ = readings[best]
+    if best is None or not readings[best].in_sentence:
+        return SupportScore(0.0, (), (), None, per_document)
+    closest = max(range(len(readings)), key=lambda i: (readings[i].in_sentence, per_document[i]))
+    if readings[closest].capped:
+        best = closest
+    score, conflict, flags = readings[best][:3]
     nowhere = features.digits
     for reading in readings:
         nowhere &= ~reading.anywhere
@@ -95,7 +101,7 @@ def score_claim(claim: str, evidence: PreparedDocuments, *, weights: Weights | N
         score = min(score, words.model()["caps"]["number_nowhere"])
         conflict = tuple(dict.fromkeys((*features.spelled(nowhere), *conflict)))
         flags = ("number_nowhere", *flags)
-    return SupportScore(score, conflict, flags, best, sentence, per_document)
+    return SupportScore(score, conflict, flags, best, per_document)
 
 
 @functools.cache
@@ -125,8 +131,11 @@ class _DocumentSupport(NamedTuple):
     score: float
     conflict: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    sentence: Span | None = None
     anywhere: int = 0
+    in_sentence: int = 0
+    """Number of the claim's words in the sentence."""
+    capped: bool = False
+    """Whether the sentence is in conflict with the claim."""
 
 
 def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> _DocumentSupport:
@@ -139,7 +148,7 @@ def _assess(claim: ClaimFeatures, document: SentenceIndex, weights: Weights) -> 
     cap, conflict, flags = _compare(claim, match, document.text[span.start : span.end])
     if cap:
         score, flags = min(score, words.model()["caps"][cap]), (cap, *flags)
-    return _DocumentSupport(score, conflict, flags, span, match.anywhere)
+    return _DocumentSupport(score, conflict, flags, match.anywhere, match.sentence.bit_count(), bool(cap))
 
 
 def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -160,7 +169,7 @@ def _compare(claim: ClaimFeatures, match: WordMatch, text: str) -> tuple[str, tu
     )
     if not any(nearly_equal for _, _, nearly_equal in cues):
         return "", (), ()
-    sentence = words.tokens(text)
+    sentence = compared(text)
     swapped = ("role_swap",) if not missing and role_swap(claim.tokens, sentence) else ()
     for cap, cue, nearly_equal in cues:
         if nearly_equal and (differing := cue(claim.tokens, sentence)):

@@ -10,6 +10,7 @@ first, or nothing. The texts must be nearly equal, which the caller ensures.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
@@ -55,6 +56,7 @@ class ClaimFeatures(NamedTuple):
     """A claim by its distinct keys."""
 
     tokens: tuple[Word, ...]
+    """As in `compared`."""
     keys: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
     function_words: frozenset[str]
@@ -90,7 +92,7 @@ def read_claim(text: str) -> ClaimFeatures:
     named, openings = words.names(tokens), words.names(tokens, openings=True)
     keys = tuple(dict.fromkeys(joined_keys))
     return ClaimFeatures(
-        tokens,
+        compared(text),
         keys,
         frozenset(pairwise(joined_keys)),
         frozenset(token.text.lower() for token in tokens if not token.key),
@@ -99,6 +101,14 @@ def read_claim(text: str) -> ClaimFeatures:
         _mask(key in named for key in keys),
         _mask(key in openings for key in keys),
     )
+
+
+_ANSWER = re.compile(r"\s*no\s*[,:;.–—]", re.IGNORECASE)
+
+
+def compared(text: str) -> tuple[Word, ...]:
+    """Return the words of a claim or sentence for a comparison, without a "No," that answers the question."""
+    return tuple(words.tokens(_ANSWER.sub("", text, count=1) if _ANSWER.match(text) else text))
 
 
 def _mask(bits: Iterable[bool]) -> int:
@@ -234,11 +244,14 @@ _NEGATION_REACH = 3
 def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:
     """Return the negation of a shared word that only one side negates.
 
-    Empty if the total number of negations, with words such as "unlikely", is even. "not only" is no negation.
+    Empty if the number of negations of shared words, with words such as "unlikely", is even: then both sides negate
+    them, or one does so twice. Negations of other words do not count, because a sentence can say more than the claim.
+    "not only" is no negation.
     """
-    claimed, claim_count = _denied(claim)
-    stated, stated_count = _denied(sentence)
-    if (claim_count + stated_count) % 2 == 0:
+    claimed, claim_scopes = _denied(claim)
+    stated, stated_scopes = _denied(sentence)
+    shared = claimed.keys() & stated.keys()
+    if sum(not (scope and shared.isdisjoint(scope)) for scope in (*claim_scopes, *stated_scopes)) % 2 == 0:
         return ()
     for denials, counterpart in ((claimed, stated), (stated, claimed)):
         for key, denial in denials.items():
@@ -247,25 +260,36 @@ def negation(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]
     return ()
 
 
-def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], int]:
-    """Return the negation of each key, empty if it also occurs without one; and the number of negations."""
+def _denied(tokens: Sequence[Word]) -> tuple[dict[str, str], list[set[str]]]:
+    """Return the negation of each key, empty if it also occurs without one; and the keys that each negation negates.
+
+    A negation negates the next content word and those that directly follow it, as in "no grid fees".
+    """
     denials: dict[str, str] = {}
-    count = reach = 0
+    scopes: list[set[str]] = []
+    reach = 0
     denial = ""
+    chain: list[set[str]] = []
+    """The keys of the negations that the next content word belongs to: two in "not unlikely"."""
     for token in tokens:
         word = token.text.lower()
         if token.opens:
             reach = 0
         if words.is_negation(word) or words.is_near_negation(word):
-            count, reach, denial = count + 1, _NEGATION_REACH, token.text
+            chain = [*chain, set()] if reach and not any(chain) else [set()]
+            scopes.append(chain[-1])
+            reach, denial = _NEGATION_REACH, token.text
         elif word == "only" and reach == _NEGATION_REACH:
-            count, reach = count - 1, 0
+            scopes.pop()
+            reach = 0
         elif token.key:
             denials[token.key] = denial if reach and denials.get(token.key, denial) else ""
-            reach = 0
+            for scope in chain if reach else ():
+                scope.add(token.key)
+            reach = min(reach, 1)
         else:
             reach = max(0, reach - 1)
-    return denials, count
+    return denials, scopes
 
 
 def antonym(claim: Sequence[Word], sentence: Sequence[Word]) -> tuple[str, ...]:

@@ -12,23 +12,22 @@ import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.judging.prompts import quoted
+from claimeval.judging.replies import ExtractedClaim
 from claimeval.lexical import support as lexical_support
 from claimeval.lexical.claims import split_claims
 from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request, Usage
+from claimeval.types.records import Document
+from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
 if TYPE_CHECKING:
     from claimeval.providers.local.entailment import EntailmentJudge, EntailmentSettings
-
-ENGINES = ("lexical", "nli=MODEL")
 
 
 def resolve(judge: Judge) -> Judge:
@@ -37,11 +36,9 @@ def resolve(judge: Judge) -> Judge:
     The version identifies code, coefficients or model files, precision and prompt. The files of a model are located,
     and downloaded if the network may be used; its weights are not loaded.
     """
-    engine, model = _engine(judge)
-    if engine == "nli":
-        version = _load_settings(model, judge).version
-    else:
-        version = f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
+    settings = _settings(judge)
+    lexical = f"{lexical_support.ENGINE}/{lexical_support.coefficients_digest()[:16]}"
+    version = settings.version if settings else lexical
     if judge.endpoint not in (None, version):
         raise UsageError(f"judge {judge.name!r}: a local engine has no address; leave out what follows the @")
     return judge.model_copy(update={"endpoint": version})
@@ -49,41 +46,43 @@ def resolve(judge: Judge) -> Judge:
 
 def note(judge: Judge) -> str:
     """Return the note to print with the numbers of this judge."""
-    engine, model = _engine(judge)
-    if engine == "nli":
-        return f"probability of entailment by the local model {model}, not an LLM judgment"
-    return lexical_support.NOTICE
+    if compares_words(judge):
+        return lexical_support.NOTICE
+    return f"probability of entailment by the local model {judge.model.partition('=')[2]}, not an LLM judgment"
+
+
+def compares_words(judge: Judge) -> bool:
+    """Return whether the judge is the lexical engine."""
+    return judge.model == "local:lexical"
 
 
 def describe_device(judge: Judge) -> str | None:
     """Describe device and precision of an entailment model; None for other engines."""
-    engine, model = _engine(judge)
-    return _load_settings(model, judge).describe_device() if engine == "nli" else None
+    settings = _settings(judge)
+    return str(settings.device) if settings else None
 
 
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
     """Open the engine for the duration of the block."""
-    engine, model = _engine(judge)
-    if engine == "lexical":
+    settings = _settings(judge)
+    if not settings:
         yield LexicalBackend()
         return
     from claimeval.providers.local.entailment import EntailmentJudge
 
-    with EntailmentJudge(_load_settings(model, judge)) as assessor:
+    with EntailmentJudge(settings) as assessor:
         yield EntailmentBackend(assessor)
 
 
-def _engine(judge: Judge) -> tuple[str, str]:
-    """Return the engine and its model, which is empty if it has none."""
+def _settings(judge: Judge) -> EntailmentSettings | None:
+    """Return the settings of an entailment model; None for the lexical engine."""
     name = judge.model.partition(":")[2]
     engine, _, model = name.partition("=")
-    if name != "lexical" and not (engine == "nli" and model):
-        raise unknown_name("local engine", name, ENGINES)
-    return engine, model
-
-
-def _load_settings(model: str, judge: Judge) -> EntailmentSettings:
+    if name == "lexical":
+        return None
+    if engine != "nli" or not model:
+        raise unknown_name("local engine", name, ("lexical", "nli=MODEL"))
     from claimeval.providers.local.entailment import load_settings
 
     return load_settings(model, judge.extra)
@@ -95,35 +94,23 @@ class LexicalBackend:
     async def complete(self, request: Request, keep: Keep) -> Completion:
         """Return the engine's answer in the reply format of a judge."""
         started = time.perf_counter()
-        return completed(_reply_by_words(request), request, started, keep)
-
-
-_NO_USAGE = Usage()
+        return completed(answer_by_words(request).text or "", request, started, keep)
 
 
 def answer_by_words(request: Request) -> Completion:
     """Return the answer of the lexical engine, without the time it took and without a body to store."""
-    text = _reply_by_words(request)
-    return Completion(
-        body=b"",
-        text=text if text.isascii() else SURROGATE.sub("\ufffd", text),
-        finish_reason="stop",
-        refusal=None,
-        served_model=request.judge.endpoint,
-        usage=_NO_USAGE,
-        latency=None,
-        cached=False,
-        rate_limits=None,
-        key=None,
-    )
-
-
-def _reply_by_words(request: Request) -> str:
     task = request.task
     assert task is not None, "every step gives its request a task"
     if isinstance(task, ExtractTask):
-        return write_claims(task, request)
-    return write_verdicts(task, request, _by_words(task))
+        return computed(write_claims(claims_by_rule(task), request), request)
+    answers = _best([_by_words(task, documents) for documents in _evidence_sets(task)])
+    return computed(write_verdicts(task, request, answers), request)
+
+
+def computed(text: str, request: Request) -> Completion:
+    """Return a completion with the text, without the time it took and without a body to store."""
+    text = text if text.isascii() else SURROGATE.sub("\ufffd", text)
+    return Completion(body=b"", text=text, finish_reason="stop", served_model=request.judge.endpoint)
 
 
 class EntailmentBackend:
@@ -138,26 +125,17 @@ class EntailmentBackend:
         task = request.task
         assert task is not None, "every step gives its request a task"
         if isinstance(task, ExtractTask):
-            return completed(write_claims(task, request), request, started, keep)
+            return completed(write_claims(claims_by_rule(task), request), request, started, keep)
         try:
-            sets = [[document] for document in task.documents] if task.alternatives else [task.documents]
-            results = [await self._judge.assess(task.claims, documents) for documents in sets]
+            results = [await self._judge.assess(task.claims, documents) for documents in _evidence_sets(task)]
         except RuntimeError as error:  # torch ran out of memory, or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
-        answers = _best(
-            [
-                [
-                    EngineAnswer(
-                        scale_word(task.scale, result.label), result.probability, result.documents, result.reason
-                    )
-                    for result in alternative
-                ]
-                for alternative in results
-            ]
-        )
-        return completed(
-            write_verdicts(task, request, answers), request, started, keep, device=f" on {self._judge.device}"
-        )
+        answers = [
+            [EngineAnswer(scale_word(task.scale, r.label), r.probability, r.documents, r.reason) for r in each]
+            for each in results
+        ]
+        text = write_verdicts(task, request, _best(answers))
+        return completed(text, request, started, keep, device=f" on {self._judge.device}")
 
 
 class EngineAnswer(NamedTuple):
@@ -186,27 +164,28 @@ def completed(text: str, request: Request, started: float, keep: Keep, device: s
     return reply
 
 
-def write_claims(task: ExtractTask, request: Request) -> str:
-    """Write the claims of a text, split by rules, in the format that the prompt asks for."""
-    claims = split_claims(task.text)
+def claims_by_rule(task: ExtractTask) -> list[ExtractedClaim]:
+    """Return the claims of a text, split by rules."""
+    return [
+        ExtractedClaim(claim.text, tuple(i + 1 for i in claim.sentence_ids), task.text[claim.start : claim.end])
+        for claim in split_claims(task.text)
+    ]
+
+
+def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
+    """Write claims in the format that the prompt asks for."""
     if request.reply_format == "bullets":
         return "\n".join(f"- {claim.text}" for claim in claims) or "NONE"
-    rows = [
-        {
-            "claim": claim.text,
-            "sentences": [i + 1 for i in claim.sentence_ids],
-            "quote": task.text[claim.start : claim.end],
-        }
-        for claim in claims
-    ]
+    rows = [{"claim": claim.text, "sentences": claim.sentences, "quote": claim.quote} for claim in claims]
     return json.dumps({"claims": rows}, ensure_ascii=False)
 
 
-def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineAnswer]) -> str:
-    """Write the answers in the format that the prompt asks for."""
+def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineAnswer | None]) -> str:
+    """Write the answers in the format that the prompt asks for; claims whose answer is None are left out."""
+    answered = [(number, answer) for number, answer in enumerate(answers, 1) if answer is not None]
     if request.reply_format == "tags":
         lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
-        return "\n".join(f"- {line} SUPPORTED={answer.word}" for line, answer in zip(lines, answers, strict=True))
+        return "\n".join(f"- {lines[number - 1]} SUPPORTED={answer.word}" for number, answer in answered)
     verdicts = [
         {
             "id": f"c{number}",
@@ -215,7 +194,7 @@ def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineA
             "label": answer.word,
             "probability": answer.probability,
         }
-        for number, answer in enumerate(answers, 1)
+        for number, answer in answered
     ]
     return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
 
@@ -226,6 +205,11 @@ def scale_word(scale: Scale, label: str | None) -> str:
     if label == "contradicted" and "contradicted" not in words:
         label = "not_found"
     return next((word for name, word in words.items() if name == label), ABSTAIN)
+
+
+def _evidence_sets(task: AssessTask) -> list[tuple[Document, ...]]:
+    """Return the documents, each by itself if they are alternatives."""
+    return [(document,) for document in task.documents] if task.alternatives else [task.documents]
 
 
 def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
@@ -239,11 +223,8 @@ def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
     return [answer._replace(documents=tuple(index for _ in answer.documents)) for index, answer in ranked]
 
 
-def _by_words(task: AssessTask) -> list[EngineAnswer]:
-    if task.alternatives:
-        alternatives = (replace(task, documents=(d,), alternatives=False) for d in task.documents)
-        return _best([_by_words(alternative) for alternative in alternatives])
-    evidence = _evidence(tuple(document.text for document in task.documents))
+def _by_words(task: AssessTask, documents: Sequence[Document]) -> list[EngineAnswer]:
+    evidence = _evidence(tuple(document.text for document in documents))
     scores = [lexical_support.score_claim(claim.text, evidence) for claim in task.claims]
     return [
         EngineAnswer(
@@ -277,7 +258,8 @@ PROVIDER = Provider(
     example="local:lexical, local:nli=MODEL",
     costs=False,
     reads_prompts=False,
-    computes=lambda judge: answer_by_words if judge.model == "local:lexical" else None,
+    computes=lambda judge: answer_by_words if compares_words(judge) else None,
+    compares_words=compares_words,
     note=note,
     describe_device=describe_device,
 )

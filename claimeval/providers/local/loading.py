@@ -1,35 +1,40 @@
-"""Load a local model: locate its files, choose device and precision, load the weights, and use faster layers."""
+"""Load a local model: locate its files, choose device and precision, and load the weights."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from claimeval.providers.local.tokens import Tokenizing
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import UsageError, not_installed, unknown_name
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
 DTYPES = ("float32", "bfloat16")
 """float16 is left out: the sums of T5 models overflow in it."""
 
 
 class DeviceSettings(NamedTuple):
-    """A device and a precision."""
+    """A device and a precision; as text: `cpu (2 threads), float32`."""
 
     device: str
     """`cpu`, `cuda`, `cuda:1`, `mps`."""
     dtype: str
+
+    def __str__(self) -> str:
+        import torch
+
+        cuda = self.device.startswith("cuda")
+        about = f" ({torch.get_num_threads()} threads)" if self.device == "cpu" else ""
+        return f"{self.device}{f' ({torch.cuda.get_device_name(self.device)})' if cuda else about}, {self.dtype}"
 
     @property
     def torch_dtype(self) -> torch.dtype:
@@ -38,13 +43,22 @@ class DeviceSettings(NamedTuple):
 
         return torch.bfloat16 if self.dtype == "bfloat16" else torch.float32
 
+    @property
+    def batch_tokens(self) -> int:
+        """Return the tokens in one batch, with padding: enough for the device to be busy, and few for its memory."""
+        import torch
+
+        if self.device == "cpu":
+            return 768 * torch.get_num_threads()
+        return 32_768 if self.device.startswith("cuda") else 8_192
+
 
 def require(package: str) -> ModuleType:
     """Import a package. Raises UsageError with the command to install it if it is absent."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise UsageError(f"models on this machine need {package}: pip install 'claimeval[local]'") from error
+        raise not_installed(f"models on this machine need {package}", "local") from error
 
 
 def choose(device: str = "auto", dtype: str = "float32") -> DeviceSettings:
@@ -52,9 +66,7 @@ def choose(device: str = "auto", dtype: str = "float32") -> DeviceSettings:
 
     Reduced precision is never the default: it changes scores. Raises UsageError for a device that is not available.
     """
-    require("torch")
-    import torch
-
+    torch: Any = require("torch")
     if dtype not in DTYPES:
         raise unknown_name("precision", dtype, DTYPES)
     devices = ["cpu"]
@@ -67,36 +79,6 @@ def choose(device: str = "auto", dtype: str = "float32") -> DeviceSettings:
     if device not in devices:
         raise UsageError(f"no device {device!r} here. Found: {', '.join(devices)}")
     return DeviceSettings(device, dtype)
-
-
-def describe(setting: DeviceSettings) -> str:
-    """Describe device and precision: `cpu (2 threads), float32; bfloat16 is faster here, and less exact`."""
-    import torch
-
-    description = setting.device
-    if description == "cpu":
-        description += f" ({torch.get_num_threads()} threads)"
-    elif description.startswith("cuda"):
-        description += f" ({torch.cuda.get_device_name(description)})"
-    hint = "; bfloat16 is faster here, and less exact" if setting.dtype == "float32" and _has_bfloat16(setting) else ""
-    return f"{description}, {setting.dtype}{hint}"
-
-
-def batch_tokens(setting: DeviceSettings) -> int:
-    """Return the tokens in one batch, with padding: enough to keep the device busy, but few enough for its memory."""
-    import torch
-
-    if setting.device == "cpu":
-        return 768 * torch.get_num_threads()
-    return 32_768 if setting.device.startswith("cuda") else 8_192
-
-
-def _has_bfloat16(setting: DeviceSettings) -> bool:
-    import torch
-
-    if setting.device.startswith("cuda"):
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return setting.device == "cpu" and bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 _TEXTS = ("*.json", "*.txt", "*.model")
@@ -124,9 +106,11 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
     if folder.is_dir():
         if revision:
             raise UsageError(f"{name!r} is a folder; a revision ({revision!r}) needs a name on the hub")
-        if not (folder / "config.json").is_file() or not _has_weights(folder):
+        if not (folder / "config.json").is_file() or not _has(folder, _WEIGHTS):
             raise UsageError(f"the folder {name!r} has no model: config.json and model.safetensors must be in it")
-        return ModelFiles(name, folder, f"sha256:{_digest(folder, _states(folder))}")
+        files = sorted(path for pattern in (*_TEXTS, *_WEIGHTS) for path in folder.glob(pattern))
+        states = tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
+        return ModelFiles(name, folder, f"sha256:{_digest(states)}")
     if name.startswith(("/", ".", "~")) or name.count("/") > 1:
         raise UsageError(
             f"no folder {name!r}; give the folder of a model, or its name on the hub (`google/flan-t5-small`)"
@@ -137,65 +121,35 @@ def locate(name: str, revision: str | None = None) -> ModelFiles:
 
 def _on_hub(name: str, revision: str | None) -> Path:
     require("huggingface_hub")
-    from huggingface_hub import constants
+    from huggingface_hub import constants, snapshot_download
 
-    for fetch in (False,) if constants.HF_HUB_OFFLINE else (False, True):
+    for offline in (True,) if constants.HF_HUB_OFFLINE else (True, False):
+        problem = "its weights are not there"
         try:
-            folder = _snapshot(name, revision, fetch=fetch)
+            for weights in _WEIGHTS:
+                patterns: dict[str, Any] = {"allow_patterns": [*_TEXTS, weights], "ignore_patterns": ["*/*"]}
+                folder = Path(snapshot_download(name, revision=revision, local_files_only=offline, **patterns))
+                if _has(folder, _WEIGHTS):
+                    return folder
         except (OSError, ValueError) as error:
-            problem = str(error).strip().splitlines()[0] if fetch else "offline mode is on (HF_HUB_OFFLINE)"
-        else:
-            if _has_weights(folder):
-                return folder
-            problem = "its weights are not there"
+            problem = "offline mode is on (HF_HUB_OFFLINE)" if offline else first_line(error)
     raise UsageError(
         f"model {name!r} is neither a folder nor in {constants.HF_HUB_CACHE}, and cannot be fetched: {problem}. "
         f"With a network: `hf download {name}`, then set HF_HOME to that cache, or give the folder"
     )
 
 
-def _snapshot(name: str, revision: str | None, *, fetch: bool) -> Path:
-    from huggingface_hub import snapshot_download
-
-    for weights in _WEIGHTS:
-        folder = Path(
-            snapshot_download(
-                name,
-                revision=revision,
-                allow_patterns=[*_TEXTS, weights],
-                ignore_patterns=["*/*"],
-                local_files_only=not fetch,
-            )
-        )
-        if _has_weights(folder):
-            break
-    return folder
-
-
-def _has_weights(folder: Path) -> bool:
-    return any(next(folder.glob(pattern), None) for pattern in _WEIGHTS)
-
-
-class _State(NamedTuple):
-    """Size and time of a file, which identify its content."""
-
-    name: str
-    size: int
-    changed: int
-
-
-def _states(folder: Path) -> tuple[_State, ...]:
-    files = {path for pattern in (*_TEXTS, *_WEIGHTS) for path in folder.glob(pattern)}
-    return tuple(_State(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(files))
+def _has(folder: Path, patterns: tuple[str, ...]) -> bool:
+    return any(next(folder.glob(pattern), None) for pattern in patterns)
 
 
 @lru_cache(maxsize=16)
-def _digest(folder: Path, states: tuple[_State, ...]) -> str:
-    """Return the SHA-256 over the names and contents of all files that can affect results."""
+def _digest(states: tuple[tuple[Path, int, int], ...]) -> str:
+    """Return the SHA-256 over the names and contents of files that are known by path, size and time."""
     total = hashlib.sha256()
-    for state in states:
-        with (folder / state.name).open("rb") as file:
-            total.update(f"{state.name}\n{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    for path, _, _ in states:
+        with path.open("rb") as file:
+            total.update(f"{path.name}\n{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return total.hexdigest()
 
 
@@ -213,6 +167,7 @@ class Loaded(NamedTuple):
 
     files: ModelFiles
     model: Any
+    """A model of transformers, or for a classifier a CrossEncoder of sentence-transformers."""
     config: Any
     tokens: Tokenizing
     window: int
@@ -226,7 +181,7 @@ def config_of(files: ModelFiles) -> Any:
     try:
         return transformers.AutoConfig.from_pretrained(files.folder, **_LOCAL_ONLY)
     except (OSError, ValueError) as error:
-        raise UsageError(f"model {files.name!r} cannot be read: {_first_line(error)}") from error
+        raise UsageError(f"model {files.name!r} cannot be read: {first_line(error)}") from error
 
 
 def kind_of(config: Any) -> Kind:
@@ -242,8 +197,7 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
     Raises UsageError if the model is of another kind, lacks weights (which would be initialized at random), or has no
     fast tokenizer.
     """
-    transformers = require("transformers")
-    config = config_of(files)
+    transformers, config = require("transformers"), config_of(files)
     _check_tokenizer(files)
     if kind != kind_of(config):
         needed_kind = "a sequence-to-sequence model" if kind == "seq2seq" else "a sequence classifier"
@@ -252,25 +206,30 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
     unsafe: type[Exception] = require("torch.serialization").pickle.UnpicklingError  # weights with other objects
     with quietly():
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_LOCAL_ONLY)
             model, info = maker.from_pretrained(files.folder, dtype="float32", output_loading_info=True, **_LOCAL_ONLY)
+            if missing := sorted(info["missing_keys"]):
+                raise UsageError(
+                    f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained as a {kind}; "
+                    "its scores would be random"
+                )
+            if kind == "classifier":  # loaded again, because a CrossEncoder does not say which weights are missing
+                encoder = require("sentence_transformers").CrossEncoder
+                model = encoder(
+                    str(files.folder), device=setting.device, model_kwargs={"dtype": "float32"}, **_LOCAL_ONLY
+                )
+                tokenizer = model.tokenizer
+            else:
+                tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_LOCAL_ONLY)
         except (OSError, ValueError, ImportError, RuntimeError, unsafe) as error:
-            raise UsageError(f"model {files.name!r} cannot be loaded: {_first_line(error)}") from error
-    if missing := sorted(info["missing_keys"]):
-        raise UsageError(
-            f"model {files.name!r} has no weights for {missing[0]!r}, so it was not trained as a {kind}; "
-            "its scores would be random"
-        )
-    model.eval()
-    replace_layers(model, pack=setting == DeviceSettings("cpu", "float32"))
-    model.to(setting.device)
+            raise UsageError(f"model {files.name!r} cannot be loaded: {first_line(error)}") from error
+    model.eval().to(setting.device)
     return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer), setting)
 
 
 def _check_tokenizer(files: ModelFiles) -> None:
-    if not any(next(files.folder.glob(name), None) for name in _TOKENIZERS):
+    if not _has(files.folder, _TOKENIZERS):
         raise UsageError(f"model {files.name!r} has no tokenizer: tokenizer.json must be in {files.folder}")
-    if not (files.folder / "tokenizer.json").is_file() and next(files.folder.glob("*.model"), None):
+    if not (files.folder / "tokenizer.json").is_file() and _has(files.folder, ("*.model",)):
         require("sentencepiece")
         require("google.protobuf")
 
@@ -304,108 +263,6 @@ def quietly() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message."""
     return str(error).strip().partition("\n")[0]
-
-
-_ROWS = 512
-"""Number of input rows for which packed weights are optimized; other numbers work too."""
-
-
-def replace_layers(model: nn.Module, *, pack: bool) -> None:
-    """Replace layers of the model by faster ones, in place. `pack` arranges float32 weights for the processor.
-
-    On processors for which MKL is slow with torch's layout, packing gains up to a factor of two; on others, it gains
-    for the large output layer. Weights are copied once, and the originals are dropped.
-    """
-    for name, layer in list(model.named_children()):
-        faster = _faster(layer, pack=pack and can_pack())
-        if faster is None:
-            replace_layers(layer, pack=pack)
-        else:
-            setattr(model, name, faster)
-
-
-def _faster(layer: Any, *, pack: bool) -> nn.Module | None:
-    from torch import nn
-
-    kind = type(layer).__name__
-    if pack and kind.endswith("T5DenseGatedActDense") and type(layer.act).__name__ == "NewGELUActivation":
-        return _packed().gated(layer)
-    if kind == "NewGELUActivation":
-        return nn.GELU(approximate="tanh")
-    if kind.endswith("T5LayerNorm"):
-        norm = nn.RMSNorm(layer.weight.shape[0], eps=layer.variance_epsilon)
-        norm.weight = layer.weight
-        return norm
-    if pack and type(layer) is nn.Linear:
-        return _packed().linear(layer)
-    return None
-
-
-@functools.cache
-def can_pack() -> bool:
-    """Return whether torch has oneDNN's operators for packed weights, with the same results as its layers.
-
-    They are private to torch: other releases may lack or rename them, or give other numbers.
-    """
-    import torch
-    from torch import nn
-
-    backend: Any = torch.backends.mkldnn
-    if not backend.is_available():
-        return False
-    generator = torch.Generator().manual_seed(0)
-    layer = nn.ModuleDict({"wi_0": nn.Linear(8, 16), "wi_1": nn.Linear(8, 16), "wo": nn.Linear(16, 8)})
-    for weights in layer.parameters():
-        nn.init.normal_(weights, generator=generator)
-    x = torch.randn(3, 8, generator=generator)
-    with torch.inference_mode():
-        plain = layer["wo"](nn.functional.gelu(layer["wi_0"](x), approximate="tanh") * layer["wi_1"](x))
-        try:
-            return bool(torch.allclose(_packed().gated(layer)(x), plain, rtol=1e-4, atol=1e-4))
-        except (AttributeError, RuntimeError, TypeError, ValueError):
-            return False
-
-
-class _PackedBatch(NamedTuple):
-    """Layers with oneDNN's operators; their classes are created when torch is imported."""
-
-    linear: Callable[[nn.Linear], nn.Module]
-    gated: Callable[[Any], nn.Module]
-
-
-@functools.cache
-def _packed() -> _PackedBatch:
-    import torch
-    from torch import nn
-
-    class Linear(nn.Module):
-        """A linear layer whose weights have oneDNN's fastest layout."""
-
-        def __init__(self, layer: nn.Linear) -> None:
-            super().__init__()
-            self.packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), _ROWS)
-            self.bias = layer.bias
-            self.weight = layer.weight.new_empty(0)  # models look at its dtype
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            """Apply the layer."""
-            y: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
-            return y
-
-    class Gated(nn.Module):
-        """The feed-forward layer of T5, wo(gelu(wi_0 x) * wi_1 x), with fused GELU and product."""
-
-        def __init__(self, layer: Any) -> None:
-            super().__init__()
-            self.gate, self.up, self.down = (Linear(layer.get_submodule(name)) for name in ("wi_0", "wi_1", "wo"))
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            """Apply the layers."""
-            linear = torch.ops.mkldnn._linear_pointwise
-            gate = linear(x, self.gate.packed, self.gate.bias, "gelu", [], "tanh")
-            y: torch.Tensor = self.down(linear(x, gate, self.up.packed, self.up.bias, "mul"))
-            return y
-
-    return _PackedBatch(Linear, Gated)

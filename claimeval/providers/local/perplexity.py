@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from claimeval.providers.local.loading import Loaded
 from claimeval.providers.local.networks import Seq2Seq
-from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer, key_of, score_items
-from claimeval.providers.local.tokens import ReadText, SourcePrompt, SourceWindows, load_prompt
+from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer
+from claimeval.providers.local.tokens import SourceWindows, Tokenizing, load_prompt
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions, LongTexts
@@ -28,8 +30,8 @@ METRICS = (
     *(f"query_likelihood@{k}" for k in TOP),
     *(f"query_likelihood_best@{k}" for k in TOP[1:]),
 )
-BLOCK = 4096
-"""Texts that are sorted into batches of similar length together."""
+BLOCK = 512
+"""Samples whose texts are sorted into batches of similar length together."""
 
 
 class QuestionTextPair(NamedTuple):
@@ -55,11 +57,6 @@ class Likelihood(ModelResult):
     def score(self) -> float:
         """Return the geometric mean of the token probabilities."""
         return math.exp(self.log_probability)
-
-    @property
-    def finite(self) -> bool:
-        """Return whether the mean is a number."""
-        return math.isfinite(self.log_probability)
 
 
 class TextRelevance(Record):
@@ -98,54 +95,6 @@ class ContextRelevance(Record):
         return dict(zip(METRICS, (best[0], *means), strict=True))
 
 
-class QuestionModel:
-    """A model in memory that computes how likely questions are."""
-
-    def __init__(
-        self, loaded: Loaded, prompt: SourcePrompt, window: int | None, long_texts: LongTexts, batch: int
-    ) -> None:
-        self._tokens = loaded.tokens
-        self._windows = SourceWindows(loaded.tokens, prompt, window or loaded.window, long_texts)
-        self._model = Seq2Seq(loaded, batch)
-
-    def score(self, pairs: Sequence[QuestionTextPair]) -> Iterator[tuple[int, Likelihood]]:
-        """Yield the index of each pair and its likelihood, in the order of computing; each text is read once."""
-        indices_by_text: dict[str, list[int]] = {}
-        for index, pair in enumerate(pairs):
-            indices_by_text.setdefault(pair.text, []).append(index)
-        questions = list(dict.fromkeys(pair.question for pair in pairs))
-        tokens = self._tokens.targets([self._tokens.data(question) for question in questions])
-        targets = dict(zip(questions, tokens, strict=True))
-        longest, limit = max(map(len, tokens)), self._model.longest_target
-        if limit and longest > limit:
-            raise UsageError(
-                f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut"
-            )
-        texts = [_TextProgress(self._windows.read(text), indices) for text, indices in indices_by_text.items()]
-        sources = [(text, source) for text in texts for source in text.read.sources]
-        source_targets = [[targets[pairs[index].question] for index in text.indices] for text, _ in sources]
-        for number, means in self._model.mean_log_probabilities([source for _, source in sources], source_targets):
-            text = sources[number][0]
-            text.means.append(means)
-            if len(text.means) == len(text.read.sources):
-                best = map(max, zip(*text.means, strict=True))
-                for index, value in zip(text.indices, best, strict=True):
-                    length = len(targets[pairs[index].question])
-                    yield (
-                        index,
-                        Likelihood(log_probability=value, tokens=length, cut=text.read.cut, windows=len(text.means)),
-                    )
-
-
-class _TextProgress:
-    """A text that is being scored: its sources, the indices of its pairs, and the means of each window so far."""
-
-    def __init__(self, read: ReadText, indices: list[int]) -> None:
-        self.read = read
-        self.indices = indices
-        self.means: list[list[float]] = []
-
-
 class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
     """A sequence-to-sequence model with its options; its weights are loaded on first use."""
 
@@ -165,13 +114,38 @@ class QuestionScorer(Scorer[QuestionTextPair, Likelihood]):
         """The settings that affect scores, as text."""
         return {**super().settings, "prompt": self.prompt[:16], "long_texts": self._long_texts}
 
-    def key(self, item: QuestionTextPair) -> str:
-        """Return the key of a pair for this model and its settings."""
-        settings = (self.setting.dtype, self.prompt, self._window, self._long_texts)
-        return key_of("perplexity", self.revision, *settings, item.text, item.question)
-
     def _ask(self, loaded: Loaded) -> Answers[QuestionTextPair, Likelihood]:
-        return QuestionModel(loaded, self._prompt, self._window, self._long_texts, self._batch).score
+        window = self._window or loaded.window
+        windows = SourceWindows(loaded.tokens, self._prompt, window, self._long_texts)
+        return partial(_likelihoods, loaded.tokens, windows, Seq2Seq(loaded, self._batch))
+
+
+def _likelihoods(
+    tokenizing: Tokenizing, windows: SourceWindows, model: Seq2Seq, pairs: Sequence[QuestionTextPair]
+) -> Iterator[tuple[int, Likelihood]]:
+    """Yield the index of each pair and its likelihood, in the order of computing; each text is read once."""
+    questions = list(dict.fromkeys(pair.question for pair in pairs))
+    tokens = tokenizing.targets([tokenizing.data(question) for question in questions])
+    targets = dict(zip(questions, tokens, strict=True))
+    longest, limit = max(map(len, tokens)), model.longest_target
+    if limit and longest > limit:
+        raise UsageError(f"a question has {longest} tokens; the model can produce {limit}, and questions are not cut")
+    indices: dict[str, list[int]] = {}
+    for index, pair in enumerate(pairs):
+        indices.setdefault(pair.text, []).append(index)
+    reads = {text: windows.read(text) for text in indices}
+    texts = [text for text, read in reads.items() for _ in read.sources]
+    sources = [source for read in reads.values() for source in read.sources]
+    source_targets = [[targets[pairs[index].question] for index in indices[text]] for text in texts]
+    means: dict[str, list[list[float]]] = {text: [] for text in indices}
+    for number, values in model.mean_log_probabilities(sources, source_targets):
+        text = texts[number]
+        means[text].append(values)
+        cut, number_read = reads[text].cut, len(reads[text].sources)
+        if len(means[text]) == number_read:
+            for index, best in zip(indices[text], map(max, zip(*means[text], strict=True)), strict=True):
+                size = len(targets[pairs[index].question])
+                yield index, Likelihood(log_probability=best, tokens=size, cut=cut, windows=number_read)
 
 
 def measure(
@@ -187,25 +161,13 @@ def measure(
         store: The reply cache, in which results are stored; None to store none.
         on_scored: Called with the number of texts just scored, or read from the reply cache.
     """
-    for block in _blocks(samples):
+    remaining = iter(samples)
+    while block := list(islice(remaining, BLOCK)):
         pairs = [
             QuestionTextPair(text.text, s.question) for s in block if s.question.strip() for text in s.contexts or ()
         ]
-        likelihoods = score_items(pairs, scorer, store, on_scored)
+        likelihoods = scorer.results(pairs, store, on_scored)
         yield from (_relevance(sample, likelihoods) for sample in block)
-
-
-def _blocks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    block: list[Sample] = []
-    size = 0
-    for sample in samples:
-        block.append(sample)
-        size += len(sample.contexts or ())
-        if size >= BLOCK:
-            yield block
-            block, size = [], 0
-    if block:
-        yield block
 
 
 def _relevance(sample: Sample, likelihoods: dict[QuestionTextPair, Likelihood]) -> ContextRelevance:

@@ -1,9 +1,8 @@
 """Answer reward: the rating of an answer by a model that was trained on human preferences.
 
-score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better. The sigmoid is applied
-here, because pipelines of transformers apply one only for some configurations. Such models are trained to compare
-answers to one question; a mean over questions is meaningful only to compare systems on the same questions. Source: the
-metric reward.deberta_v3_large_v2 of unitxt.
+score = sigmoid of the model's single logit for (question, answer), in (0, 1), higher is better, whatever activation the
+configuration of the model names. Such models are trained to compare answers to one question; a mean over questions is
+meaningful only to compare systems on the same questions. Source: the metric reward.deberta_v3_large_v2 of unitxt.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import Literal, NamedTuple
 
 from claimeval.providers.local.loading import Loaded
 from claimeval.providers.local.networks import Classifier
-from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer, key_of, score_items
-from claimeval.providers.local.tokens import Encoded
+from claimeval.providers.local.scorer import Answers, ModelResult, Scored, Scorer
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Record, Sample
@@ -51,11 +49,6 @@ class Reward(ModelResult):
             return None
         return 1 / (1 + math.exp(-self.logit)) if self.logit > -700 else 0.0
 
-    @property
-    def finite(self) -> bool:
-        """Return whether the logit, if there is one, is a number."""
-        return self.logit is None or math.isfinite(self.logit)
-
 
 class SampleReward(Record):
     """The reward of one sample's answer."""
@@ -66,44 +59,19 @@ class SampleReward(Record):
     because: Missing | None = None
 
 
-class RewardModel:
+class RewardModel(Classifier):
     """A model in memory that rates answers."""
-
-    def __init__(self, loaded: Loaded, window: int | None, batch: int) -> None:
-        if loaded.config.num_labels != 1:
-            labels = ", ".join(loaded.config.id2label.values())
-            raise UsageError(
-                f"model {loaded.files.name!r} is no reward model: it has {loaded.config.num_labels} outputs "
-                f"({labels}) instead of one"
-            )
-        self._tokens = loaded.tokens
-        self._window = window or loaded.window
-        self._model = Classifier(loaded, batch)
 
     def rate(self, pairs: Sequence[QuestionAnswerPair]) -> Iterator[tuple[int, Reward]]:
         """Yield the index of each pair and its reward, in the order of computing."""
-        inputs: list[Encoded] = []
-        indices: list[int] = []
-        cuts: list[int] = []
-        for index, pair in enumerate(pairs):
-            fitted = self._fit(pair)
-            if fitted is None:
-                yield index, Reward(logit=None)
-                continue
-            inputs.append(fitted[0])
-            cuts.append(fitted[1])
-            indices.append(index)
-        for number, (logit,) in self._model.logits(inputs):
-            yield indices[number], Reward(logit=logit, cut=cuts[number])
-
-    def _fit(self, pair: QuestionAnswerPair) -> tuple[Encoded, int] | None:
-        """Return the pair with as much of the answer as fits the window, and the number of tokens that do not fit."""
-        question, answer = self._tokens.data(pair.question), self._tokens.data(pair.answer)
-        (whole,) = self._tokens.pairs([question], [answer])
-        if len(whole.ids) <= self._window:
-            return whole, 0
-        cut = self._tokens.cut_pair(question, answer, self._window)
-        return cut and (cut, len(whole.ids) - len(cut.ids))
+        texts = [(self.tokens.data(question), self.tokens.data(answer)) for question, answer in pairs]
+        cuts = [max(length - self.window, 0) for length in self.tokens.pair_lengths(texts)]
+        room = self.window - self.tokens.around_a_pair()
+        fits = [not cut or self.tokens.length(question) < room for cut, (question, _) in zip(cuts, texts, strict=True)]
+        yield from ((index, Reward(logit=None)) for index, fit in enumerate(fits) if not fit)
+        indices = [index for index, fit in enumerate(fits) if fit]
+        for number, (logit,) in self.logits([texts[index] for index in indices]):
+            yield indices[number], Reward(logit=logit, cut=cuts[indices[number]])
 
 
 class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
@@ -114,12 +82,13 @@ class RewardScorer(Scorer[QuestionAnswerPair, Reward]):
     default_model = MODEL
     result = Reward
 
-    def key(self, item: QuestionAnswerPair) -> str:
-        """Return the key of a pair for this model and its settings."""
-        return key_of("reward", self.revision, self.setting.dtype, self._window, item.question, item.answer)
-
     def _ask(self, loaded: Loaded) -> Answers[QuestionAnswerPair, Reward]:
-        return RewardModel(loaded, self._window, self._batch).rate
+        if (outputs := loaded.config.num_labels) != 1:
+            labels = ", ".join(loaded.config.id2label.values())
+            raise UsageError(
+                f"model {loaded.files.name!r} is no reward model: it has {outputs} outputs ({labels}) instead of one"
+            )
+        return RewardModel(loaded, self._window or loaded.window, self._batch).rate
 
 
 def measure(
@@ -136,7 +105,7 @@ def measure(
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
         pairs = [QuestionAnswerPair(s.question, s.answer or "") for s in block if _missing(s) is None]
-        rewards = score_items(pairs, scorer, store, on_scored)
+        rewards = scorer.results(pairs, store, on_scored)
         for sample in block:
             if missing := _missing(sample):
                 yield SampleReward(id=sample.id, score=None, because=missing)

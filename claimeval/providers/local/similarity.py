@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from claimeval.providers.local.loading import choose, locate, quietly, require
+from claimeval.providers.local.loading import choose, first_line, locate, quietly, require
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
 
@@ -39,12 +39,23 @@ class SimilarityScorer:
     def __init__(self, local: LocalOptions) -> None:
         if local.prompt is not None or local.long_texts != "truncate":
             raise UsageError(f"{METRIC} takes neither a prompt nor windows; leave them out")
+        sentence_transformers = require("sentence_transformers")
         self.name = local.model or MODEL
         self._setting = choose(local.device, local.dtype)
-        self._model = _load(self.name, local, self._setting)
+        folder = Path(self.name).expanduser()
+        try:
+            with quietly():
+                self._model: Any = sentence_transformers.SentenceTransformer(
+                    str(folder) if folder.is_dir() else self.name,
+                    revision=local.revision,
+                    device=self._setting.device,
+                    model_kwargs={"dtype": self._setting.torch_dtype},
+                )
+        except (OSError, ValueError) as error:
+            problem = f"{first_line(error).rstrip('.')}. Give a folder, or with a network: `hf download {self.name}`"
+            raise UsageError(f"model {self.name!r} cannot be loaded: {problem}") from error
         if local.context_tokens:
             self._model.max_seq_length = min(local.context_tokens, self._model.max_seq_length)
-        folder = Path(self.name).expanduser()
         commit = getattr(self._model[0].auto_model.config, "_commit_hash", None) or local.revision
         self.revision = locate(self.name).revision if folder.is_dir() else f"{self.name}@{commit or 'main'}"
 
@@ -62,41 +73,16 @@ class SimilarityScorer:
         return max(0, len(self._model.tokenizer(text, verbose=False)["input_ids"]) - int(self._model.max_seq_length))
 
 
-def _load(name: str, local: LocalOptions, setting: Any) -> Any:
-    require("sentence_transformers")
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        with quietly():
-            return SentenceTransformer(
-                str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name,
-                revision=local.revision,
-                device=setting.device,
-                model_kwargs={"dtype": setting.torch_dtype},
-            )
-    except (OSError, ValueError) as error:
-        problem = str(error).strip().splitlines()[0].rstrip(".")
-        raise UsageError(
-            f"model {name!r} cannot be loaded: {problem}. Give a folder, or with a network: `hf download {name}`"
-        ) from error
-
-
 def measure(samples: Iterable[tuple[str | None, Sequence[str]]], scorer: SimilarityScorer) -> Iterator[Similarity]:
     """Yield the similarity of each answer with its references, in order. Memory does not grow with the samples."""
     remaining = iter(samples)
     while block := list(islice(remaining, BLOCK)):
-        pairs = [
-            (answer, with_words)
-            if answer and answer.strip() and (with_words := [text for text in references if text.strip()])
-            else None
-            for answer, references in block
-        ]
-        texts = list(dict.fromkeys(text for pair in pairs if pair for text in (pair[0], *pair[1])))
+        pairs = [(answer, [text for text in references if text.strip()]) for answer, references in block]
+        texts = list(dict.fromkeys(t for answer, others in pairs if answer and others for t in (answer, *others)))
         rows = dict(zip(texts, scorer.embed(texts), strict=True)) if texts else {}
-        for pair in pairs:
-            if pair is None:
+        for answer, others in pairs:
+            if not (answer and answer.strip() and others):
                 yield Similarity(None)
                 continue
-            answer, references = pair
-            best = max(float(rows[answer] @ rows[reference]) for reference in references)
-            yield Similarity(min(1.0, max(-1.0, best)), sum(map(scorer.cut, (answer, *references))))
+            best = max(float(rows[answer] @ rows[other]) for other in others)
+            yield Similarity(min(1.0, max(-1.0, best)), sum(map(scorer.cut, (answer, *others))))

@@ -1,8 +1,6 @@
-"""Texts in a model's tokens: so that no text passes for a control token, and cut to fit the model's window.
+"""Texts in the tokens of a local model: prompts around them, and pieces of them that fit a context window.
 
-Evidence is cut into pieces of whole sentences, the sources of query likelihood into windows. Prompts of local models
-are files with a header comment and one line of text with variables. These models were trained on one exact form of
-input, so the files are Jinja2 with plain variables only, and the data is put in as it is.
+Texts of users are data: control tokens in them are broken up before anything is tokenized.
 """
 
 from __future__ import annotations
@@ -16,25 +14,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from claimeval.judging.prompts import folder
+from claimeval.judging.prompts import folder, header_fields
 from claimeval.lexical.sentences import Span, sentences
-from claimeval.types.errors import PromptError, UsageError, parse_yaml, unknown_name
+from claimeval.types.errors import PromptError, UsageError, unknown_name
 from claimeval.types.options import LongTexts
 from claimeval.types.records import Document
 
 Ids = list[int]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Encoded(NamedTuple):
-    """One input of a model."""
-
-    ids: Ids
-    types: Ids | None
-    """For each token, to which of two texts it belongs, for models that use it."""
 
 
 class Tokenizing:
@@ -48,16 +36,10 @@ class Tokenizing:
             tokenizer.pad_token = tokenizer.eos_token
         special = sorted((token for token in tokenizer.all_special_tokens if len(token) > 1), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, special)) or r"(?!)")
-
-    @property
-    def pad(self) -> int:
+        self.pad = int(tokenizer.pad_token_id or 0)
         """The padding token's id."""
-        return int(self._tokenizer.pad_token_id or 0)
-
-    @property
-    def end(self) -> str:
+        self.end: str = tokenizer.eos_token or ""
         """The token that ends a text; empty if the model has none."""
-        return self._tokenizer.eos_token or ""
 
     def data(self, text: str) -> str:
         """Insert a space into texts of control tokens (`</s>` becomes `< /s>`).
@@ -68,36 +50,28 @@ class Tokenizing:
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """Return the tokens of each text, with the control tokens of the model."""
-        return self._encode(texts)["input_ids"] if texts else []
+        return self._encode("input_ids", list(texts)) if texts else []
 
     def targets(self, texts: Sequence[str]) -> list[Ids]:
         """Return the tokens of each text as model output, end token included."""
-        if not texts:
-            return []
-        ids: list[Ids] = self._tokenizer(text_target=list(texts), verbose=False)["input_ids"]
-        return ids
+        return self._encode("input_ids", text_target=list(texts)) if texts else []
 
-    def pairs(self, first: Sequence[str], second: Sequence[str]) -> list[Encoded]:
-        """Return the tokens of pairs of texts, with the control tokens of the model."""
-        if not first:
-            return []
-        encoded = self._encode(first, second)
-        types = encoded.get("token_type_ids") or [None] * len(first)
-        return [Encoded(ids, kinds) for ids, kinds in zip(encoded["input_ids"], types, strict=True)]
+    def pair_lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
+        """Return the number of tokens of each pair of texts, with the control tokens of the model."""
+        return [len(ids) for ids in self._encode("input_ids", list(map(tuple, pairs)))] if pairs else []
 
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, without control tokens."""
-        if not texts:
-            return []
-        return [len(ids) for ids in self._encode(texts, add_special_tokens=False)["input_ids"]]
+    def length(self, text: str) -> int:
+        """Return the number of tokens of a text, without control tokens."""
+        return len(self.starts(text))
 
     def starts(self, text: str) -> list[int]:
         """Return the start of each token in characters, without control tokens."""
-        return [start for start, _ in self._offsets(text, add_special_tokens=False)["offset_mapping"]]
+        offsets = self._encode("offset_mapping", text, add_special_tokens=False, return_offsets_mapping=True)
+        return [start for start, _ in offsets]
 
     def around(self, before: str, text: str, after: str) -> tuple[Ids, Ids, Ids]:
         """Return the tokens before, of and after a text within others, with control tokens."""
-        encoded = self._offsets(before + text + after)
+        encoded = self._tokenizer(before + text + after, return_offsets_mapping=True, verbose=False)
         first, last = len(before), len(before) + len(text)
         inside = [start < last and end > first for start, end in encoded["offset_mapping"]]
         number = sum(inside)
@@ -105,20 +79,11 @@ class Tokenizing:
         ids: Ids = encoded["input_ids"]
         return ids[:begin], ids[begin : begin + number], ids[begin + number :]
 
-    def cut_pair(self, first: str, second: str, room: int) -> Encoded | None:
-        """Return the tokens of a pair, with the second text cut to fit; None if not even one token of it fits."""
-        if self.lengths([first])[0] + self.around_a_pair() >= room:
-            return None
-        encoded = self._tokenizer(
-            first, second, truncation="only_second", max_length=room, return_attention_mask=False, verbose=False
-        )
-        return Encoded(encoded["input_ids"], encoded.get("token_type_ids"))
-
     def fit(self, text: str, room: int) -> str:
         """Return the text, or its beginning, with at most `room` tokens."""
         count = room
-        while self.lengths([text])[0] > room:
-            text = text[: self.starts(text)[count]]
+        while len(starts := self.starts(text)) > room:
+            text = text[: starts[count]]
             count -= 1
         return text
 
@@ -126,14 +91,8 @@ class Tokenizing:
         """Return the number of control tokens of a pair of texts."""
         return int(self._tokenizer.num_special_tokens_to_add(pair=True))
 
-    def _offsets(self, text: str, *, add_special_tokens: bool = True) -> Any:
-        return self._tokenizer(text, add_special_tokens=add_special_tokens, return_offsets_mapping=True, verbose=False)
-
-    def _encode(self, *texts: Sequence[str], add_special_tokens: bool = True) -> dict[str, Any]:
-        columns = [list(column) for column in texts]
-        encoded: dict[str, Any] = self._tokenizer(
-            *columns, add_special_tokens=add_special_tokens, return_attention_mask=False, verbose=False
-        )
+    def _encode(self, column: str, *texts: object, **settings: object) -> list[Any]:
+        encoded: list[Any] = self._tokenizer(*texts, verbose=False, **settings)[column]
         return encoded
 
 
@@ -163,11 +122,16 @@ class _TokenizedDocument(NamedTuple):
         return bisect_left(self.starts, end) - bisect_left(self.starts, start)
 
 
-class _DocumentSpan(NamedTuple):
+class _Stretch(NamedTuple):
     """A span of a document."""
 
     document: int
     span: Span
+
+    def lies_in(self, other: _Stretch) -> bool:
+        """Return whether the other stretch covers this one."""
+        (start, end), (first, last) = self.span, other.span
+        return self.document == other.document and first <= start and end <= last
 
 
 class EvidenceChunks:
@@ -181,7 +145,7 @@ class EvidenceChunks:
         """Cut all documents into pieces of at most `room` tokens, in order; a document without words gives none."""
         texts = self._texts(documents)
         return [
-            Chunk(self._tokens.fit(texts[index].text[span.start : span.end], room), (index,))
+            Chunk(self._tokens.fit(texts[index].text[slice(*span)], room), (index,))
             for index, span in _pieces(texts, room)
         ]
 
@@ -191,20 +155,20 @@ class EvidenceChunks:
         Rare words count more. None if all these sentences are in one piece, which was assessed already.
         """
         texts = self._texts(documents)
-        spans = [_DocumentSpan(index, span) for index, text in enumerate(texts) for span in text.sentences]
-        words = [_words(texts[stretch.document].text[slice(*stretch.span)]) for stretch in spans]
+        stretches = [_Stretch(index, span) for index, text in enumerate(texts) for span in text.sentences]
+        words = [_words(texts[index].text[slice(*span)]) for index, span in stretches]
         frequency = Counter(word for sentence_words in words for word in sentence_words)
         weights = [sum(1 / frequency[word] for word in sentence_words & _words(claim)) for sentence_words in words]
-        chosen: list[_DocumentSpan] = []
+        chosen: list[_Stretch] = []
         free = room
-        for number in sorted(range(len(spans)), key=lambda n: (-weights[n], n)):
-            size = texts[spans[number].document].tokens(*spans[number].span) + 1
+        for number in sorted(range(len(stretches)), key=lambda n: (-weights[n], n)):
+            size = texts[stretches[number].document].tokens(*stretches[number].span) + 1
             if weights[number] > 0 and size <= free:
-                chosen.append(spans[number])
+                chosen.append(stretches[number])
                 free -= size
-        if any(all(_is_within(stretch, piece) for stretch in chosen) for piece in _pieces(texts, room)):
+        if any(all(stretch.lies_in(piece) for stretch in chosen) for piece in _pieces(texts, room)):
             return None
-        text = " ".join(texts[index].text[span.start : span.end] for index, span in sorted(chosen))
+        text = " ".join(texts[index].text[slice(*span)] for index, span in sorted(chosen))
         return Chunk(self._tokens.fit(text, room), tuple(sorted({stretch.document for stretch in chosen})))
 
     def _texts(self, documents: Sequence[Document]) -> list[_TokenizedDocument]:
@@ -216,36 +180,23 @@ class EvidenceChunks:
         return _TokenizedDocument(data, self._tokens.starts(data), sentences(data))
 
 
-def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_DocumentSpan]:
-    for index, text in enumerate(texts):
-        yield from (_DocumentSpan(index, span) for span in _runs(text, room - SLACK))
-
-
-def _runs(text: _TokenizedDocument, room: int) -> Iterator[Span]:
+def _pieces(texts: Sequence[_TokenizedDocument], room: int) -> Iterator[_Stretch]:
     """Yield runs of whole sentences within the room; a longer sentence is cut at the start of a token."""
-    start: int | None = None
-    end = 0
-    for sentence in text.sentences:
-        if start is not None and text.tokens(start, sentence.end) > room:
-            yield Span(start, end)
-            start = None
-        if start is None:
-            start = sentence.start
+    room -= SLACK
+    for index, text in enumerate(texts):
+        start, end = -1, 0
+        for sentence in text.sentences:
+            if start >= 0 and text.tokens(start, sentence.end) > room:
+                yield _Stretch(index, Span(start, end))
+                start = -1
+            start = sentence.start if start < 0 else start
             while text.tokens(start, sentence.end) > room:
                 cut = text.starts[bisect_left(text.starts, start) + room]
-                yield Span(start, cut)
+                yield _Stretch(index, Span(start, cut))
                 start = cut
-        end = sentence.end
-    if start is not None:
-        yield Span(start, end)
-
-
-def _is_within(stretch: _DocumentSpan, piece: _DocumentSpan) -> bool:
-    return (
-        stretch.document == piece.document
-        and piece.span.start <= stretch.span.start
-        and stretch.span.end <= piece.span.end
-    )
+            end = sentence.end
+        if start >= 0:
+            yield _Stretch(index, Span(start, end))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -268,7 +219,8 @@ class SourceWindows:
         self._before, self._after = prompt.around("text")
         self._window = window
         self._slides = long_texts == "window"
-        if self._room(*tokens.around(self._before, "", self._after)) < 1:
+        before, _, after = tokens.around(self._before, "", self._after)
+        if len(before) + len(after) >= window:
             raise UsageError(f"a window of {window} tokens has no room next to the prompt; give at least {window + 8}")
 
     def read(self, text: str) -> ReadText:
@@ -278,15 +230,12 @@ class SourceWindows:
         if len(whole) <= self._window:
             return ReadText([whole], 0)
         before, inside, after = self._tokens.around(self._before, data, self._after)
-        room = max(self._room(before, inside, after), 1)
+        room = max(self._window - len(before) - len(after), 1)
         if not self._slides:
             return ReadText([before + inside[:room] + after], len(inside) - room)
         step = max(room // 2, 1)
         starts = range(0, len(inside) - room + step, step)
         return ReadText([before + inside[start : start + room] + after for start in starts], 0)
-
-    def _room(self, before: Ids, _: Ids, after: Ids) -> int:
-        return self._window - len(before) - len(after)
 
 
 VARIABLES = {
@@ -295,9 +244,7 @@ VARIABLES = {
 }
 """The kinds of prompt files, and the variables of each."""
 
-_FILE = re.compile(r"\s*\{#(?P<header>.*?)#\}\n?(?P<text>.*?)\n?", re.DOTALL)
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_FIELDS = {"purpose", "source", "variables", "supported", "not_supported"}
 
 
 class SourcePrompt:
@@ -309,11 +256,11 @@ class SourcePrompt:
         except (OSError, UnicodeDecodeError) as error:
             raise PromptError(f"cannot read prompt {str(path)!r}: {error}") from error
         self.digest = hashlib.sha256(source.encode()).hexdigest()
-        match = _FILE.fullmatch(source)
-        if not match:
-            raise PromptError(f"prompt {str(path)!r} has no header comment {{# purpose: ... #}} at its start")
-        self.header = _header(path, match["header"])
-        self._parts = _PLACE.split(match["text"])
+        fields = ("purpose", "source", "variables", "supported", "not_supported")
+        header = header_fields(str(path), source, ("purpose",), fields)
+        self.header = {name: str(value) for name, value in header.items()}
+        text = source.partition("#}")[2].removeprefix("\n").removesuffix("\n")
+        self._parts = _PLACE.split(text)
         literal, names = "".join(self._parts[::2]), set(self._parts[1::2])
         if "{{" in literal or "{%" in literal or "{#" in literal:
             raise PromptError(f"prompt {str(path)!r}: only plain variables such as {{{{ text }}}} are allowed")
@@ -336,15 +283,3 @@ class SourcePrompt:
 def load_prompt(kind: str, path: str | Path | None = None) -> SourcePrompt:
     """Load the shipped prompt of a kind, or the prompt in a file."""
     return SourcePrompt(kind, Path(path) if path else folder() / "local" / f"{kind}.j2")
-
-
-def _header(path: Path, text: str) -> dict[str, str]:
-    try:
-        fields: Any = parse_yaml(text)
-    except yaml.YAMLError as error:
-        raise PromptError(f"prompt {str(path)!r}: the header is not YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(fields, dict) or "purpose" not in fields:
-        raise PromptError(f"prompt {str(path)!r}: the header must have the field purpose")
-    if extra := fields.keys() - _FIELDS:
-        raise unknown_name(f"field in the header of prompt {str(path)!r}:", str(min(extra)), _FIELDS, PromptError)
-    return {name: str(value) for name, value in fields.items()}

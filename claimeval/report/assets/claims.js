@@ -298,7 +298,7 @@ function verdictItem(verdict, claim, side) {
             "names ",
             named.map((id, i) => [
               i ? ", " : "",
-              el("button", { type: "button", class: "link", click: () => showDocument(id) }, data(id)),
+              el("button", { type: "button", class: "link", click: () => showDocument(id, side.run) }, data(id)),
             ]),
             " · ",
           ]

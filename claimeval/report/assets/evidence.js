@@ -11,9 +11,10 @@ import { closestSentence } from "./words.js";
 const LONG = 9000; // characters of evidence above which only relevant documents are open
 
 /**
- * A document in one run or in both, with its rank in each.
+ * A document in one run or in both, with its id and its rank in each. `edited` if the other run has another text of it.
  *
- * @typedef {{ id: string, text: string, title?: string | null, score?: number | null, ranks: (number | null)[] }} Shared
+ * @typedef {{ id: string, text: string, title?: string | null, score?: number | null, ids: (string | null)[],
+ *   ranks: (number | null)[], edited: boolean }} Shared
  */
 
 /**
@@ -29,14 +30,11 @@ export function evidencePanel(sides, run, chosen) {
   const entry = side.entries.find(({ claim }) => claim.id === chosen);
   const entries = sides.map((one) => (one === side || !entry ? entry : sameClaim(entry.claim, one.entries)));
   const namings = sides.map((one, i) => namedDocuments(one.run === run ? entry : entries[i], one));
-  const named = new Set(namings.flatMap((map) => [...map.keys()]));
+  const namedBy = (/** @type {Shared} */ { ids }) => namings.map((map, i) => map.get(ids[i] ?? "") ?? []);
+  const named = documents.filter((document) => namedBy(document).flat().length);
   const matches = entry ? passages(entry.claim, documents, named) : [];
   const long = documents.reduce((sum, document) => sum + document.text.length, 0) > LONG;
   const relevant = new Set(side.metric.against === "contexts" ? (side.result.sample.reference_context_ids ?? []) : []);
-  const namedBy = (/** @type {Shared} */ document) =>
-    namings
-      .flatMap((map, i) => (document.ranks[i] === null ? [] : [map.get(document.id) ?? []]))
-      .some((by) => by.length);
   return el(
     "section",
     { class: "evidence", "aria-label": "Evidence" },
@@ -52,10 +50,10 @@ export function evidencePanel(sides, run, chosen) {
     el("p", { class: "quiet small", role: "status" }, evidenceNote(entry, named, matches)),
     documents.map((document) =>
       documentCard(document, documents.length, {
-        named: namings.map((map, i) => (document.ranks[i] === null ? [] : (map.get(document.id) ?? []))),
+        named: namedBy(document),
         match: matches.find((m) => m.document === document),
-        relevant: relevant.has(document.id),
-        closed: long && !namedBy(document) && !matches.some((m) => m.document === document),
+        relevant: document.ids.some((id) => id !== null && relevant.has(id)),
+        closed: long && !named.includes(document) && !matches.some((m) => m.document === document),
         label: entry?.label,
       }),
     ),
@@ -65,25 +63,46 @@ export function evidencePanel(sides, run, chosen) {
 
 /**
  * The documents of all runs: those of the first run by rank, and documents of another run only after their predecessor
- * there.
+ * there. One document is the same text, whatever its id: an id may be no more than the rank.
  *
  * @param {import("./opened.js").Side[]} sides
  */
 function sharedDocuments(sides) {
-  /** @type {Shared[]} */
-  const shared = [];
-  for (const [i, { result, metric }] of sides.entries()) {
+  const [first, second = []] = sides.map(({ result, metric }) => documentsOf(result.sample, metric.against));
+  /** @type {Set<Line.Document>} */
+  const paired = new Set();
+  const pair = (/** @type {(a: Line.Document, b: Line.Document) => boolean} */ equal) => {
+    /** @type {Map<Line.Document, Line.Document>} */
+    const found = new Map();
+    for (const b of second) {
+      const a = paired.has(b) ? undefined : first.find((one) => !paired.has(one) && equal(one, b));
+      if (!a) continue;
+      found.set(b, a);
+      paired.add(a).add(b);
+    }
+    return found;
+  };
+  const unmoved = pair((a, b) => a.id === b.id && a.text === b.text);
+  const same = new Map([...unmoved, ...pair((a, b) => a.text === b.text)]);
+  const isRank = [first, second].some((list) => list.every(({ id }, rank) => id === String(rank + 1)));
+  const edited = isRank ? new Map() : pair((a, b) => a.id === b.id);
+  const edits = new Set([...edited.keys(), ...edited.values()]);
+  const entry = (/** @type {Line.Document} */ document) => {
+    const nowhere = sides.map(() => null);
+    return { ...document, ids: [...nowhere], ranks: nowhere, edited: edits.has(document) };
+  };
+  /** @type {Map<Line.Document, Shared>} */
+  const entries = new Map(first.map((document) => [document, entry(document)]));
+  const shared = [...entries.values()];
+  for (const [i, list] of [first, second].entries()) {
     let last = -1;
-    for (const [rank, document] of documentsOf(result.sample, metric.against).entries()) {
-      let at = shared.findIndex(
-        (one) => one.id === document.id && one.text === document.text && (one.ranks[i] ?? null) === null,
-      );
-      if (at < 0) {
-        at = last + 1;
-        shared.splice(at, 0, { ...document, ranks: sides.map(() => null) });
-      }
-      shared[at].ranks[i] = rank + 1;
-      last = at;
+    for (const [rank, document] of list.entries()) {
+      const known = entries.get(same.get(document) ?? document);
+      const one = known ?? entry(document);
+      if (!known) shared.splice(last + 1, 0, one);
+      one.ids[i] = document.id;
+      one.ranks[i] = rank + 1;
+      last = shared.indexOf(one);
     }
   }
   return shared;
@@ -95,9 +114,15 @@ function sharedDocuments(sides) {
  */
 function documentCounts(documents, runs) {
   if (runs < 2) return String(documents.length);
-  const only = [0, 1].map((run) => documents.filter(({ ranks }) => ranks[1 - run] === null).length);
-  const both = documents.length - only[0] - only[1];
-  return [`${both} in both`, only[0] && `${only[0]} only in a`, only[1] && `${only[1]} only in b`]
+  const [a, b] = [0, 1].map((run) => documents.filter(({ ranks }) => ranks[1 - run] === null));
+  const only = [a, b].map((side) => side.filter(({ edited }) => !edited).length);
+  const edited = a.length - only[0];
+  return [
+    `${documents.length - a.length - b.length} in both`,
+    edited && `${edited} with another text`,
+    only[0] && `${only[0]} only in a`,
+    only[1] && `${only[1]} only in b`,
+  ]
     .filter(Boolean)
     .join(", ");
 }
@@ -156,24 +181,23 @@ export function namedDocuments(entry, { short }) {
  *
  * @param {Line.Claim} claim
  * @param {Shared[]} documents
- * @param {Set<string>} named
+ * @param {Shared[]} named
  */
 function passages(claim, documents, named) {
-  const wanted = documents.filter((document) => named.has(document.id));
   return (
-    wanted.length
-      ? wanted.map((document) => closestSentence(claim.text, [document]))
+    named.length
+      ? named.map((document) => closestSentence(claim.text, [document]))
       : [closestSentence(claim.text, documents)]
   ).filter((found) => found !== null);
 }
 
-/** @param {import("./entries.js").Entry | undefined} entry @param {Set<string>} named @param {any[]} matches */
+/** @param {import("./entries.js").Entry | undefined} entry @param {Shared[]} named @param {any[]} matches */
 function evidenceNote(entry, named, matches) {
   if (!entry) return "Choose a claim to see its evidence.";
-  const where = named.size ? "in the documents that judges name" : "of all documents; no judge names one";
+  const where = named.length ? "in the documents that judges name" : "of all documents; no judge names one";
   return matches.length
     ? `Highlighted: the sentence that shares the most words with claim ${entry.number}, ${where}.`
-    : `No sentence shares enough words with claim ${entry.number}${named.size ? "; judges name the documents marked below" : ""}.`;
+    : `No sentence shares enough words with claim ${entry.number}${named.length ? "; judges name the documents marked below" : ""}.`;
 }
 
 /**
@@ -195,6 +219,7 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
       class: `document${named.flat().length ? " named" : ""}${only < 0 ? "" : ` only-${"ab"[only]}`}`,
       open: !closed,
       "data-document": document.id,
+      "data-ids": JSON.stringify(document.ids),
     },
     el(
       "summary",
@@ -209,7 +234,12 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
       ),
       typeof document.score === "number" &&
         el("span", { class: "quiet small" }, `score ${document.score.toPrecision(4)}`),
-      two && el("span", { class: `flag ${only < 0 ? "" : "only"}` }, only < 0 ? "both" : `${"ab"[only]} only`),
+      two &&
+        el(
+          "span",
+          { class: `flag ${only < 0 ? "" : "only"}` },
+          only < 0 ? "both" : `${"ab"[only]} ${document.edited ? "text" : "only"}`,
+        ),
       relevant && el("span", { class: "flag relevant" }, "reference context"),
       named.map(
         (/** @type {string[]} */ judges, /** @type {number} */ i) =>
@@ -226,9 +256,9 @@ function cutUnits(text, from, to) {
   return [text.slice(0, from), text.slice(from, to), text.slice(to)];
 }
 
-/** @param {string} id */
-export function showDocument(id) {
-  const card = all("details.document").find((node) => node.dataset.document === id);
+/** @param {string} id @param {number} run whose document has the id */
+export function showDocument(id, run) {
+  const card = all("details.document").find((node) => JSON.parse(node.dataset.ids ?? "[]")[run] === id);
   if (!(card instanceof HTMLDetailsElement)) return;
   card.open = true;
   (card.querySelector(".passage") ?? card).scrollIntoView({ block: "nearest" });

@@ -157,7 +157,8 @@ function peopleSection() {
       ],
   );
   const heads = numeric("labeled claims", "accuracy", "balanced accuracy", "kappa");
-  return section("people", "Agreement with people", scrolling("people", table(null, ["arm", ...heads], rows)));
+  const half = experiment.selection ? ", on the choosing half" : "";
+  return section("people", `Agreement with people${half}`, scrolling("people", table(null, ["arm", ...heads], rows)));
 }
 
 function flippedSection() {

@@ -8,10 +8,10 @@ import { data } from "./text.js";
  * @param {Page.ExtractionSummary} found
  */
 export function claimSection(found) {
-  const { measures, people, unclaimed, descriptions } = found;
+  const { measures, people, unclaimed } = found;
   const beside = Object.keys(people).length > 0;
   const rows = Object.entries(measures).map(([name, ratio]) => [
-    [name.replaceAll("_", " "), below(descriptions[name])],
+    name.replaceAll("_", " "),
     [inWords(ratio), ratio.low !== null && below(range([ratio.low, ratio.high]))],
     `${ratio.hits.toLocaleString("en")} of ${ratio.total.toLocaleString("en")}`,
     ...(beside ? [inWords(people[name])] : []),
@@ -35,14 +35,7 @@ export function claimSection(found) {
   );
 }
 
-const SHOWN = [
-  "claims_per_sentence",
-  "statements_lost",
-  "numbers_lost",
-  "negations_lost",
-  "open_reference",
-  "compound",
-];
+const SHOWN = ["claims_per_sentence", "statements_lost", "numbers_lost", "names_lost", "negations_lost"];
 
 /**
  * The claims of every arm; an arm that covers less than another one is not comparable.

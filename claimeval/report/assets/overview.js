@@ -87,7 +87,7 @@ function worstClaims({ worst }, run) {
   return section(
     "worst",
     "Look here first",
-    el("p", { class: "quiet" }, "The answers with the most unsupported claims, and the worst claim of each."),
+    el("p", { class: "quiet" }, "The answers with the most unsupported claims, and one claim of each."),
     el(
       "ol",
       { class: "worst" },
@@ -171,7 +171,7 @@ function judgeTable(facts) {
     "Judges",
     scrolling(
       "judges",
-      table(null, ["judge", "verdicts", ["calls", "num"], "failed", ...numeric("tokens in + out", "cost")], rows),
+      table(null, ["judge", "verdicts", ["questions", "num"], "failed", ...numeric("tokens in + out", "worth")], rows),
     ),
     el(
       "p",
@@ -180,7 +180,7 @@ function judgeTable(facts) {
       cost === null && "Some of these models have no stated price.",
       cost !== null &&
         facts.judges.some((judge) => judge.cost.calls) &&
-        `Total at the stated prices, including replies paid for earlier: ${dollars(cost)}.`,
+        `Worth of all replies at the stated prices, also of those paid for earlier: ${dollars(cost)}.`,
     ),
     costBySteps(facts.summary.cost, short),
   );
@@ -198,7 +198,7 @@ function costBySteps(cost, short) {
       "li",
       null,
       data(short.get(judge) ?? judge),
-      `, ${step}: ${plural(cost.calls, "call")}, ${tokensInWords(cost)} tokens, `,
+      `, ${step}: ${plural(cost.calls + cost.reused, "question")}, ${tokensInWords(cost)} tokens, `,
       cost.dollars === null ? "price unknown" : dollars(cost.dollars),
     );
   return el("ul", { class: "reasons quiet small" }, (cost?.by ?? []).map(entry));

@@ -65,7 +65,7 @@ class Experiment(Record):
     skip_malformed: bool = False
     """Whether to leave out rows that cannot be read or repeat an id."""
     labels: Path | None = None
-    """Human labels to compare the arms with."""
+    """Human labels to compare the arms with: a file, or a run with labels."""
     cluster: str | None = None
     """The field whose equal values are one cluster in intervals and tests; None for the question."""
 
@@ -79,16 +79,17 @@ _VARIED = tuple(name for name in Arm.model_fields if name != "name")
 _COMMON = tuple(name for name in Experiment.model_fields if name != "arms")
 
 
-def read(design: str | Path | Mapping[str, Any]) -> Experiment:
-    """Return the design in a YAML file, or in the same mapping.
+def read(design: str | Path | Mapping[str, Any], labels: str | Path | None = None) -> Experiment:
+    """Return the design in a YAML file, or in the same mapping, with other `labels` if given.
 
     Paths in a file are relative to it. Errors are UsageError and name the file and the key.
     """
     if isinstance(design, Mapping):
-        return _design(Path("the design"), dict(design), Path())
-    path = Path(design)
-    content = read_yaml(path, "experiment")
-    return _design(path, content, path.parent)
+        experiment = _design(Path("the design"), dict(design), Path())
+    else:
+        path = Path(design)
+        experiment = _design(path, read_yaml(path, "experiment"), path.parent)
+    return experiment.model_copy(update={"labels": Path(labels)}) if labels else experiment
 
 
 def _design(path: Path, content: Any, folder: Path) -> Experiment:

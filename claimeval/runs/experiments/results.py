@@ -1,20 +1,14 @@
-"""The results of an experiment: scores, differences to the baseline, flips, costs and agreement with labels.
-
-An arm is chosen on one half of the labels, and reported on the other half.
-"""
+"""The results of an experiment: scores, differences to the baseline, flips, costs and agreement with labels."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Container, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
 from pydantic import Field
 
-from claimeval.data.labels import read_labels
 from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
 from claimeval.metrics.flips import Flip, flip
 from claimeval.metrics.scoring import MetricSummary
@@ -23,34 +17,13 @@ from claimeval.runs.compare import PairChanges, SamplePair, adjusted, compare
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
+from claimeval.runs.experiments.selection import LabelAgreement, Selection, covers_less, examine, labels_of
 from claimeval.runs.labels import PANEL, join
 from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.store.store import Store, cache_folder, unpack
-from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
-from claimeval.types.records import Record, Sample
-
-
-class LabelAgreement(Record):
-    """Agreement of an arm with human labels; the positive class is "supported"."""
-
-    claims: int
-    """Labeled claims that the arm judged."""
-    accuracy: Estimate = Estimate()
-    balanced_accuracy: Estimate = Estimate()
-    kappa: Estimate = Estimate()
-
-
-class Selection(Record):
-    """The arm that agrees best with people on one half of the questions, and its agreement on the other half."""
-
-    arm: str
-    selected_on: dict[str, LabelAgreement]
-    """Every arm on the choosing half."""
-    held_out: LabelAgreement
-    """The chosen arm on the other half: the only numbers to report."""
-    held_out_baseline: LabelAgreement
+from claimeval.types.records import Record
 
 
 class ArmMetric(MetricSummary):
@@ -91,7 +64,7 @@ class ArmResult(Record):
     median_latency: float | None = None
     """Median seconds per call, over the stored replies."""
     label_agreement: LabelAgreement | None = None
-    """Agreement with human labels, if the experiment has labels."""
+    """Agreement with human labels, if the experiment has labels; with a selection, on the choosing half."""
     extraction: ExtractionSummary | None = None
     """Quality of its claims, from their words alone."""
     covers_less: str | None = None
@@ -128,6 +101,7 @@ def tabulate(
     new: Mapping[str, int],
     failed: Mapping[str, str] = MappingProxyType({}),
     *,
+    selection: Selection | None = None,
     each_flip: Callable[[ArmFlip], object] = lambda flip: None,
 ) -> ExperimentResult:
     """Return the results of the arms, each compared with the baseline as `compare` does.
@@ -138,13 +112,14 @@ def tabulate(
         options: Settings of the runs.
         new: Number of new calls of each arm.
         failed: The arms without scores, with reasons; at least one arm must have scores.
+        selection: The arm that was chosen by labels, if any.
         each_flip: Called with each flipped claim, arm by arm.
     """
     arms = [arm for arm in design.arms if arm.name not in failed]
     base = None if design.baseline in failed else arm_folder(folder, design.arm(design.baseline))
     rows = []
     examined: dict[str, ExaminedClaims] = {}
-    with nullcontext() if options.via else Store(cache_folder(options.cache)) as store:
+    with Store(cache_folder(options.cache)) as store:
         for arm in arms:
             run, paired = arm_folder(folder, arm), None
             if base is None or run == base:
@@ -158,17 +133,21 @@ def tabulate(
                 _, overview, paired = compare(base, run, listed)
             row = _row(arm.name, run, overview, paired)
             examined[arm.name] = examine(run)
-            latency = None if store is None else _median_latency(run, store)
+            latency = _median_latency(run, store)
             seen = {"new_calls": new.get(arm.name, 0), "median_latency": latency}
-            rows.append(row.model_copy(update={**seen, "label_agreement": agreement(design, folder, arm)}))
+            people = selection.selected_on.get(arm.name) if selection else agreement(design, folder, arm)
+            rows.append(row.model_copy(update={**seen, "label_agreement": people}))
+            if base in (None, run):
+                summary = overview.summary
     return ExperimentResult(
         data=str(design.data),
         baseline=design.baseline,
-        samples=overview.summary.samples,
-        clusters=overview.summary.clusters,
+        samples=summary.samples,
+        clusters=summary.clusters,
         cluster=design.cluster,
         arms=tuple(row.model_copy(update={"covers_less": covers_less(row.name, examined)}) for row in _adjusted(rows)),
         failed=dict(failed),
+        selection=selection,
     )
 
 
@@ -200,23 +179,6 @@ def _row(name: str, run: Path, overview: Overview, paired: PairedRuns | None) ->
     )
 
 
-def examine(run: Path) -> ExaminedClaims:
-    """Return the quality counts of a run's claims, from their words alone."""
-    manifest = load_manifest(run)
-    examined = ExaminedClaims(manifest.data.samples or 0, manifest.cluster)
-    for result in read_results(run):
-        examined.add(result)
-    return examined
-
-
-def covers_less(name: str, examined: Mapping[str, ExaminedClaims]) -> str | None:
-    """Return than which arm the claims of an arm cover less of their texts, and of what; None if than none."""
-    for other, claims in examined.items():
-        if other != name and (what := examined[name].covers_less_than(claims)):
-            return f"than {other} ({what})"
-    return None
-
-
 def _median_latency(run: Path, store: Store) -> float | None:
     """Return the median of the seconds that the stored replies of a run took when they were asked for."""
     keys = {call.key for result in read_results(run) for call in result.calls}
@@ -233,60 +195,16 @@ def _adjusted(rows: list[ArmResult]) -> tuple[ArmResult, ...]:
     )
 
 
-def agreement(design: Experiment, folder: Path, arm: Arm, which: int | None = None) -> LabelAgreement | None:
-    """Return how an arm agrees with the experiment's labels, over all samples or a half of them; None without labels.
-
-    Args:
-        design: The experiment.
-        folder: Directory of the runs.
-        arm: The arm.
-        which: The half, as `half` numbers them; None for all samples.
-    """
+def agreement(design: Experiment, folder: Path, arm: Arm) -> LabelAgreement | None:
+    """Return how an arm agrees with the experiment's labels; None without labels."""
     if design.labels is None:
         return None
     run = arm_folder(folder, arm)
     manifest = load_manifest(run)
-    results = [result for result in read_results(run) if which in (None, half(result.sample))]
+    results = list(read_results(run))
     ids = {result.sample.id for result in results}
-    labels = [label for label in read_labels(design.labels) if label.sample in ids]
+    labels = [label for label in labels_of(design.labels) if label.sample in ids]
     against = manifest.rows[0].against
     joined = join(results, [judge.name for judge in manifest.judges], manifest.panel, labels, against, manifest.cluster)
     raters = {report.rater: report for report in measure(joined, manifest.panel).raters}
-    if not raters:
-        return LabelAgreement(claims=0)
-    rater = raters.get(PANEL) or next(iter(raters.values()))
-    return LabelAgreement(
-        claims=rater.compared,
-        accuracy=rater.accuracy,
-        balanced_accuracy=rater.balanced_accuracy,
-        kappa=rater.kappa,
-    )
-
-
-def half(sample: Sample) -> int:
-    """Return 0 or 1 by a hash of the question, so that all answers to one question fall into the same half."""
-    question = " ".join(sample.question.casefold().split())
-    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()[-1] & 1
-
-
-def select(design: Experiment, folder: Path, failed: Container[str] = ()) -> Selection:
-    """Choose an arm by balanced accuracy on half 0, and report on half 1.
-
-    Arms that failed or cover less of their texts than another arm are left out. Raises UsageError if a half has no
-    labels.
-    """
-
-    def on_half(arm: Arm, which: int) -> LabelAgreement:
-        return agreement(design, folder, arm, which) or LabelAgreement(claims=0)
-
-    examined = {arm.name: examine(arm_folder(folder, arm)) for arm in design.arms if arm.name not in failed}
-    fair = [arm for arm in design.arms if arm.name in examined and not covers_less(arm.name, examined)]
-    if not fair:
-        raise UsageError("--select: every arm covers less of its texts than another one, so none can be chosen")
-    selected_on = {arm.name: on_half(arm, 0) for arm in fair}
-    best = max(selected_on, key=lambda name: selected_on[name].balanced_accuracy.value or -1.0)
-    held_out = on_half(design.arm(best), 1)
-    if selected_on[best].balanced_accuracy.value is None or not held_out.claims:
-        raise UsageError("--select needs labeled claims of both kinds in each half of the questions; give more labels")
-    baseline = on_half(design.arm(design.baseline), 1)
-    return Selection(arm=best, selected_on=selected_on, held_out=held_out, held_out_baseline=baseline)
+    return LabelAgreement.of(raters.get(PANEL) or next(iter(raters.values()))) if raters else LabelAgreement(claims=0)

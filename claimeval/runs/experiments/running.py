@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.data.survey import survey
 from claimeval.evaluation.claims import AUTO, ClaimsJob, check_questions, choose_metrics, prompt_language
@@ -27,6 +27,9 @@ from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import ABSTAINED, NOT_APPLICABLE, Sample
 
+if TYPE_CHECKING:
+    from claimeval.runs.experiments.selection import Halves, Selection
+
 ARMS = "arms"
 """Folder with a run directory for each arm."""
 
@@ -43,6 +46,24 @@ class PreparedExperiment(NamedTuple):
     """The samples, which can be iterated more than once."""
     total: int | None
     """The number of samples; None if not all were read."""
+    halves: Halves | None = None
+    """To choose an arm by labels: the labeled samples, which are then the only ones to judge."""
+
+    def part(self, samples: Sequence[Sample], arms: Container[str]) -> PreparedExperiment:
+        """Return the experiment with these samples and arms only."""
+        kept = [i for i, arm in enumerate(self.design.arms) if arm.name in arms]
+        return self._replace(
+            design=self.design.model_copy(update={"arms": tuple(self.design.arms[i] for i in kept)}),
+            plans=tuple(self.plans[i] for i in kept),
+            manifests=tuple(self.manifests[i] for i in kept),
+            samples=samples,
+            total=len(samples),
+        )
+
+    def budget(self, options: RunOptions) -> str:
+        """Return the identity of the experiment for its limits; empty without limits."""
+        whole = "-".join(run_identity(plan.manifest, self.samples) for plan in self.plans) if options.capped else ""
+        return hashlib.sha256(whole.encode()).hexdigest()
 
 
 class ExperimentStatus(NamedTuple):
@@ -54,6 +75,14 @@ class ExperimentStatus(NamedTuple):
     """The outcome of the last arm that started, or of the arm that a limit, Ctrl-C or a batch stopped."""
     failed: dict[str, str]
     """The arms without scores, with reasons: a judge stopped, or none of its replies could be read."""
+    selection: Selection | None = None
+    """The arm that was chosen by labels, if any."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit, Ctrl-C or an unfinished batch ended the run, so that there is no result."""
+        status = self.last.status
+        return bool(status.interrupted or status.budget_exhausted or status.lost or status.pending_batches)
 
 
 def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, ...]:
@@ -104,22 +133,29 @@ def arm_folder(folder: Path, arm: Arm) -> Path:
     return folder / ARMS / slug(arm.name)
 
 
-async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions) -> ExperimentStatus:
+async def run(
+    prepared: PreparedExperiment, folder: Path, *, options: RunOptions, budget: str | None = None
+) -> ExperimentStatus:
     """Run the arms in order, with limits on all arms together. If the judge of an arm stops, the others continue.
 
-    With batches, the requests of all arms share the same rounds. `folder` is the folder of the experiment.
+    With batches, the requests of all arms share the same rounds.
+
+    Args:
+        prepared: The experiment, or a part of it.
+        folder: The folder of the experiment.
+        options: How the judges are asked.
+        budget: Identity of the whole experiment, for its limits. Default: that of `prepared`.
     """
-    if not options.offline and not options.via:
+    if not options.offline:
         for judge in (judge for p in prepared.plans for judge in (*p.judges, p.extractor)):
             check_key(judge)
     calls: Counter[str] = Counter()
     failed: dict[str, str] = {}
-    whole = "-".join(run_identity(p.manifest, prepared.samples) for p in prepared.plans) if options.capped else ""
+    budget = prepared.budget(options) if budget is None else budget
     step = options
     if options.batch:
-        batch_judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)], options)
+        batch_judges([judge for p in prepared.plans for judge in (*p.judges, p.extractor)])
         step = replace(options, detach=True)
-    name = hashlib.sha256(whole.encode()).hexdigest()
     arms = list(zip(prepared.design.arms, prepared.plans, prepared.manifests, strict=True))
     while True:
         unfinished: list[tuple[Arm, ClaimsJob, Manifest]] = []
@@ -132,7 +168,7 @@ async def run(prepared: PreparedExperiment, folder: Path, *, options: RunOptions
                     prepared.samples,
                     options=options_for((*arm_plan.judges, arm_plan.extractor), step),
                     progress=progress,
-                    run=name,
+                    run=budget,
                 )
             calls[arm.name] += progress.calls
             status = outcome.status

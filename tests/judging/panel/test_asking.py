@@ -145,7 +145,7 @@ def test_a_failed_extraction_of_an_earlier_result_is_asked_for_again() -> None:
 
 
 def test_a_vote_that_needs_the_whole_run_is_a_majority_while_it_runs() -> None:
-    result = run(Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="dawid_skene"))
+    result = run(Scripted(EXTRACTED, [said("+0+"), said("+00"), said("+0-")]), Panel(vote="weighted"))
     assert [a.label for a in result.assessments[:2]] == ["supported", "not_found"]
 
 

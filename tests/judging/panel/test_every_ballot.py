@@ -10,7 +10,7 @@ from itertools import permutations, product
 import pytest
 
 from claimeval.judging.panel import Panel, voting
-from claimeval.judging.panel.rules import VOTES, ErrorRates
+from claimeval.judging.panel.rules import VOTES
 from claimeval.types.records import Assessment, Evidence, Label, Verdict
 from claimeval.types.scales import THREE_WAY, Scale, grade_scale
 
@@ -22,20 +22,6 @@ ALIKE: tuple[str, ...] = ("majority", "unanimous", "any", "median", "mean")
 """The rules that know no judge from another."""
 
 
-@cache
-def rates(choices: tuple[str, ...], right: tuple[float, ...]) -> ErrorRates:
-    """Each judge says the truth with that probability and each other choice equally often."""
-    size = len(choices)
-    rows = {
-        judge: tuple(tuple(p if i == k else (1 - p) / (size - 1) for k in range(size)) for i in range(size))
-        for judge, p in zip(JUDGES, right, strict=True)
-    }
-    return ErrorRates(
-        choices=choices, prevalence=tuple((i + 1) / (size * (size + 1) / 2) for i in range(size)), judges=rows
-    )
-
-
-RIGHT = {"good judges": (0.9, 0.8, 0.7, 0.6, 0.9), "judges worse than chance": (0.1, 0.05, 0.2, 0.9, 0.1)}
 WEIGHTS = {"good judges": (2.0, 1.5, 1.0, 0.5, 2.0), "judges worse than chance": (-2.0, -1.5, -1.0, 2.0, -0.5)}
 
 
@@ -43,8 +29,7 @@ def voted(said: Sequence[str], rule: str, line_up: str = "good judges", tie: str
     """What judges a, b, ... who say that come to."""
     scale = GRADES if said[0] in GRADES.words else THREE_WAY
     verdicts = [verdict(judge, one, scale) for judge, one in zip(JUDGES, said, strict=False)]
-    known = rates(scale.ranked, RIGHT[line_up])
-    return voting.vote("c", CONTEXTS, verdicts, settings(rule, line_up, tie, scale), rates=known)
+    return voting.vote("c", CONTEXTS, verdicts, settings(rule, line_up, tie, scale))
 
 
 CONTEXTS = Evidence(part="contexts")
@@ -70,7 +55,7 @@ def supports(choice: str) -> bool:
 
 
 every_rule = pytest.mark.parametrize("rule", RULES)
-every_line_up = pytest.mark.parametrize("line_up", RIGHT)
+every_line_up = pytest.mark.parametrize("line_up", WEIGHTS)
 every_tie_rule = pytest.mark.parametrize("tie", ["abstain", "conservative", "b"])
 every_scale = pytest.mark.parametrize("choices", [LABELS, GRADES.ranked], ids=["labels", "grades"])
 
@@ -94,7 +79,7 @@ def test_what_every_judge_counts_the_same_the_panel_counts_so(
 @every_tie_rule
 @pytest.mark.parametrize("rule", [*ALIKE, "weighted"])
 def test_which_label_of_no_support_a_judge_gives_does_not_matter_to_the_score(rule: str, tie: str) -> None:
-    """Against the same ballots with `not_found` for every `contradicted`. To Dawid-Skene a label betrays the truth."""
+    """Against the same ballots with `not_found` for every `contradicted`."""
     for said in ballots(LABELS):
         two_way: list[str] = ["not_found" if one == "contradicted" else one for one in said]
         assert value(voted(said, rule, tie=tie)) == value(voted(two_way, rule, tie=tie)), said

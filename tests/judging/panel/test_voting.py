@@ -10,7 +10,7 @@ import pytest
 
 from claimeval.judging import panel
 from claimeval.judging.panel import Panel, rules, voting
-from claimeval.judging.panel.rules import VOTES, Ballot, ErrorRates, VoteContext, VoteRule, estimate_error_rates
+from claimeval.judging.panel.rules import VOTES, Ballot, VoteRule
 from claimeval.providers.specs import valid_settings
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Assessment, Evidence, Verdict
@@ -142,57 +142,6 @@ def test_a_judge_worse_than_chance_counts_against_what_it_says() -> None:
     weights = {"a": -1.0, "b": 0.5, "c": 0.25}
     assert vote("++0", vote="weighted", weights=weights).label == "not_found"  # -0.5 against 0.25
     assert vote("++", vote="weighted", weights=weights).label == "supported"  # nobody finds otherwise
-
-
-def test_dawid_skene_trusts_the_judge_who_errs_least() -> None:
-    """a and b agree with each other on 40 claims; c says + to everything."""
-    patterns = {
-        (("a", "supported"), ("b", "supported"), ("c", "supported")): 20,
-        (("a", "not_found"), ("b", "not_found"), ("c", "supported")): 20,
-        (("a", "not_found"), ("c", "supported")): 3,
-    }
-    rates = estimate_error_rates(patterns)
-    assert rates is not None
-    assert rates.converged
-    settings = Panel(vote="dawid_skene")
-    found = voting.vote("answer-1", CONTEXTS, verdicts("0x+"), settings, rates=rates)
-    assert found.label == "not_found"
-    assert rates.judges["c"][0] == pytest.approx((0.0, 1.0), abs=0.01)
-
-
-RATES = ErrorRates(
-    choices=("not_found", "supported"),
-    prevalence=(0.6, 0.4),
-    judges={"a": ((0.9, 0.1), (0.2, 0.8)), "b": ((0.7, 0.3), (0.4, 0.6)), "c": ((0.7, 0.3), (0.4, 0.6))},
-)
-
-
-@pytest.mark.parametrize(
-    ("said", "label"),
-    [
-        ("+0x", "supported"),  # .4 * .8 * .4 = .128 against .6 * .1 * .7 = .042, though .6 of all claims are not
-        ("+00", "supported"),  # .4 * .8 * .4 * .4 = .0512 against .6 * .1 * .7 * .7 = .0294
-        ("0++", "not_found"),  # .4 * .2 * .6 * .6 = .0288 against .6 * .9 * .3 * .3 = .0486
-    ],
-)
-def test_dawid_skene_by_hand(said: str, label: str) -> None:
-    found = voting.vote("answer-1", CONTEXTS, verdicts(said), Panel(vote="dawid_skene"), rates=RATES)
-    assert found.label == label
-
-
-def test_dawid_skene_adds_up_what_speaks_against_support() -> None:
-    """Support is the likeliest of three labels, .4 against .35 and .25, and still the less likely of two values."""
-    rates = ErrorRates(
-        choices=("contradicted", "not_found", "supported"),
-        prevalence=(0.25, 0.35, 0.4),
-        judges=dict.fromkeys("ab", ((1 / 3, 1 / 3, 1 / 3),) * 3),
-    )
-    found = voting.vote("answer-1", CONTEXTS, verdicts("+-"), Panel(vote="dawid_skene"), rates=rates)
-    assert found.label == "not_found"
-
-
-def test_nothing_is_learned_from_nothing() -> None:
-    assert estimate_error_rates({(): 3}) is None
 
 
 @pytest.mark.parametrize(
@@ -365,7 +314,7 @@ def test_an_unknown_vote_names_the_closest() -> None:
 
 
 def test_a_rule_is_a_row_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    def any_contradiction(ballots: Sequence[Ballot], known: VoteContext) -> tuple[str, ...]:
+    def any_contradiction(ballots: Sequence[Ballot], panel: Panel) -> tuple[str, ...]:
         """Contradicted as soon as one judge finds a contradiction."""
         return ("contradicted",) if any(b.choice == "contradicted" for b in ballots) else ("supported",)
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.providers.local import entailment
 from claimeval.providers.local.entailment import (
     ChunkFinding,
     Entailment,
     EntailmentJudge,
     EntailmentModel,
     EntailmentResult,
+    EntailmentSettings,
     FactChecker,
     NliClassifier,
     Premise,
@@ -46,12 +46,12 @@ def premises(number: int) -> list[Premise]:
 
 
 def classifier(folder: Path, batch: int = 512) -> NliClassifier:
-    return NliClassifier(load(locate(str(folder)), "classifier", CPU), None, batch, {})
+    return NliClassifier(load(locate(str(folder)), "classifier", CPU), 256, batch, {})
 
 
 def checker(folder: Path, batch: int = 512) -> FactChecker:
     prompt = load_prompt("claim_given_document")
-    return FactChecker(load(locate(str(folder)), "seq2seq", CPU), None, batch, prompt)
+    return FactChecker(load(locate(str(folder)), "seq2seq", CPU), 256, batch, prompt)
 
 
 @pytest.mark.parametrize("name", ["nli", "nli_deberta", "nli_bart"])
@@ -147,7 +147,7 @@ def test_labels_that_do_not_tell_are_refused(labels: Sequence[str], given: dict[
 def test_a_single_output_is_the_probability_of_support(tmp_path: Path, torch_here: None) -> None:
     folder = tiny_models.classifier(tmp_path, ["consistent"])
     loaded = load(locate(str(folder)), "classifier", CPU)
-    (said,) = NliClassifier(loaded, None, 512, {}).probabilities([Premise("Rome", "London")])
+    (said,) = NliClassifier(loaded, 256, 512, {}).probabilities([Premise("Rome", "London")])
     lib, torch = tiny_models.transformers(), importlib.import_module("torch")
     encoded = lib.AutoTokenizer.from_pretrained(folder)("Rome", "London", return_tensors="pt")
     with torch.no_grad():
@@ -171,9 +171,6 @@ class Letters(Tokenizing):
 
     def data(self, text: str) -> str:
         return text
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) for text in texts]
 
     def starts(self, text: str) -> list[int]:
         return list(range(len(text)))
@@ -222,7 +219,7 @@ def test_pieces_fit_the_window_of_a_real_tokenizer(nli: Path) -> None:
     model = classifier(nli)
     text = " ".join(WORDS) + ". " + " ".join(WORDS[::-1]) + "."
     chunks = EvidenceChunks(model.tokens).chunks(documents(text, text.upper()), 40)
-    assert max(model.tokens.lengths([chunk.text for chunk in chunks])) <= 40
+    assert max(model.tokens.length(chunk.text) for chunk in chunks) <= 40
     for index, wanted in enumerate((text, text.upper())):
         kept = "".join(chunk.text for chunk in chunks if chunk.documents == (index,))
         assert "".join(kept.split()) == "".join(wanted.split())
@@ -285,7 +282,7 @@ def known() -> Known:
 
 @pytest.fixture
 def judge(nli: Path, known: Known, monkeypatch: pytest.MonkeyPatch) -> EntailmentJudge:
-    monkeypatch.setattr(entailment, "_load", lambda *_: known)
+    monkeypatch.setattr(EntailmentSettings, "load", lambda _: known)
     return EntailmentJudge(load_settings(str(nli), {}))
 
 
@@ -338,7 +335,7 @@ def test_documents_without_words_support_nothing(judge: EntailmentJudge) -> None
 )
 def test_wrong_settings_are_refused(nli: Path, extra: dict[str, str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        load_settings(str(nli), extra).describe_device()
+        _ = load_settings(str(nli), extra).device
 
 
 def test_the_version_names_model_precision_and_prompt(nli: Path, t5: Path, tmp_path: Path) -> None:
@@ -351,4 +348,4 @@ def test_the_version_names_model_precision_and_prompt(nli: Path, t5: Path, tmp_p
         load_settings(str(t5), {"prompt": str(prompt)}).version,
     }
     assert len(versions) == 4
-    assert all(version.startswith("nli-v1/sha256:") for version in versions)
+    assert all(version.startswith("nli-v2/sha256:") for version in versions)

@@ -86,7 +86,6 @@ def test_votes_are_counted_anew_without_a_call_or_a_key(run: Run, second: Thread
     assert values(rejudge(both, panel=PanelOptions(vote="any")), "faithfulness") == [1.0, 0.75]
     assert values(rejudge(both, panel=PanelOptions(vote="unanimous", tie="conservative")), "faithfulness") == [1.0, 0.5]
     assert values(rejudge(both, panel=PanelOptions(tie=spec(second, "judge-2"))), "faithfulness") == [1.0, 0.75]
-    assert rejudge(both, panel=PanelOptions(vote="dawid_skene")).record.panel is not None
     assert sent(second) == asked
     assert rejudge(both, panel=PanelOptions(vote="any")).manifest.panel == Panel(vote="any")
 
@@ -289,7 +288,7 @@ def test_names_that_are_taken_and_judges_that_lack_are_said(run: Run, first: Thr
 
 def test_an_imported_run_keeps_what_it_was_made_of(recorded: Path) -> None:
     manifest = load_manifest(recorded)
-    assert [judge.model for judge in manifest.judges] == ["recorded:old", "recorded:older"]
+    assert [judge.model for judge in manifest.judges] == ["imported:old", "imported:older"]
     assert manifest.prompts == ()
     unread = [json.loads(line) for line in (recorded / "unread.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(u["sample"], u["judge"], u["reply"]) for u in unread] == [("2", "older", "?")]

@@ -1,0 +1,193 @@
+"""Escape codes, line ends, formulas and quotation marks in every field of data, through the commands that print it.
+
+No control character of the data reaches a line for people, every CSV has as many rows as there are results in any
+reader, and none of its cells is a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from claimeval.runs.directory import read_results
+from tests.command_line import Done, call
+
+ESCAPE = "\x1b]0;owned\x1b\\"
+HOSTILE = (
+    ESCAPE,
+    "\x1b[31mEVIL",
+    "\x9b31mEVIL",
+    "Tower stands.\r=1+1",
+    "Tower stands.\r\n=1+1,2",
+    "a\nb,c",
+    "a\x0bb\x0cc\x85d\u2028e\x1cf",
+    "\x00\x07\x08\x7f",
+    'a "quoted", cell',
+    '"',
+    ";'\t|",
+    "=1+1",
+    "+1",
+    "-1+1",
+    "@user",
+    "\t=1",
+    "\r=1",
+    "＝1+1",
+    "＋1",
+    "－1",
+    "＠user",
+    "\u202eabc",
+    "\u200b",
+    "\ud800",
+)
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]")
+FORMULA = re.compile("[=+@＝＋－＠\t\r\n]|-(?![0-9.e]+$)")
+FILE = "\x1b[31mEVIL"
+JUDGE = ("--judge", "local:lexical", "--metrics", "faithfulness", "--cache", "store")
+
+
+def sample(number: int, text: str) -> dict[str, Any]:
+    return {
+        "id": f"{text}{number}",
+        "question": text,
+        "answer": f"Tower stands {number}. {text}",
+        "contexts": [{"id": text, "title": text, "text": f"Tower stands {number}. {text}"}],
+        "retrieved": [text],
+        "reference_answers": [f"Tower stands {number}. {text}"],
+        "generator": text,
+        "metadata": {"topic": f"{text}{number % 2}", text: text},
+    }
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with hostile samples, two runs over them, labels, recorded replies, an experiment and rankings."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rows = [sample(number, text) for number, text in enumerate(HOSTILE)]
+    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    changed = [{**row, "answer": f"{row['answer']} A king came."} for row in rows]
+    (folder / "changed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    (folder / "twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *rows]))
+    for data, out in (("data.jsonl", "a"), ("changed.jsonl", "b")):
+        done = call("score", data, *JUDGE, "--out", out, folder=folder)
+        assert done.returncode == 0, done.stderr
+        assert_shown(done)
+    labels = [
+        {"id": row["id"], "text": f"Tower stands {number}.", "label": "supported", "annotator": text}
+        for number, (row, text) in enumerate(zip(rows, HOSTILE, strict=True))
+    ]
+    (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
+    replies = [
+        {"id": row["id"], "claim": text or "x", "j": '{"label": "supported"}', "k": text}
+        for row, text in zip(rows, HOSTILE, strict=True)
+    ]
+    (folder / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies))
+    names = {
+        "id": "id",
+        "claim": "claim",
+        "against": "contexts",
+        "forms": ["word"],
+        "judges": {"\x1b[31mjudge": "j", "=1+1": "k"},
+    }
+    (folder / "map.yaml").write_text(json.dumps(names))
+    arms = [{"name": "=1+1\r=2"}, {"name": f"{ESCAPE}|`x`", "claims_per_call": 1}]
+    design = {"data": "data.jsonl", "judges": ["local:lexical"], "metrics": ["faithfulness"], "arms": arms}
+    (folder / "arms.yaml").write_text(json.dumps(design))
+    (folder / "qrels").write_text("q\x1b[31m1 0 d\x9b1 2\nq2 0 d2 1\n")
+    for name in ("my.run", f"{FILE}.run"):
+        (folder / name).write_text("q\x1b[31m1 Q0 d\x9b1 1 2.0 \x1b[32mtag\nq2 Q0 x 1 1.0 \x1b[32mtag\n")
+    return folder
+
+
+def assert_shown(done: Done) -> None:
+    """No raw control character stands in what was printed."""
+    for text in (done.stdout, done.stderr):
+        found = RAW.search(text)
+        assert not found, (done.args, found, text[max(0, found.start() - 80) : found.end() + 40])
+    assert "Traceback" not in done.stderr
+
+
+BY = ("--by", "metadata.topic")
+
+
+@pytest.mark.parametrize(
+    ("code", "command"),
+    [
+        (0, ("doctor", "data.jsonl")),
+        (1, ("doctor", "twice.jsonl")),
+        (1, ("doctor", "twice.jsonl", "--json")),
+        (0, ("plan", "score", "data.jsonl", *JUDGE)),
+        (0, ("score", "data.jsonl", *JUDGE, *BY, "--out", "by")),
+        (0, ("score", "data.jsonl", *JUDGE, *BY, "--out", "json", "--json")),
+        (0, ("score", "data.jsonl", *JUDGE, "--by", f"metadata.{ESCAPE}", "--out", FILE)),
+        (0, ("score", "data.jsonl", *JUDGE, "--cluster", ESCAPE, "--out", "clusters")),
+        (2, ("score", "data.jsonl", "--judge", "local:lexical", "--metrics", ESCAPE)),
+        (2, ("score", f"{FILE}.jsonl", *JUDGE)),
+        (0, ("measure", "data.jsonl", "--metrics", "lexical", *BY, "--out", "measured")),
+        (0, ("compare", "a", "b", *BY)),
+        (0, ("compare", "a", "b", "--by", "generator", "--json")),
+        (0, ("rejudge", "a", "--judge", "local:lexical", "--out", "again")),
+        (0, ("agreement", "a", "--labels", "labels.jsonl", *BY)),
+        (0, ("correct", "a", "--labels", "labels.jsonl")),
+        (0, ("extraction", "a")),
+        (0, ("import-replies", "replies.jsonl", "--mapping", "map.yaml", "--out", "imported")),
+        (0, ("experiment", "arms.yaml", "--out", "arms")),
+        (0, ("rank", "qrels", "my.run", f"{FILE}.run", "-q", "--paired")),
+        (0, ("prompts", "render", "three_way", "data.jsonl")),
+        (0, ("report", "a", "--format", "md")),
+        (0, ("report", "a", "--compare", "b", "--format", "md")),
+    ],
+    ids=lambda value: "_".join(value[:1]) if isinstance(value, tuple) else str(value),
+)
+def test_no_control_character_of_data_reaches_a_line(here: Path, code: int, command: tuple[str, ...]) -> None:
+    done = call(*command, folder=here)
+    assert done.returncode == code, done.stderr
+    assert_shown(done)
+    if "--json" in command:
+        assert json.loads(done.stdout)["exit_code"] == code
+
+
+def assert_whole(text: str, expected: int) -> list[dict[str, str]]:
+    """Python and pandas read the same `expected` rows from a CSV, and no cell is a formula."""
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    frame = pandas.read_csv(io.BytesIO(text.encode()), dtype=str, keep_default_na=False)
+    assert frame.to_dict("records") == rows
+    assert len(rows) == expected
+    assert not [cell for row in rows for cell in row.values() if FORMULA.match(cell)]
+    return rows
+
+
+@pytest.mark.parametrize("rows", ["samples", "claims"])
+def test_a_csv_of_results_has_a_row_for_each(here: Path, rows: str) -> None:
+    (here / "report.csv").unlink(missing_ok=True)
+    done = call("report", "a", "--format", "csv", "--rows", rows, "--out", "report.csv", folder=here)
+    assert done.returncode == 0, done.stderr
+    text = (here / "report.csv").read_bytes().decode().removeprefix("\ufeff")
+    claims = sum(len(result.claims) for result in read_results(here / "a"))
+    found = assert_whole(text, len(HOSTILE) if rows == "samples" else claims)
+    if rows == "samples":
+        assert [row["question"].removeprefix("'") for row in found] == [t.replace("\ud800", "\\ud800") for t in HOSTILE]
+
+
+def test_a_csv_of_drawn_claims_has_a_row_for_each(here: Path) -> None:
+    done = call("annotate", "a", "--n", 10, "--export", "drawn.csv", folder=here)
+    assert done.returncode == 0, done.stderr
+    assert_shown(done)
+    assert_whole((here / "drawn.csv").read_bytes().decode(), 10)
+
+
+def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
+    assert call("experiment", "arms.yaml", "--out", "tables", folder=here).returncode == 0
+    text = (here / "tables" / "experiment.csv").read_bytes().decode()
+    assert [row["arm"] for row in assert_whole(text, 2)] == ["'=1+1\r=2", f"{ESCAPE}|`x`"]
+    done = call("report", "tables", "--format", "csv", "--out", "again.csv", folder=here)
+    assert done.returncode == 0, done.stderr
+    assert (here / "again.csv").read_bytes().decode() == f"\ufeff{text}"
+    markdown = (here / "tables" / "experiment.md").read_text()
+    assert not RAW.search(markdown)
