@@ -184,7 +184,7 @@ def _run_client(
 
     import httpx2
 
-    from claimeval.cli.main import main
+    from claimeval.__main__ import main
     from claimeval.execution.batch import polling
     from claimeval.providers import http
 
@@ -203,4 +203,8 @@ def _run_client(
     setattr(http, "record_response", note_response)  # noqa: B010  # the module does not export the name
     sys.argv = ["claimeval", *command]
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have changed it
-    main()
+    try:
+        main()
+    finally:  # from here on an interpreter of its own would end with the code of the command, whatever the signal
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)

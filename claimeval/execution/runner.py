@@ -1,6 +1,6 @@
 """The runner: opens the reply cache and the judges, and runs a job on many items, with Ctrl-C handled.
 
-The first Ctrl-C waits for the replies in flight, the second one stops immediately.
+The first Ctrl-C waits for the replies in flight, the second one stops without them, and a third one ends the process.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Interrupt:
 
     def __init__(self, online: Drained | None) -> None:
         self.requested = False
+        self._cancelled = False
         self._online = online
         self._draining: asyncio.Task[None] | None = None
 
@@ -68,22 +69,32 @@ class Interrupt:
         try:
             yield
         finally:
+            waiting = signal.pthread_sigmask(signal.SIG_BLOCK, handlers)  # the loop sets the default, which kills
             for number, handler in handlers.items():
                 loop.remove_signal_handler(number)
                 signal.signal(number, handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
             if self._draining:
                 self._draining.cancel()
 
     def _on_signal(self, task: asyncio.Task[object]) -> None:
+        if self._cancelled:
+            raise KeyboardInterrupt
         if self.requested or self._online is None:
-            task.cancel()
+            self._cancel(task)
         else:
             self._draining = asyncio.create_task(self._drain(self._online, task))
         self.requested = True
 
+    def _cancel(self, task: asyncio.Task[object]) -> None:
+        """Cancel the task once: cancelled again while it closes what is open, it would end as if by an error."""
+        if not self._cancelled:
+            self._cancelled = True
+            task.cancel()
+
     async def _drain(self, online: Drained, task: asyncio.Task[object]) -> None:
         await online.drain(GRACE)
-        task.cancel()
+        self._cancel(task)
 
 
 WINDOW = 4
