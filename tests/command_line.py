@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -73,12 +74,16 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
     before = (sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, dict(os.environ))
     os.environ.update({"COLUMNS": "80"} | environment)
     sys.argv, program.__package__ = ["claimeval", *arguments], None
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     try:
         with contextlib.chdir(folder or Path.cwd()):
             yield
     finally:
         sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, kept = before
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
         for name in os.environ.keys() - kept.keys():
             del os.environ[name]
         os.environ.update(kept)

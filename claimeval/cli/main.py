@@ -19,7 +19,13 @@ from typing import NamedTuple
 import click
 
 from claimeval.cli.command import HelpPage
-from claimeval.cli.terminal import go_on_in_a_child, in_words, interrupt_on_termination, prepare_streams
+from claimeval.cli.terminal import (
+    end_on_next_signal,
+    go_on_in_a_child,
+    in_words,
+    interrupt_on_termination,
+    prepare_streams,
+)
 from claimeval.types.errors import ClaimevalError, UsageError, clash, escaped, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
@@ -194,6 +200,7 @@ def main() -> None:
     except ClaimevalError as error:
         fail(str(error), 3)
     except KeyboardInterrupt as error:
+        end_on_next_signal()
         fail(str(error) or "interrupted", 130)
     except Exception as error:  # noqa: BLE001  # last resort: Python's exit code 1 would mean a failed gate
         if "KeyboardInterrupt" in str(error):  # pydantic wraps one that occurs while it builds a validator

@@ -14,7 +14,7 @@ from claimeval.api.run import Run, check_gates
 from claimeval.cli.printer import Output, notes_on_stderr, say
 from claimeval.cli.run_table import print_cost, print_run, report_line
 from claimeval.cli.shared import Gates
-from claimeval.cli.terminal import ProgressLine
+from claimeval.cli.terminal import ProgressLine, end_on_next_signal
 from claimeval.statistics.formatting import percent
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
@@ -64,6 +64,8 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
         try:
             run = door(replace(options, progress=show))
         except (StoppedEarly, Interrupted) as early:
+            if isinstance(early, Interrupted):
+                end_on_next_signal()
             if early.run is None:
                 raise
             run, stop = early.run, early

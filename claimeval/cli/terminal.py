@@ -96,6 +96,16 @@ def interrupt_on_termination() -> None:
             signal.signal(number, signal.default_int_handler)
 
 
+def end_on_next_signal() -> None:
+    """End the process at once, with 130, on a further signal: it was interrupted and only says so now."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) == signal.default_int_handler:
+            signal.signal(number, lambda *_: os._exit(130))
+
+
 def go_on_in_a_child(message: str) -> None:
     """Continue in a child process while this process waits; does nothing on platforms without `sigwaitinfo`.
 
