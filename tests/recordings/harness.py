@@ -25,11 +25,15 @@ from typing import Any, NamedTuple
 
 from benchmarks.loopback import Batching, Options, ThreadHandle, claim_judge, query_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
+from claimeval.runs import directory
+from claimeval.types.records import Assessment, Call, SampleResult, Verdict
 from tests.command_line import call
 from tests.conftest import StartServer
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "recorded"
+RAW = "score"
+"""The story that holds the lines of results and replies as they are written; the others hold what they mean."""
 REWRITE = False
 """Whether recordings are written instead of compared; `record.py` sets it."""
 LARGE = 30_000
@@ -88,8 +92,9 @@ def judge(body: Body) -> Reply:
 class Bench:
     """An empty folder with the bundled data, a judge, and the steps taken so far."""
 
-    def __init__(self, start: StartServer) -> None:
+    def __init__(self, start: StartServer, name: str) -> None:
         self._start = start
+        self._name = name
         self._servers: dict[bool, ThreadHandle] = {}
         _PORTS.clear()
         self.steps: list[dict[str, Json]] = []
@@ -137,7 +142,8 @@ class Bench:
             "stderr": printed(done.stderr),
         }
         if keep:
-            step["files"] = {path: content for place in keep.split() for path, content in files(Path(place))}
+            kept = (found for place in keep.split() for found in files(Path(place), raw=self._name == RAW))
+            step["files"] = dict(kept)
         self.steps.append(step)
         return step
 
@@ -154,7 +160,7 @@ def printed(text: str) -> Json:
     return [line.rstrip() for line in plain(text).splitlines() if not _PROGRESS.match(line)]
 
 
-def files(place: Path) -> Iterator[tuple[str, Json]]:
+def files(place: Path, *, raw: bool) -> Iterator[tuple[str, Json]]:
     """The files at a place as path and content; None where there is nothing."""
     if not place.exists():
         yield plain(str(place)), None
@@ -167,6 +173,10 @@ def files(place: Path) -> Iterator[tuple[str, Json]]:
         text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
         if path.suffix == ".json":
             yield name, steady(json.loads(text))
+        elif path.name == directory.RESULTS and not raw:
+            yield name, [steady(meant(result)) for result in directory.read_results(path.parent)]
+        elif path.name == directory.REPLIES and not raw:
+            continue  # the calls are among what results mean
         elif path.name.endswith((".jsonl", ".jsonl.gz")):
             yield name, [steady(json.loads(line)) for line in text.splitlines()]
         elif path.suffix == ".html":
@@ -175,6 +185,37 @@ def files(place: Path) -> Iterator[tuple[str, Json]]:
             yield name, [steady(row) for row in csv.DictReader(io.StringIO(text))]
         else:
             yield name, plain(text).splitlines()
+
+
+def meant(result: SampleResult) -> Json:
+    """What the lines of a result mean, whatever their layout: all texts, one list of assessments, no default."""
+    places = {call.key: place for place, call in enumerate(result.calls)}
+
+    def verdict(given: Verdict) -> Json:
+        fields = given.model_dump(mode="json", exclude={"call"}, exclude_defaults=True)
+        return fields | {"call": None if given.call is None else places[given.call]}
+
+    def assessment(one: Assessment) -> Json:
+        fields = one.model_dump(mode="json", exclude={"evidence", "verdicts"}, exclude_defaults=True)
+        return fields | {"evidence": str(one.evidence), "verdicts": list(map(verdict, one.verdicts))}
+
+    def call(one: Call) -> Json:
+        fields = one.model_dump(mode="json", exclude={"evidence"}, exclude_defaults=True)
+        return fields | {"evidence": one.evidence and str(one.evidence)}
+
+    return {
+        "sample": result.sample.model_dump(mode="json", exclude_defaults=True),
+        "claims": [
+            claim.model_dump(mode="json", exclude={"sentence_ids"}, exclude_defaults=True)
+            | {"sentences": claim.sentence_ids}
+            for claim in result.claims
+        ],
+        "unextracted": result.unextracted,
+        "assessments": [assessment(one) for one in (*result.assessments, *result.per_document, *result.orders)],
+        "scores": {name: score.model_dump(mode="json") for name, score in result.scores.items()},
+        "calls": list(map(call, result.calls)),
+        "details": result.details,
+    }
 
 
 def page(html: str) -> list[str]:

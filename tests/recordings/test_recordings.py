@@ -24,7 +24,7 @@ def test_everything_is_as_recorded(
     for variable, value in {"COLUMNS": "80", "CLAIMEVAL_CACHE": "cache", "CLAIMEVAL_DEVICE": "cpu"}.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setattr(time, "perf_counter", lambda: 0.0)  # replies take no time, so that latencies are the same
-    bench = Bench(start_server)
+    bench = Bench(start_server, name)
     stories.STORIES[name](bench)
     if harness.REWRITE:
         harness.save(name, bench.steps)
