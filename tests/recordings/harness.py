@@ -189,7 +189,7 @@ def files(place: Path, *, raw: bool) -> Iterator[tuple[str, Json]]:
 
 def meant(result: SampleResult) -> Json:
     """What the lines of a result mean, whatever their layout: all texts, one list of assessments, no default."""
-    places = {call.key: place for place, call in enumerate(result.calls)}
+    places = {call.key: place for place, call in reversed([*enumerate(result.calls)])}
 
     def verdict(given: Verdict) -> Json:
         fields = given.model_dump(mode="json", exclude={"call"}, exclude_defaults=True)
