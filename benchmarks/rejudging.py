@@ -60,8 +60,8 @@ def write_run(folder: Path, count: int, seed: str) -> int:
 
         def add(number: int, one: SampleResult) -> int:
             """Add a result under the id and the question of its number."""
-            sample = one.sample.replaced(id=f"s{number}", question=f"What about tower {number}?")
-            result = one.replaced(sample=sample)
+            sample = one.sample.model_copy(update={"id": f"s{number}", "question": f"What about tower {number}?"})
+            result = one.model_copy(update={"sample": sample})
             writer.add(result)
             tallies.add(result)
             return len(sample.model_dump_json(exclude_defaults=True)) + 1

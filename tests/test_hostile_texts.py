@@ -300,7 +300,7 @@ def through_sdks(replies: Mapping[str, str | Reply]) -> list[tuple[str, Name]]:
 
 
 def judged(server: ThreadHandle, store: Path, provider: Name, what: str, document: str = "x") -> dict[str, str | None]:
-    inert = [Claim(id=claim, text=claim, of="answer") for claim in CLAIMS]
+    inert = [Claim(grounding="ungrounded", id=claim, text=claim, of="answer") for claim in CLAIMS]
     in_order = next(f"{what} {i}" for i in count() if list(assess.shuffled(inert, f"{what} {i}")) == inert)
     sample = Sample(id=in_order, question=what, answer=" ".join(CLAIMS), contexts=(Document(id="d", text=document),))
     return labels(run([judge_at(server, provider)], store, [sample]))
@@ -345,7 +345,9 @@ FAKES = {
 
 def read(text: str, document: str) -> dict[str, str | None]:
     """The labels in a judge's reply about the claims and one document; claims without one are left out."""
-    claims = [Claim(id=f"answer-{i}", text=claim, of="answer") for i, claim in enumerate(CLAIMS, 1)]
+    claims = [
+        Claim(grounding="ungrounded", id=f"answer-{i}", text=claim, of="answer") for i, claim in enumerate(CLAIMS, 1)
+    ]
     documents = (Document(id="d", text=document),)
     request = assess.ask(
         prompts.load("assess", "three_way"), scripted.judge(), claims, assess.ShownDocuments(documents), "Q?"

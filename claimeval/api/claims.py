@@ -252,7 +252,7 @@ def _source(data: Data, read: Read) -> RejudgeSource:
         source = open_source(Path(data), fields=read.fields, skip_malformed=read.skip_malformed)
     else:
         samples = samples_of(data, read._replace(limit=None))
-        source = RejudgeSource("data", lambda: (SampleResult(sample=sample) for sample in samples), None)
+        source = RejudgeSource("data", lambda: map(SampleResult.of, samples), None)
     if read.limit is None:
         return source
     return source._replace(results=lambda: islice(source.results(), read.limit), stored=None)

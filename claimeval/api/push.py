@@ -149,13 +149,13 @@ def _verdicts(result: SampleResult, rows: Mapping[str, tuple[str, str]]) -> Iter
     metrics: dict[tuple[str, str], str] = {}
     for name, parts in rows.items():
         metrics.setdefault(parts, name)
-    for assessment in result.assessments:
+    for assessment in result.whole:
         claim = claims.get(assessment.subject)
         details: dict[str, str | int | float] = {"subject": assessment.subject, "evidence": str(assessment.evidence)}
         name = f"{assessment.question}.verdict"
         if claim:
-            parts = (claim.of, assessment.evidence.part)
-            name = f"{metrics.get(parts, f'{claim.of}_against_{assessment.evidence.part}')}.claim"
+            parts = (claim.of, assessment.against)
+            name = f"{metrics.get(parts, f'{claim.of}_against_{assessment.against}')}.claim"
             details["claim"] = claim.text
             if claim.span:
                 details["start"], details["end"] = claim.span

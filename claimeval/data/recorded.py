@@ -346,8 +346,7 @@ class RecordedReplies:
             sample=source,
             claims=tuple(claims),
             unextracted={} if claims else {fields.of: self._why_no_claims(rows)},
-            assessments=tuple(assessments),
-            per_document=tuple(per_document),
+            assessments=(*assessments, *per_document),
             calls=tuple(calls),
         )
         return JudgedSample(result, tuple(labels), tuple(forms))

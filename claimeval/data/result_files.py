@@ -103,12 +103,19 @@ def claim(claim_id: str, text: str, of: Part, sample: Sample) -> Claim:
     if source is None:
         return Claim(id=claim_id, text=text, of=of, grounding="ids_only")
     match = ground(text, None, (), source, (), sample.full_question)
-    return Claim(id=claim_id, text=text, of=of, **match._asdict())
+    return Claim(id=claim_id, of=of, text=text, **match._asdict())
 
 
 def assessment(subject: str, evidence: Evidence, verdicts: tuple[Verdict, ...]) -> Assessment:
     """Return an assessment before the vote."""
-    return Assessment(subject=subject, question="support", evidence=evidence, verdicts=verdicts, unassessed="tie")
+    return Assessment(
+        subject=subject,
+        question="support",
+        against=evidence.part,
+        document=evidence.document,
+        verdicts=verdicts,
+        unassessed="tie",
+    )
 
 
 def recognize(path: Path) -> RecordedResults | None:
@@ -165,16 +172,15 @@ def _ragchecker_sample(row: SourceRow) -> JudgedSample:
             by_document = dict(zip(documents, labels, strict=True)) if isinstance(labels, list) else {}
             for rank, label in enumerate(labels if against == "contexts" and len(by_document) > 1 else (), 1):
                 verdict = Verdict(judge="ragchecker", label=label)
-                per_document.append(assessment(judged_claim.id, Evidence(part=against, document=rank), (verdict,)))
+                per_document.append(assessment(judged_claim.id, Evidence.of(against, document=rank), (verdict,)))
             cites = tuple(name for name, label in by_document.items() if label == "supported")
             verdict = Verdict(judge="ragchecker", label=_merged(labels), cites=cites)
-            assessments.append(assessment(judged_claim.id, Evidence(part=against), (verdict,)))
+            assessments.append(assessment(judged_claim.id, Evidence.of(against), (verdict,)))
     result = SampleResult(
         sample=sample,
         claims=tuple(chain(*claims.values())),
         unextracted={part: "no_claims" for part, of_part in claims.items() if not of_part},
-        assessments=tuple(assessments),
-        per_document=tuple(per_document),
+        assessments=(*assessments, *per_document),
     )
     return JudgedSample(result)
 

@@ -227,7 +227,7 @@ class WatchedMeasure:
             if suspect is not None and crashes[suspect] >= CRASHES:
                 units = {name: unit for source in self.job.sources for name, unit in source.units.items()}
                 scores = {name: Score.undefined("worker_died", unit) for name, unit in units.items()}
-                yield from (SampleResult(sample=sample, scores=scores) for _, sample in group)
+                yield from (SampleResult.of(sample, scores=scores) for _, sample in group)
                 continue
             positions: deque[int] = deque()
             for result in self.job.results(self._begun(group, positions), store, on_scored):

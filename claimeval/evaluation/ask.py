@@ -121,29 +121,25 @@ def _call(
     """Return the record of a call; `reading` has the problems of its reply."""
     completion = outcome if isinstance(outcome, Completion) else _NO_REPLY
     usage, seconds = completion.usage, completion.latency
-    return Call.holding(
-        {
-            "key": completion.key or request.key,
-            "step": address.step,
-            "judge": request.judge.name,
-            "part": address.part,
-            "evidence": address.evidence,
-            "window": None,
-            "subjects": subjects,
-            "prompt": request.prompt_id,
-            "attempt": request.attempt,
-            "replicate": request.replicate,
-            "reused": False,
-            "reply": completion.text,
-            "failed": reading.failure.reason if reading.failure else None,
-            "message": reading.failure.message if reading.failure else reading.message,
-            "served_model": completion.served_model,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cached_tokens": usage.cached_tokens,
-            "cache_write_tokens": usage.cache_write_tokens,
-            "seconds": None if seconds is None else round(seconds, 3),
-        }
+    return Call(
+        key=completion.key or request.key,
+        step=address.step,
+        judge=request.judge.name,
+        part=address.part,
+        evidence=address.evidence,
+        subjects=subjects,
+        prompt=request.prompt_id,
+        attempt=request.attempt,
+        replicate=request.replicate,
+        reply=completion.text,
+        failed=reading.failure.reason if reading.failure else None,
+        message=reading.failure.message if reading.failure else reading.message,
+        served_model=completion.served_model,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        seconds=None if seconds is None else round(seconds, 3),
     )
 
 

@@ -26,6 +26,7 @@ from claimeval.evaluation.judgment import (
     is_too_long,
     judge,
     one_each,
+    votes,
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor, Fits, Room
@@ -289,7 +290,7 @@ class ClaimsJob(PanelJob):
 
 def _single_documents(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
     for rank, document in zip(sample.ranks(part), sample.documents(part) or (), strict=True):
-        yield Evidence(part=part, document=rank), document
+        yield Evidence.of(part, document=rank), document
 
 
 Extracted = SingleReply[tuple[Claim, ...]]
@@ -327,7 +328,9 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
     steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
     all_claims = tuple(chain.from_iterable(claims.values()))
     unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
-    unscored = SampleResult.trusted(
+    calls = earlier.calls + tuple([call for step in steps for call in step.calls])
+    voted = votes(judged_pairs, calls)
+    unscored = SampleResult(
         sample=sample,
         claims=all_claims,
         unextracted={
@@ -335,21 +338,16 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
             for part, extraction in zip(parts, extracted, strict=True)
             if not claims[part]
         },
-        assessments=tuple(
-            chain(
-                *[pair.assessments for pair in judged_pairs],
-                *scoring.unasked(unjudged, sample, all_claims).values(),
-            )
+        assessments=(
+            *voted.whole,
+            *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
+            *voted.others,
         ),
-        per_document=tuple(chain.from_iterable([pair.per_document for pair in judged_pairs])),
-        orders=tuple(chain.from_iterable([pair.orders for pair in judged_pairs])),
-        scores={},
-        calls=earlier.calls + tuple([call for step in steps for call in step.calls]),
-        details={},
+        calls=calls,
     )
     details = {UNCLEAR: phrases} if (phrases := _unclear(job, unscored)) else {}
     scores = scoring.scores(job.metrics, unscored, job.derived)
-    return SampleResult.holding({**unscored.__dict__, "scores": scores, "details": details})
+    return unscored.model_copy(update={"scores": scores, "details": details})
 
 
 def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:

@@ -113,7 +113,7 @@ class ExtractionJob:
         if isinstance(claims, Failure):
             because: Reason = claims.reason
             scores = undefined(dict.fromkeys(self.metrics, "share"), because)
-            return SampleResult(sample=sample, unextracted={self.part: because}, scores=scores, calls=calls)
+            return SampleResult.of(sample, unextracted={self.part: because}, scores=scores, calls=calls)
         return self._examine(sample, claims, calls)
 
     async def _claims(
@@ -158,6 +158,7 @@ class ExtractionJob:
         return SampleResult(
             sample=sample,
             claims=claims,
+            assessments=(),
             unextracted={} if claims else {self.part: "no_claims"},
             scores=scores,
             calls=calls,
@@ -174,7 +175,7 @@ def claims_in_run(result: SampleResult, part: Part) -> tuple[Claim, ...]:
 
 def as_claims(texts: Iterable[str], part: Part) -> tuple[Claim, ...]:
     """Return texts as claims of a part."""
-    return tuple(Claim(id=f"{part}-{i}", text=text, of=part) for i, text in enumerate(texts, 1))
+    return tuple(Claim(id=f"{part}-{i}", of=part, text=text, grounding="ungrounded") for i, text in enumerate(texts, 1))
 
 
 def texts_in(value: Any, path: str) -> tuple[str, ...] | None:

@@ -508,9 +508,10 @@ class _ClaimsWalk(_Walk[Sample | SampleResult]):
         """
         job, part = self._job, extraction.part
         prompts = tuple((p.name, p.digest) for p in (job.extract_prompt, job.assess_prompt))
-        claim = Claim(id="", text="", of=part, extractor=extraction.judge if job.panel.extract_per_judge else None)
+        extractor = extraction.judge if job.panel.extract_per_judge else None
+        claim = Claim(id="", of=part, text="", grounding="ungrounded", extractor=extractor)
         metrics = tuple(metric for metric in job.metrics if metric.claims_of == part)
-        item = SampleResult(sample=sample, claims=(claim,))
+        item = SampleResult(sample=sample, claims=(claim,), assessments=())
         first, calls = job.first_stage, list[Call]()
         for stage in [first] if first is job else [first, job]:
             frames = _Frames(self._lessons)

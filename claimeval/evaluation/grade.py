@@ -23,6 +23,7 @@ from claimeval.evaluation.judgment import (
     Question,
     judge,
     one_each,
+    votes,
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.raters import Member, MemberVotes
@@ -241,26 +242,26 @@ class GradeJob(PanelJob):
             self.judges, executor, recorded_judges=self.recorded_judges, earlier=EarlierVerdicts(earlier)
         )
         if self.against == "question":
-            documents = sample.contexts or ()
-            with_text = [document for document in documents if gradable(sample.question, document)]
-            judged = [await judge(self._question(sample.full_question, Evidence(part=ASKED)), with_text, context)]
-            votes = {vote.subject: vote for vote in judged[0].assessments}
-            assessments = [votes.get(document.id) or _without_text(document) for document in documents]
+            with_text = [document for document in sample.contexts or () if gradable(sample.question, document)]
+            judged = [await judge(self._question(sample.full_question, Evidence.of(ASKED)), with_text, context)]
         else:
             references = retrieval.references_in_text(sample).references
             judged = await gather_all(
                 [
                     judge(
-                        self._question(references[name], Evidence(part="reference_contexts", document=number)),
+                        self._question(references[name], Evidence.of("reference_contexts", document=number)),
                         pairs,
                         context,
                     )
                     for number, (name, pairs) in enumerate(unmatched(sample).items(), 1)
                 ]
             )
-            assessments = [vote for subjects in judged for vote in subjects.assessments]
         calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
-        return self.scored(SampleResult(sample=sample, assessments=tuple(assessments), calls=calls))
+        assessments = votes(judged, calls).whole
+        if self.against == "question":
+            by_id = {vote.subject: vote for vote in assessments}
+            assessments = tuple(by_id.get(document.id) or _without_text(document) for document in sample.contexts or ())
+        return self.scored(SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls))
 
     def _question(self, question: str, evidence: Evidence) -> Question[Document]:
         return Question(
@@ -293,7 +294,7 @@ class GradeJob(PanelJob):
         by_rank = {rank: set(names) for rank, names in by_text.by_rank.items()}
         for vote in matches:
             if vote.positive:
-                by_rank[ranks[vote.subject]].add(numbers[vote.evidence.document or 0])
+                by_rank[ranks[vote.subject]].add(numbers[vote.document or 0])
         ranked = retrieval.assigned(by_text._replace(by_rank=by_rank))
         values = retrieval.value_of(ranked, list(by_text.references), retrieval.asked(self.measures))
         scores = defined(values, self.units)
@@ -377,9 +378,7 @@ def _names(sample: Sample) -> list[str]:
 
 
 def _without_text(document: Document) -> Assessment:
-    return Assessment(
-        subject=document.id, question="grade", evidence=Evidence(part=ASKED), verdicts=(), unassessed="missing_input"
-    )
+    return Assessment(subject=document.id, question="grade", against=ASKED, verdicts=(), unassessed="missing_input")
 
 
 def units(scale: Scale) -> dict[str, str]:
@@ -403,7 +402,7 @@ def _scores(sample: Sample, graded: Sequence[Assessment], scale: Scale) -> dict[
     ends = {RELEVANT: _share(relevant), PRECISION: precision(relevant), GRADE: _mean(grades, scale.steps[-1])}
     if None in grades:
         because = Counter(vote.unassessed for vote in graded if vote.unassessed).most_common(1)[0][0]
-        return {metric: Score.undefined(because, u, bounds=ends[metric]) for metric, u in unit.items()}
+        return {metric: Score(value=None, unit=u, because=because, bounds=ends[metric]) for metric, u in unit.items()}
     return defined({metric: ends[metric][0] for metric in unit}, unit)
 
 
@@ -444,7 +443,7 @@ def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
     """Return the grades by sample and document, without unassessed documents."""
     judged: dict[str, dict[str, int]] = {}
     for result in results:
-        for vote in result.assessments:
+        for vote in result.whole:
             if vote.question == "grade" and vote.label is not None:
                 judged.setdefault(result.sample.id, {})[vote.subject] = int(vote.label)
     return judged
@@ -484,7 +483,7 @@ def summarize_grades(results: Iterable[SampleResult], record: Manifest) -> Grade
     unasked: Counter[Reason] = Counter()
     for result in results:
         cluster = cluster_of(result.sample, record.cluster)
-        for vote in result.assessments:
+        for vote in result.whole:
             votes.add(vote.verdicts, cluster)
             if vote.label is not None:
                 grades[vote.label] += 1

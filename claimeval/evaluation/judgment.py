@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -27,17 +26,17 @@ from claimeval.types.records import (
     Document,
     Evidence,
     Part,
+    ReadVerdict,
     Reason,
     SampleResult,
     Verdict,
-    immutable,
 )
 from claimeval.types.requests import Completion, Failure, Judge, Request
 
 S = TypeVar("S", bound=Subject)
 
 
-@immutable
+@dataclass(frozen=True)
 class Question(Generic[S]):
     """A question about subjects of one kind, assessed against the same evidence."""
 
@@ -51,7 +50,7 @@ class Question(Generic[S]):
     """Return the documents at an address; none if subjects are not assessed against documents."""
     ask: Callable[[Judge, Sequence[S], Sequence[Document]], Request]
     """Build the request for a judge's verdicts on subjects, assessed against these documents."""
-    read: Callable[[Completion, Request, Sequence[S]], ParsedReply[tuple[Verdict, ...]]]
+    read: Callable[[Completion, Request, Sequence[S]], ParsedReply[tuple[ReadVerdict, ...]]]
     """Read the verdicts of a reply: for each subject, one per record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
     """The single documents of the evidence; none if it is always assessed as a whole."""
@@ -76,15 +75,15 @@ class EarlierVerdicts:
         self._earlier = earlier
         self._not_whole = (*earlier.per_document, *earlier.orders) if earlier else ()
         self._verdicts = {
-            (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): verdict
-            for a in ((*earlier.assessments, *self._not_whole) if earlier else ())
+            (a.question, a.subject, a.evidence, verdict.judge, verdict.replicate): self._read(verdict)
+            for a in (earlier.assessments if earlier else ())
             for verdict in a.verdicts
             if verdict.unassessed != "not_in_cache"
         }
 
     def verdicts(
         self, question: Question[S], subjects: Sequence[S], evidence: Evidence, judge: Judge, replicate: int
-    ) -> dict[str, Sequence[Verdict]]:
+    ) -> dict[str, Sequence[ReadVerdict]]:
         """Return a judge's verdicts, one per record of the question, on the subjects for which all are known.
 
         Args:
@@ -94,12 +93,18 @@ class EarlierVerdicts:
             judge: The judge.
             replicate: Number of the replicate, from 0.
         """
-        known: dict[str, Sequence[Verdict]] = {}
+        known: dict[str, Sequence[ReadVerdict]] = {}
         for subject in subjects if self._verdicts else ():
             keys = [(record.name, subject.id, evidence, judge.name, replicate) for record in question.records]
             if all(key in self._verdicts for key in keys):
                 known[subject.id] = [self._verdicts[key] for key in keys]
         return known
+
+    def _read(self, verdict: Verdict) -> ReadVerdict:
+        """Return a verdict with the key of its call."""
+        fields = verdict.__dict__ | {"key": None if verdict.call is None else self.calls[verdict.call].key}
+        del fields["call"]
+        return ReadVerdict(**fields)
 
     def claims(self, part: Part) -> tuple[Claim, ...] | None:
         """Return the claims of a part, which may be none; None if they are unknown."""
@@ -120,9 +125,9 @@ class EarlierVerdicts:
         """
         ids, judge_and_replicate = {subject.id for subject in subjects}, (judge.name, replicate)
         for a in self._not_whole:
-            if a.subject in ids and a.evidence.part == evidence.part:
+            if a.subject in ids and a.against == evidence.part:
                 replies = (v for v in a.verdicts if (v.judge, v.replicate) == judge_and_replicate)
-                yield from (_OneVerdict(a.question, a.evidence, a.subject, v) for v in replies)
+                yield from (_OneVerdict(a.question, a.evidence, a.subject, self._read(v)) for v in replies)
 
 
 class JudgingContext(NamedTuple):
@@ -175,16 +180,50 @@ class OtherJudging(NamedTuple):
     """Field that defines clusters of samples in intervals."""
 
 
-class JudgedSubjects(NamedTuple):
-    """The assessments of the subjects of one question."""
+class _Ballots(NamedTuple):
+    """The verdicts on one subject, and the panel that votes on them."""
 
-    assessments: tuple[Assessment, ...]
+    question: str
+    evidence: Evidence
+    subject: str
+    verdicts: Sequence[ReadVerdict]
+    panel: Panel
+
+
+class JudgedSubjects(NamedTuple):
+    """The verdicts on the subjects of one question."""
+
+    whole: tuple[_Ballots, ...]
     """Against the whole evidence: one per subject and record, in the order of the subjects."""
-    per_document: tuple[Assessment, ...]
-    """Against single documents."""
-    orders: tuple[Assessment, ...]
-    """Against the documents in other orders."""
+    others: tuple[_Ballots, ...]
+    """Against single documents, or against the documents in other orders."""
     calls: tuple[Call, ...]
+    same_family: frozenset[str]
+    """The judges of the family that wrote the answer."""
+
+
+class Votes(NamedTuple):
+    """The votes on all subjects of a sample."""
+
+    whole: tuple[Assessment, ...]
+    others: tuple[Assessment, ...]
+
+
+def votes(judged: Iterable[JudgedSubjects], calls: Sequence[Call]) -> Votes:
+    """Return the votes on the subjects, in which each verdict names the place of its call among all of the sample."""
+    places = {call.key: place for place, call in reversed([*enumerate(calls)])}
+
+    def voted(ballots: _Ballots, same_family: frozenset[str]) -> Assessment:
+        """Return the vote on one subject."""
+        question, evidence, subject, verdicts, panel = ballots
+        placed = [verdict.placed(places) for verdict in verdicts]
+        return voting.vote(subject, evidence, placed, panel, same_family=same_family, question=question)
+
+    asked = list(judged)
+    return Votes(
+        tuple([voted(ballots, of.same_family) for of in asked for ballots in of.whole]),
+        tuple([voted(ballots, of.same_family) for of in asked for ballots in of.others]),
+    )
 
 
 class _EvidencePart(NamedTuple, Generic[S]):
@@ -200,13 +239,13 @@ class _OneVerdict(NamedTuple):
     question: str
     evidence: Evidence
     subject: str
-    verdict: Verdict
+    verdict: ReadVerdict
 
 
 class _Answers(NamedTuple):
     """The verdicts of one judge, and its calls."""
 
-    verdicts: Mapping[str, Sequence[Verdict]]
+    verdicts: Mapping[str, Sequence[ReadVerdict]]
     """Verdicts against the whole evidence, by subject: one per record of the question."""
     not_whole: tuple[_OneVerdict, ...] = ()
     """Verdicts against single documents, or against other orders."""
@@ -214,11 +253,11 @@ class _Answers(NamedTuple):
 
 
 async def judge(question: Question[S], subjects: Sequence[S], context: JudgingContext) -> JudgedSubjects:
-    """Ask all judges about the subjects, and vote. With `escalate`, later judges get only disputed subjects."""
+    """Ask all judges about the subjects. With `escalate`, later judges get only disputed subjects."""
     first, panel = question.panel.escalate, question.panel
     answers = await _ask_judges(question, subjects, context.judges[:first], context)
 
-    def replies(subject: str) -> list[Sequence[Verdict]]:
+    def replies(subject: str) -> list[Sequence[ReadVerdict]]:
         """Return the verdicts of all judges on a subject, each with one for each record of the question."""
         return [answer.verdicts[subject] for answer in answers if subject in answer.verdicts]
 
@@ -228,22 +267,17 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
         ]
         answers += await _ask_judges(question, disputed, context.judges[first:], context)
     panels = {record.name: record.panel.provisional for record in question.records}
-    vote = partial(voting.vote, same_family=context.same_family)
     whole = [
-        vote(subject, question.evidence, [of_judge[n] for of_judge in verdicts], panel, question=name)
+        _Ballots(name, question.evidence, subject, [of_judge[n] for of_judge in verdicts], panel)
         for subject, verdicts in [(subject.id, replies(subject.id)) for subject in subjects]
         for n, (name, panel) in enumerate(panels.items())
     ]
-    rows: dict[tuple[str, Evidence, str], list[Verdict]] = {}
+    rows: dict[tuple[str, Evidence, str], list[ReadVerdict]] = {}
     for name, evidence, subject, verdict in chain.from_iterable([answer.not_whole for answer in answers]):
         rows.setdefault((name, evidence, subject), []).append(verdict)
-    others = [vote(key[2], key[1], verdicts, panels[key[0]], question=key[0]) for key, verdicts in rows.items()]
-    return JudgedSubjects(
-        tuple(whole),
-        tuple([assessment for assessment in others if assessment.evidence.document is not None]),
-        tuple([assessment for assessment in others if assessment.evidence.order is not None]),
-        tuple(chain.from_iterable([answer.calls for answer in answers])),
-    )
+    others = [_Ballots(*key, verdicts, panels[key[0]]) for key, verdicts in rows.items()]
+    calls = tuple(chain.from_iterable([answer.calls for answer in answers]))
+    return JudgedSubjects(tuple(whole), tuple(others), calls, context.same_family)
 
 
 async def _ask_judges(
@@ -294,7 +328,7 @@ async def _ask_in_parts(
         not_whole = tuple(context.earlier.not_whole(whole, subjects, judge, replicate))
         return (await ask(whole))._replace(not_whole=not_whole)
     if not settings.per_document:
-        orders = [Evidence(part=whole.part, order=n) for n in settings.other_orders(len(question.singles))]
+        orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(question.singles))]
         original, shuffled = await gather_all([ask(whole), ask_each(orders)])
         return _Answers(original.verdicts, shuffled.not_whole, original.calls + shuffled.calls)
     singles = dict(question.singles)
@@ -309,18 +343,16 @@ async def _ask_in_parts(
     return _Answers({**verdicts, **joint.verdicts}, alone.not_whole, alone.calls + joint.calls)
 
 
-def _supported(alone: Iterable[_OneVerdict], documents: Mapping[Evidence, Document]) -> dict[str, Verdict]:
+def _supported(alone: Iterable[_OneVerdict], documents: Mapping[Evidence, Document]) -> dict[str, ReadVerdict]:
     """Merge the verdicts of claims that at least one single document supports into verdicts on all documents."""
-    by_subject: dict[str, list[tuple[Evidence, Verdict]]] = {}
+    by_subject: dict[str, list[tuple[Evidence, ReadVerdict]]] = {}
     for _, evidence, subject, verdict in alone:
         if verdict.support == "supported":
             by_subject.setdefault(subject, []).append((evidence, verdict))
     return {
-        subject: pairs[0][1].model_copy(
-            update={
-                "cites": tuple(documents[evidence].id for evidence, _ in pairs),
-                "probability": max((v.probability for _, v in pairs if v.probability is not None), default=None),
-            }
+        subject: pairs[0][1]._replace(
+            cites=tuple(documents[evidence].id for evidence, _ in pairs),
+            probability=max((v.probability for _, v in pairs if v.probability is not None), default=None),
         )
         for subject, pairs in by_subject.items()
     }
@@ -360,7 +392,7 @@ async def _ask_at(
 class _ReadReply(NamedTuple):
     """One judge's replies about a chunk of subjects: one per window of the evidence."""
 
-    values: dict[str, list[tuple[Verdict, ...] | Failure]]
+    values: dict[str, list[tuple[ReadVerdict, ...] | Failure]]
     """One value per window, by subject."""
     calls: tuple[Call, ...]
     windows: int = 1
@@ -378,14 +410,14 @@ class _Asking(Generic[S]):
     replicate: int
     executor: Executor
 
-    def merged(self, values: Sequence[tuple[Verdict, ...] | Failure]) -> tuple[Verdict, ...] | Failure:
+    def merged(self, values: Sequence[tuple[ReadVerdict, ...] | Failure]) -> tuple[ReadVerdict, ...] | Failure:
         """Merge the verdicts on all windows, for each record of the question."""
         merged = [
             windows.merge([value if isinstance(value, Failure) else value[n] for value in values], record.scale)
             for n, record in enumerate(self.question.records)
         ]
         failed = next((value for value in merged if isinstance(value, Failure)), None)
-        return failed or tuple(value for value in merged if isinstance(value, Verdict))
+        return failed or tuple(value for value in merged if isinstance(value, ReadVerdict))
 
     async def read(self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None) -> _ReadReply:
         """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
@@ -450,7 +482,7 @@ class _Asking(Generic[S]):
             unread = first.values[parts[0].chunk[0].id]
             return first._replace(values={subject.id: unread for part in parts for subject in part.chunk})
         others = await gather_all([self.read(part.chunk, part.documents, first.limit) for part in parts[1:]])
-        values: dict[str, list[tuple[Verdict, ...] | Failure]] = {}
+        values: dict[str, list[tuple[ReadVerdict, ...] | Failure]] = {}
         calls: list[Call] = []
         before = 0
         for part, read in zip(parts, [first, *others], strict=True):
@@ -477,17 +509,17 @@ def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:
 
 def _unassessed(
     question: Question[S], subjects: Sequence[S], judge: Judge, reason: Reason, replicate: int = 0
-) -> dict[str, Sequence[Verdict]]:
+) -> dict[str, Sequence[ReadVerdict]]:
     return {subject.id: [unassessed(judge, reason, replicate)] * len(question.records) for subject in subjects}
 
 
-def one_each(reading: ParsedReply[Verdict]) -> ParsedReply[tuple[Verdict, ...]]:
+def one_each(reading: ParsedReply[ReadVerdict]) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the reply with each verdict in a tuple, for a question with one record."""
     values = {subject: (verdict,) for subject, verdict in reading.values.items()}
     return ParsedReply(values, reading.failure, reading.unread)
 
 
-def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> Verdict:
+def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | None = None) -> ReadVerdict:
     """Return a verdict without a label.
 
     Args:
@@ -496,4 +528,4 @@ def unassessed(judge: Judge, reason: Reason, replicate: int = 0, prompt: str | N
         replicate: Number of the replicate, from 0.
         prompt: Id of the prompt, if the judge was asked.
     """
-    return Verdict(judge=judge.name, unassessed=reason, replicate=replicate, prompt=prompt)
+    return ReadVerdict(judge.name, unassessed=reason, replicate=replicate, prompt=prompt)

@@ -35,7 +35,7 @@ from claimeval.types.scales import Scale
 
 INCIDENTAL = {"learned", "price", "key_variable"}
 """The fields of a judge that do not affect numbers."""
-RUN_FORMAT = 4
+RUN_FORMAT = 5
 """Increased when the files of runs change their meaning; runs of another format are refused."""
 
 

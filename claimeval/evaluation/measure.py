@@ -314,8 +314,8 @@ class MeasureJob:
         samples, *streams = tee(samples, len(self.sources) + 1)
         rows = [source.measure(stream, store, on_scored) for source, stream in zip(self.sources, streams, strict=True)]
         for sample, *measured in zip(samples, *rows, strict=True):
-            yield SampleResult(
-                sample=sample,
+            yield SampleResult.of(
+                sample,
                 scores={name: score for row in measured for name, score in row.scores.items()},
                 details={name: detail for row in measured for name, detail in row.details.items()},
             )

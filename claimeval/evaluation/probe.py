@@ -78,7 +78,9 @@ class _Trial:
 
     async def assess(self) -> ProbeStep:
         """Ask for verdicts on a true and a false claim, with log-probabilities unless they are refused."""
-        claims = [Claim(id=f"answer-{i}", text=text, of="answer", sentence_ids=()) for i, text in enumerate(CLAIMS, 1)]
+        claims = [
+            Claim(id=f"answer-{i}", of="answer", text=text, grounding="ungrounded") for i, text in enumerate(CLAIMS, 1)
+        ]
         prompt = prompts.load("assess", "three_way")
 
         def request(judge: Judge) -> Request:

@@ -18,6 +18,7 @@ from claimeval.evaluation.judgment import (
     PanelJob,
     Question,
     judge,
+    votes,
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
@@ -98,7 +99,7 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
     return Question(
         records=put.records,
         address=CallAddress(put.prompt.step, "answer"),
-        evidence=Evidence(part=put.question.against or ASKED),
+        evidence=Evidence.of(put.question.against or ASKED),
         documents=lambda evidence: (put.question.against and sample.documents(evidence)) or (),
         ask=lambda judge, subjects, documents: rate.ask(put.prompt, judge, put.question, sample, documents),
         read=lambda reply, request, subjects: rate.read(reply, request, put.question, subjects[0].id),
@@ -201,17 +202,13 @@ class RateJob(PanelJob):
                 if missing(put.question, sample) is None
             ]
         )
-        return self.scored(
-            SampleResult(
-                sample=sample,
-                assessments=tuple(vote for subjects in judged for vote in subjects.assessments),
-                calls=context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls),
-            )
-        )
+        calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
+        assessments = votes(judged, calls).whole
+        return self.scored(SampleResult(sample=sample, claims=(), assessments=assessments, calls=calls))
 
     def scored(self, result: SampleResult) -> SampleResult:
         """Return the result with the scores from its assessments."""
-        votes = {vote.question: vote for vote in result.assessments}
+        votes = {vote.question: vote for vote in result.whole}
         scores: dict[str, Score] = {}
         for put in self.questions:
             because = missing(put.question, result.sample)
@@ -357,7 +354,7 @@ def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, 
     counts = {name: dict.fromkeys(scale.words, 0) for name, scale in scales.items()}
     flags = Counter(dict.fromkeys(RELEVANCE.flags, 0) if RELEVANCE.metric in scales else {})
     for result in results:
-        for rating in result.assessments:
+        for rating in result.whole:
             if rating.question in scales:
                 if rating.label is not None:
                     counts[rating.question][rating.label] += 1

@@ -136,7 +136,7 @@ def members(results: Iterable[SampleResult], record: Manifest) -> dict[str, Memb
     tallies = {question.name: MemberVotes(question) for question in record.questions}
     for result in results:
         cluster = cluster_of(result.sample, record.cluster)
-        for rating in result.assessments:
+        for rating in result.whole:
             if rating.question in tallies:
                 tallies[rating.question].add(rating.verdicts, cluster)
     return {name: tally.members() for name, tally in tallies.items()}

@@ -56,7 +56,7 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
 
 def _split(metric: Metric, text: str) -> list[Claim]:
     return [
-        Claim(id=f"{metric.claims_of}-{i}", text=claim.text, of=metric.claims_of)
+        Claim(id=f"{metric.claims_of}-{i}", of=metric.claims_of, text=claim.text, grounding="ungrounded")
         for i, claim in enumerate(split_claims(text), 1)
     ]
 

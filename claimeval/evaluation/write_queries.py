@@ -105,10 +105,10 @@ class WriteQueriesJob:
         )
         if isinstance(reply.value, Failure):
             scores = undefined(UNITS, reply.value.reason)
-            return SampleResult(sample=sample, scores=scores, calls=reply.calls)
+            return SampleResult.of(sample, scores=scores, calls=reply.calls)
         checked = await gather_all([self._check(query, item, executor) for query in reply.value[: self.per_document]])
         calls = (*reply.calls, *(call for _, check_calls in checked for call in check_calls))
-        return _with_queries(SampleResult(sample=sample, calls=calls), [query for query, _ in checked])
+        return _with_queries(SampleResult.of(sample, calls=calls), [query for query, _ in checked])
 
     async def _check(
         self, written: WrittenQuery, document: Document, executor: Executor

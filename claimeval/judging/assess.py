@@ -32,7 +32,7 @@ from claimeval.judging.requests import (
     schema_text,
 )
 from claimeval.types.chat_format import TokenLogprobs, read_tokens
-from claimeval.types.records import Claim, Document, Verdict
+from claimeval.types.records import Claim, Document, ReadVerdict
 from claimeval.types.requests import AssessTask, Completion, Judge, Request
 from claimeval.types.scales import Scale
 
@@ -215,7 +215,7 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
     )
 
 
-def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[Verdict]:
+def read(completion: Completion, request: Request, *, computed: bool = False) -> ParsedReply[ReadVerdict]:
     """Return the verdicts in the reply, by claim.
 
     With `computed`, the reply states a probability that the judge computed. For language models, the probability comes
@@ -224,7 +224,7 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
     task = request.task
     assert isinstance(task, AssessTask)
     as_json, scale = request.reply_format == "json", task.scale
-    judge, prompt, key = request.judge.name, request.prompt_id, request.key
+    judge, prompt, key = request.judge.name, request.prompt_id, completion.key or request.key
     claims = dict(zip(_names("c", len(task.claims)), [claim.id for claim in task.claims], strict=True))
     lines = dict.fromkeys(claims, "") if as_json else dict(zip(claims, map(claim_line, task.claims), strict=True))
     names = dict(zip(_names("d", len(task.documents)), [document.id for document in task.documents], strict=True))
@@ -240,21 +240,18 @@ def read(completion: Completion, request: Request, *, computed: bool = False) ->
         """Return the ids of the documents with these names."""
         return tuple([names[name] for name in dict.fromkeys(map(str.casefold, evidence)) if name in names])
 
-    def verdict(name: str, parsed: ParsedVerdict) -> Verdict:
+    def verdict(name: str, parsed: ParsedVerdict) -> ReadVerdict:
         """Return the verdict on the claim with this name."""
-        return Verdict.holding(
-            {
-                **scale.labeled(parsed.label),
-                "unassessed": None if parsed.label else "unsure",
-                "judge": judge,
-                "replicate": request.replicate,
-                "probability": parsed.probability if computed else probabilities.get(name),
-                "explanation": parsed.explanation,
-                "cites": cited(parsed.evidence) if parsed.evidence else (),
-                "prompt": prompt,
-                "call": key,
-                "windows": None,
-            }
+        return ReadVerdict(
+            judge,
+            **scale.labeled(parsed.label),
+            unassessed=None if parsed.label else "unsure",
+            probability=parsed.probability if computed else probabilities.get(name),
+            explanation=parsed.explanation,
+            cites=cited(parsed.evidence) if parsed.evidence else (),
+            replicate=request.replicate,
+            key=key,
+            prompt=prompt,
         )
 
     return read_entries(completion, request, claims, parse, verdict)

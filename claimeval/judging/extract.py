@@ -145,7 +145,7 @@ def join_windows(part: Part, shown: Sequence[TextWindow], extracted: Sequence[Cl
     before = range(0)
     for window, window_claims in zip(shown, extracted, strict=True):
         for claim in window_claims:
-            is_repeated = bool(claim.sentence_ids) and all(i - 1 in before for i in claim.sentence_ids)
+            is_repeated = bool(claim.sentences) and all(i - 1 in before for i in claim.sentences)
             if is_repeated or _folded(claim.text) in texts:
                 continue
             texts.add(_folded(claim.text))
@@ -185,19 +185,14 @@ def read(completion: Completion, request: Request, part: Part, question: str) ->
             claims[folded] = claims[folded].model_copy(update={"repeats": claims[folded].repeats + 1})
             continue
         match = ground(entry.text, entry.quote, entry.sentences, task.text, task.sentences, question)
-        claims[folded] = Claim.holding(
-            {
-                "id": f"{part}-{len(claims) + 1}",
-                "text": entry.text,
-                "of": part,
-                "sentence_ids": tuple([i for i in entry.sentences if 1 <= i <= len(task.sentences)]),
-                "span": match.span,
-                "grounding": match.grounding,
-                "extractor": None,
-                "alternative": None,
-                "repeats": 0,
-                "missing_numbers": match.missing_numbers,
-            }
+        claims[folded] = Claim(
+            id=f"{part}-{len(claims) + 1}",
+            of=part,
+            text=entry.text,
+            sentences=tuple([i for i in entry.sentences if 1 <= i <= len(task.sentences)]),
+            span=match.span,
+            grounding=match.grounding,
+            missing_numbers=match.missing_numbers,
         )
     return tuple(claims.values())
 
@@ -217,7 +212,7 @@ def join_alternatives(part: Part, extracted: Sequence[tuple[str, Claims | Failur
             update = {
                 "id": f"{part}-{len(claims) + 1}",
                 "alternative": number,
-                "sentence_ids": tuple(sentences + i for i in claim.sentence_ids),
+                "sentences": tuple(sentences + i for i in claim.sentences),
                 "span": claim.span and (claim.span[0] + start, claim.span[1] + start),
             }
             claims.append(claim.model_copy(update=update))

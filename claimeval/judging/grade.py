@@ -9,7 +9,7 @@ from claimeval.judging import replies
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.judging.replies import ParsedGrade, ParsedReply, shown
 from claimeval.judging.requests import REASON, build_request, closed_schema, numbered, read_entries, schema_text
-from claimeval.types.records import Document, Verdict
+from claimeval.types.records import Document, ReadVerdict
 from claimeval.types.requests import Completion, Judge, Request
 from claimeval.types.scales import Scale
 
@@ -35,7 +35,9 @@ def ask(prompt: Prompt, judge: Judge, question: str, documents: Sequence[Documen
     return build_request(prompt, judge, variables, _schema(scale, len(documents)))
 
 
-def read(completion: Completion, request: Request, documents: Sequence[Document], scale: Scale) -> ParsedReply[Verdict]:
+def read(
+    completion: Completion, request: Request, documents: Sequence[Document], scale: Scale
+) -> ParsedReply[ReadVerdict]:
     """Return a verdict for each document in the reply, or why there is none.
 
     Args:
@@ -46,15 +48,15 @@ def read(completion: Completion, request: Request, documents: Sequence[Document]
     """
     ids = {f"d{i}": document.id for i, document in enumerate(documents, 1)}
 
-    def verdict(name: str, parsed: ParsedGrade) -> Verdict:
+    def verdict(name: str, parsed: ParsedGrade) -> ReadVerdict:
         """Return the verdict on the document with this name."""
-        return Verdict(
+        return ReadVerdict(
             judge=request.judge.name,
             **scale.labeled(scale.of_step(parsed.grade)),
             replicate=request.replicate,
             explanation=parsed.explanation,
             prompt=request.prompt_id,
-            call=request.key,
+            key=completion.key or request.key,
         )
 
     return read_entries(

@@ -17,7 +17,7 @@ from claimeval.judging.requests import (
     read_reply,
     schema_text,
 )
-from claimeval.types.records import Document, Sample, Verdict
+from claimeval.types.records import Document, ReadVerdict, Sample
 from claimeval.types.requests import Completion, Failure, Judge, Request
 from claimeval.types.scales import FLAG, RatingQuestion
 
@@ -55,7 +55,7 @@ def ask(
 
 def read(
     completion: Completion, request: Request, question: RatingQuestion, subject: str
-) -> ParsedReply[tuple[Verdict, ...]]:
+) -> ParsedReply[tuple[ReadVerdict, ...]]:
     """Return the verdicts in the reply: one for the rating and one for each flag.
 
     Args:
@@ -73,13 +73,13 @@ def read(
         return ParsedReply(failure=parsed)
     flags = [FLAG.labeled("yes" if flag in parsed.flags else "no") for flag in question.flags]
     verdicts = [
-        Verdict(
+        ReadVerdict(
             judge=request.judge.name,
             **labeled,
             replicate=request.replicate,
             explanation=parsed.explanation,
             prompt=request.prompt_id,
-            call=request.key,
+            key=completion.key or request.key,
         )
         for labeled in (question.scale.labeled(parsed.word), *flags)
     ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from claimeval.judging.prompts import quoted
 from claimeval.judging.requests import document_text
 from claimeval.lexical.sentences import sentences
-from claimeval.types.records import Document, Verdict
+from claimeval.types.records import Document, ReadVerdict
 from claimeval.types.requests import Failure
 from claimeval.types.scales import Scale
 
@@ -105,16 +105,16 @@ def _parts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, in
     yield start, end
 
 
-def merge(verdicts: Sequence[Verdict | Failure], scale: Scale) -> Verdict | Failure:
+def merge(verdicts: Sequence[ReadVerdict | Failure], scale: Scale) -> ReadVerdict | Failure:
     """Merge one judge's verdicts on one subject, one per window of the evidence.
 
     The most favorable label counts: support by any window is support, and contradicted takes precedence over not found.
     If a window has no verdict, the merged verdict has none either, unless another window has the highest label.
     """
-    assessed = [verdict for verdict in verdicts if isinstance(verdict, Verdict)]
+    assessed = [verdict for verdict in verdicts if isinstance(verdict, ReadVerdict)]
     labeled = [verdict for verdict in assessed if verdict.label is not None]
 
-    def favor(verdict: Verdict) -> tuple[float, bool]:
+    def favor(verdict: ReadVerdict) -> tuple[float, bool]:
         """Rank a verdict by the value of its label, then contradicted above other labels."""
         assert verdict.label is not None, "only verdicts with a label are ranked"
         return scale.value(verdict.label), verdict.support == "contradicted"
@@ -127,10 +127,8 @@ def merge(verdicts: Sequence[Verdict | Failure], scale: Scale) -> Verdict | Fail
         best = next(verdict for verdict in assessed if verdict.label is None)
     same = [verdict for verdict in assessed if verdict.label == best.label]
     probabilities = [verdict.probability for verdict in assessed if verdict.probability is not None]
-    return best.model_copy(
-        update={
-            "cites": tuple(dict.fromkeys(name for verdict in same for name in verdict.cites)),
-            "probability": max(probabilities, default=None),
-            "windows": len(verdicts),
-        }
+    return best._replace(
+        cites=tuple(dict.fromkeys(name for verdict in same for name in verdict.cites)),
+        probability=max(probabilities, default=None),
+        windows=len(verdicts),
     )

@@ -132,7 +132,7 @@ class SentenceClaim(NamedTuple):
     text: str
     """The claim as a separate sentence: without citations and emphasis, with the shared subject and the lead-in of a
     list repeated, and with table cells named by their columns."""
-    sentence_ids: tuple[int, ...]
+    sentences: tuple[int, ...]
     """Indices of its sentences in `sentences` of the same text: its own, after that of the lead-in for a list item."""
     start: int
     """`source[start:end]` is the verbatim quote of the claim."""

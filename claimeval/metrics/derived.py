@@ -273,4 +273,4 @@ def _score(row: DerivedMetric, matrix: Matrix) -> Score:
     decided = [truth for truth in value if truth is not None]
     if not decided:
         return Score.undefined(matrix.missing_reason(row.pairs), total=len(value))
-    return Score.share(sum(decided) / len(decided), hits=sum(decided), judged=len(decided), total=len(value))
+    return Score.counted(sum(decided), len(decided), len(value))

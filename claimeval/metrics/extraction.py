@@ -104,9 +104,9 @@ def statements(claims: Iterable[Claim]) -> list[Statement]:
     from claimeval.lexical.extraction import Statement
 
     claim_list = list(claims)
-    cite_sentences = any(claim.sentence_ids for claim in claim_list)
+    cite_sentences = any(claim.sentences for claim in claim_list)
     return [
-        Statement(claim.text, tuple(i - 1 for i in claim.sentence_ids) if cite_sentences else None, claim.repeats)
+        Statement(claim.text, tuple(i - 1 for i in claim.sentences) if cite_sentences else None, claim.repeats)
         for claim in claim_list
     ]
 

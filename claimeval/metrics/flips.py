@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from claimeval.types.records import Assessment, Claim, Evidence, Label, Part, Record, SampleResult
+from claimeval.types.records import Assessment, Claim, Evidence, Label, Labeled, Part, Record, ScoredSample
 
 Change = Literal["flipped", "relabeled", "labeled_once"]
 
@@ -65,8 +65,8 @@ class ClaimPair(NamedTuple):
     """A claim of run a, and its assessments in both runs."""
 
     claim: Claim
-    a: Assessment
-    b: Assessment
+    a: Labeled
+    b: Labeled
 
     def change(self, *, graded: bool) -> Change | None:
         """Return the kind of change; None if the label is the same or neither run has one."""
@@ -78,7 +78,7 @@ class ClaimPair(NamedTuple):
         return "relabeled" if labels[0] != labels[1] else None
 
 
-def counted_differently(a: Assessment, b: Assessment, *, graded: bool) -> bool:
+def counted_differently(a: Labeled, b: Labeled, *, graded: bool) -> bool:
     """Return whether two assessments count differently in a score; False if one has no label.
 
     `graded`: both are on the same ordered scale, where each word counts.
@@ -95,7 +95,7 @@ def words(label: Label, word: str | None) -> str:
     return label.replace("_", " ") + ("" if word is None else f" ({word.replace('_', ' ')})")
 
 
-def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
+def claim_pairs(a: ScoredSample, b: ScoredSample) -> Iterator[ClaimPair]:
     """Yield the claims of a sample that both runs have and assessed, in the order of run a."""
     claims = {claim.id: claim for claim in a.claims}
     in_b = assessments_by_text(b)
@@ -104,14 +104,14 @@ def claim_pairs(a: SampleResult, b: SampleResult) -> Iterator[ClaimPair]:
             yield ClaimPair(claims[assessment.subject], assessment, other)
 
 
-def assessments_by_text(result: SampleResult) -> dict[tuple[Part, str, int, Evidence], Assessment]:
+def assessments_by_text(result: ScoredSample) -> dict[tuple[Part, str, int, Evidence], Labeled]:
     """Return the assessments by the claim's part and text, its number among equal claims, and the evidence."""
     seen: Counter[tuple[Part, str]] = Counter()
     keys: dict[str, tuple[Part, str, int]] = {}
     for claim in result.claims:
         keys[claim.id] = (claim.of, claim.text, seen[claim.of, claim.text])
         seen[claim.of, claim.text] += 1
-    return {(*keys[a.subject], a.evidence): a for a in result.assessments if a.subject in keys}
+    return {(*keys[a.subject], a.evidence): a for a in result.labels if a.subject in keys}
 
 
 class FlipTally:
@@ -128,7 +128,7 @@ class FlipTally:
         """Count the claims of one sample, and return those that flipped."""
         flips = []
         for pair in pairs:
-            parts = pair.claim.of, pair.a.evidence.part
+            parts = pair.claim.of, pair.a.against
             if parts not in self._scored:
                 continue
             self._compared[parts] += 1
@@ -138,11 +138,12 @@ class FlipTally:
                     flips.append(pair)
         return flips
 
-    def add_same(self, assessed: Iterable[tuple[Part, Part, int]]) -> None:
-        """Count the claims of a sample that is equal in both runs, given as (claims of, against, number)."""
-        for of, against, n in assessed:
-            if (of, against) in self._scored:
-                self._compared[of, against] += n
+    def add_same(self, result: ScoredSample) -> None:
+        """Count the claims of a sample that is equal in both runs."""
+        of = {claim.id: claim.of for claim in result.claims}
+        self._compared.update(
+            pair for a in result.labels if a.subject in of if (pair := (of[a.subject], a.against)) in self._scored
+        )
 
     def compared(self, of: Part, against: Part) -> int:
         """Return the number of claims of a part that both runs have and assessed against this evidence."""
@@ -158,7 +159,7 @@ class FlipTally:
         )
 
 
-def flip(result: SampleResult, pair: ClaimPair) -> Flip:
+def flip(result: ScoredSample, pair: ClaimPair) -> Flip:
     """Return the record of a claim that flipped; `result` is from run a."""
     a, b = pair.a.support, pair.b.support
     assert a is not None and b is not None, "a flip has two labels"  # noqa: PT018
@@ -178,5 +179,6 @@ def flip(result: SampleResult, pair: ClaimPair) -> Flip:
     )
 
 
-def _explanation(assessment: Assessment) -> str | None:
-    return next((v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None)
+def _explanation(assessment: Labeled) -> str | None:
+    verdicts = assessment.verdicts if isinstance(assessment, Assessment) else ()
+    return next((v.explanation for v in verdicts if v.label == assessment.label and v.explanation), None)

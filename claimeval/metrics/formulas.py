@@ -61,7 +61,7 @@ class Matrix(NamedTuple):
         """Return the matrix of a sample, including assessments against single documents."""
         part = {claim.id: claim.of for claim in result.claims}
         columns: dict[tuple[Part, Evidence], dict[str, Assessment]] = {}
-        for assessment in chain(result.assessments, result.per_document):
+        for assessment in chain(result.whole, result.per_document):
             columns.setdefault((part[assessment.subject], assessment.evidence), {})[assessment.subject] = assessment
         return cls(result.sample, result.claims, result.unextracted, columns)
 
@@ -94,7 +94,7 @@ class Matrix(NamedTuple):
         """Return for each claim of a part whether it has this label against each single context."""
         ranks = self.sample.ranks("contexts")
         whole = Evidence.of("contexts")
-        single = [whole] if len(ranks) == 1 else [Evidence(part="contexts", document=rank) for rank in ranks]
+        single = [whole] if len(ranks) == 1 else [Evidence.of("contexts", document=rank) for rank in ranks]
         columns = [self._labeled(of, evidence, label) for evidence in single]
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims_of(of)]
 

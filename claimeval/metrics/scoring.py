@@ -21,7 +21,6 @@ from claimeval.types.records import (
     NOT_APPLICABLE,
     Assessment,
     Claim,
-    Evidence,
     Label,
     Part,
     Reason,
@@ -29,6 +28,7 @@ from claimeval.types.records import (
     Sample,
     SampleResult,
     Score,
+    ScoredSample,
     claims_question,
 )
 
@@ -47,7 +47,7 @@ def score(metric: Metric, claims: Sequence[Claim], assessments: Sequence[Assessm
     return parts[0] if len(parts) == 1 else _mean(parts)
 
 
-def counted(metric: Metric, result: SampleResult) -> frozenset[str]:
+def counted(metric: Metric, result: ScoredSample) -> frozenset[str]:
     """Return the ids of the claims of a metric's score. Of alternative gold answers, only one counts.
 
     If each judge extracted its own claims, this can be a different gold answer for each judge.
@@ -55,8 +55,8 @@ def counted(metric: Metric, result: SampleResult) -> frozenset[str]:
     claims, score = result.claims_of(metric.claims_of), result.scores.get(metric.name)
     alternatives = {claim.extractor: score.alternative if score else None for claim in claims}
     if len(alternatives) > 1 and score and score.value is not None:
-        columns = result.columns().get((metric.claims_of, metric.against), ())
-        parts = _by_extractor(metric, claims, {a.subject: a.support for a in columns})
+        labels = {a.subject: a.support for a in result.labels if a.against == metric.against}
+        parts = _by_extractor(metric, claims, labels)
         alternatives = {extractor: share.alternative for extractor, share in parts}
     return frozenset(c.id for c in claims if alternatives[c.extractor] in (None, c.alternative))
 
@@ -79,7 +79,7 @@ def _share_of(labels: Sequence[Label | None]) -> Score:
     """Return the share of supported claims among those with a label; without a value if none has a label."""
     judged = [label for label in labels if label]
     hits = judged.count("supported")
-    return Score.counted(hits, len(judged), len(labels)) if judged else Score.share(None, total=len(labels))
+    return Score.counted(hits, len(judged), len(labels)) if judged else Score.undefined(None, total=len(labels))
 
 
 def best(scores: Mapping[int, Score]) -> Score:
@@ -123,7 +123,7 @@ def unasked(
             Assessment(
                 subject=claim.id,
                 question=claims_question(metric.claims_of, metric.against),
-                evidence=Evidence.of(metric.against),
+                against=metric.against,
                 verdicts=(),
                 label="not_found",
             )

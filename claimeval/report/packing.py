@@ -373,7 +373,7 @@ def row(
         others: The names of the other metrics.
         judges: The names of the judges, in the order of the page.
     """
-    assessments = {(a.evidence.part, a.subject): a for a in result.assessments}
+    assessments = {(a.against, a.subject): a for a in result.whole}
     scores = result.scores
 
     def letter(against: str, subject: str) -> str:

@@ -56,7 +56,7 @@ from claimeval.types.records import REASONS, SampleResult
 
 if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement
-    from claimeval.runs.compare import PairChanges, SamplePair
+    from claimeval.runs.compare import Pair, PairChanges
     from claimeval.runs.experiments.results import ExperimentResult
 
 TABLE, FLIPS = "experiment.json", "flips.jsonl"
@@ -304,7 +304,7 @@ class _TwoRuns:
         """Add all pairs of samples."""
         from claimeval.runs.compare import compare
 
-        def add(pair: SamplePair, changes: PairChanges) -> None:
+        def add(pair: Pair[SampleResult], changes: PairChanges) -> None:
             """Add a pair of samples to the page."""
             self._add(samples, pair, len(changes.flips), changes.causes)
 
@@ -314,14 +314,14 @@ class _TwoRuns:
 
     def some(self, samples: _Samples, first: int | None) -> _PageData:
         """Add a selection of the pairs, or the pairs from `first` on."""
-        from claimeval.runs.compare import SamplePair, compare
+        from claimeval.runs.compare import Pair, compare
 
         names = [metric.name for metric in self._metrics] + list(self._others)
         selection = SampleSelection(1 + len(names))
         ids: list[str] = []
         flips = array("L")
 
-        def note(pair: SamplePair, changes: PairChanges) -> None:
+        def note(pair: Pair[SampleResult], changes: PairChanges) -> None:
             """Add a candidate for the selection."""
             ids.append(pair.a.sample.id)
             flips.append(len(changes.flips))
@@ -343,7 +343,7 @@ class _TwoRuns:
         def add(position: int) -> None:
             """Add a pair of samples to the page."""
             sample_id = ids[position]
-            pair = SamplePair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
+            pair = Pair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
             metrics = {metric.name: metric for metric in self._metrics}
             tally = CauseTally(causes, {**metrics, **dict.fromkeys(self._others)})
             changes = tally.add(sample_id, pair.a.scores, pair.b.scores, pair)
@@ -355,7 +355,7 @@ class _TwoRuns:
         return _PageData(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
 
     def _add(
-        self, samples: _Samples, pair: SamplePair, flips: int, causes: Mapping[str, Mapping[Cause, float]]
+        self, samples: _Samples, pair: Pair[SampleResult], flips: int, causes: Mapping[str, Mapping[Cause, float]]
     ) -> None:
         """Add a pair of samples to the index and its details."""
         judges = ([judge.name for judge in manifest.judges] for manifest in self._manifests)
@@ -385,7 +385,7 @@ def _kind(result: SampleResult, names: Sequence[str]) -> str:
     return failed
 
 
-def _difference(pair: SamplePair, metric: str) -> float | None:
+def _difference(pair: Pair[SampleResult], metric: str) -> float | None:
     a, b = (result.scores[metric].value if metric in result.scores else None for result in pair)
     return None if a is None or b is None else b - a
 

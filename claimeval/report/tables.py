@@ -66,12 +66,12 @@ def _claims(manifest: Manifest, results: Iterable[SampleResult]) -> Iterator[lis
     for result in results:
         claims = {claim.id: claim for claim in result.claims}
         texts = {document.id: document.text for document in result.sample.contexts or ()}
-        for assessment in (*result.assessments, *result.per_document, *result.orders):
+        for assessment in result.assessments:
             if (claim := claims.get(assessment.subject)) is None:
                 continue  # the assessment of a document or a whole answer
             verdicts = {verdict.judge: verdict for verdict in assessment.verdicts}
             row: list[Cell] = [result.sample.id, claim.id, claim.of, claim.text, claim.grounding]
-            row += [assessment.evidence.part, assessment.evidence.document, assessment.evidence.order]
+            row += [assessment.against, assessment.evidence.document, assessment.evidence.order]
             cited = dict.fromkeys(name for verdict in assessment.verdicts for name in verdict.cites)
             row += [assessment.label, assessment.unassessed, assessment.agreement]
             row += ["\n\n".join(texts[name] for name in cited if name in texts)]
@@ -89,7 +89,7 @@ def _verdicts(_: Manifest, results: Iterable[SampleResult]) -> Iterator[list[Cel
     yield ["id", "subject", "of", "against", "document", "order", *VERDICT, "cites"]
     for result in results:
         parts = {claim.id: claim.of for claim in result.claims}
-        for assessment in (*result.assessments, *result.per_document, *result.orders):
+        for assessment in result.assessments:
             evidence = assessment.evidence
             row: list[Cell] = [result.sample.id, assessment.subject, parts.get(assessment.subject)]
             row += [evidence.part, evidence.document, evidence.order]

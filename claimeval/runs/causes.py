@@ -31,9 +31,8 @@ from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.flips import assessments_by_text
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.lines import ResultLine
 from claimeval.statistics.formatting import adding_up, signed
-from claimeval.types.records import ASKED, Assessment, Label, Part, Record, Sample, SampleResult, Score
+from claimeval.types.records import ASKED, Label, Labeled, Part, Record, Sample, Score, ScoredSample
 
 Cause = Literal[
     "evidence",
@@ -124,7 +123,7 @@ class ClaimChange(NamedTuple):
 class _JudgedClaim(NamedTuple):
     """A claim in one run."""
 
-    assessment: Assessment
+    assessment: Labeled
     text: str
     counts: bool
     """Whether it has a label and the score counts it."""
@@ -160,7 +159,7 @@ class Causes:
             return "disagreement" if self._judged else "judge"
         return changed[0] if len(changed) == 1 else "several"
 
-    def changes(self, name: str, metric: Metric | None, a: SampleResult, b: SampleResult) -> list[ClaimChange]:
+    def changes(self, name: str, metric: Metric | None, a: ScoredSample, b: ScoredSample) -> list[ClaimChange]:
         """Return the contributions of claims to the difference of a sample's values.
 
         If the metric is not a share of claims, the sample as a whole is the only contribution.
@@ -181,7 +180,7 @@ class Causes:
             return [ClaimChange(cause, values[1] - values[0])] if values[0] != values[1] else []
         return changed
 
-    def _claims(self, metric: Metric, a: SampleResult, b: SampleResult) -> list[ClaimChange] | None:
+    def _claims(self, metric: Metric, a: ScoredSample, b: ScoredSample) -> list[ClaimChange] | None:
         sides = _judged(metric, a), _judged(metric, b)
         judged = [sum(claim.counts for claim in side.values()) for side in sides]
         if 0 in judged:
@@ -244,7 +243,7 @@ def _cause_in_one_run(other: _JudgedClaim | None, cause_of_claims: Cause) -> Cau
     return "label" if other.assessment.label is None else "reference"
 
 
-def _judged(metric: Metric, result: SampleResult) -> dict[tuple[str, int], _JudgedClaim]:
+def _judged(metric: Metric, result: ScoredSample) -> dict[tuple[str, int], _JudgedClaim]:
     """Return the claims of a metric by their text and their position among claims with the same text."""
     ids = counted(metric, result)
     texts = {claim.id: claim.text for claim in result.claims}
@@ -309,12 +308,6 @@ class Totals:
         ratios = self._numerators[name].items()
         return sum((Fraction(numerator, denominator) for denominator, numerator in ratios), Fraction())
 
-    def each(self, lines: Iterable[ResultLine]) -> Iterator[ResultLine]:
-        """Yield lines after adding their scores."""
-        for line in lines:
-            self.add(line.scores)
-            yield line
-
 
 class _PartTally:
     """Adds up the changes of one metric with one cause."""
@@ -368,7 +361,7 @@ class CauseTally:
         sample: str,
         a: Mapping[str, Score],
         b: Mapping[str, Score],
-        pair: tuple[SampleResult, SampleResult] | None,
+        pair: tuple[ScoredSample, ScoredSample] | None,
     ) -> dict[str, dict[Cause, float]]:
         """Add a sample; return the contribution of each cause to the difference of its values, by metric.
 

@@ -7,8 +7,9 @@ import itertools
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
@@ -23,7 +24,6 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
 )
-from claimeval.runs.lines import ResultLine
 from claimeval.runs.overview import (
     DiscordantCounts,
     MetricComparison,
@@ -39,7 +39,7 @@ from claimeval.statistics import holm, mcnemar_exact, paired_difference
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import SampleResult
+from claimeval.types.records import SampleResult, ScoredSample
 
 SHOWN = 20
 """Flipped claims that a comparison lists."""
@@ -65,29 +65,20 @@ class _Tested(Protocol):
 M = TypeVar("M", bound=_Tested)
 
 
-class SamplePair(NamedTuple):
+T = TypeVar("T", bound=ScoredSample)
+
+
+class Pair(NamedTuple, Generic[T]):
     """One sample in both runs."""
 
-    a: SampleResult
-    b: SampleResult
+    a: T
+    b: T
 
     @property
     def changed(self) -> bool:
         """Whether claims, labels or scores differ."""
         a, b = self
         return a.claims != b.claims or a.scores != b.scores or _labels(a) != _labels(b)
-
-
-class LinePair(NamedTuple):
-    """The lines of one sample in both runs."""
-
-    a: ResultLine
-    b: ResultLine
-
-    def read(self, *, verdicts: bool = False) -> SamplePair:
-        """Return the results; `verdicts` includes the verdicts even if the lines were read without them."""
-        a, b = self
-        return SamplePair(a.with_verdicts(), b.with_verdicts()) if verdicts else SamplePair(a.result, b.result)
 
 
 class PairChanges(NamedTuple):
@@ -98,39 +89,38 @@ class PairChanges(NamedTuple):
     """By metric, the contribution of each cause to the difference of the sample's values."""
 
 
-class OtherRun:
+class OtherRun(Generic[T]):
     """A run whose results are looked up by sample id. Only their positions in the file are kept in memory."""
 
-    def __init__(self, folder: Path, each: Callable[[SampleResult], None] | None = None) -> None:
-        """`each` is called with every result by the time `pairs` ends; without it, lines are read without verdicts."""
-        self._folder, self._each = folder, each
-        self._results, self._full = RunResults.of(folder), each is not None
-        self._positions: dict[str, int] = {}
+    def __init__(self, folder: Path, results: Sequence[T], each: Callable[[T], None] | None = None) -> None:
+        """`each` is called with every result by the time `pairs` ends."""
+        self._folder, self._results, self._each = folder, results, each
+        self.positions: dict[str, int] = {}
         """Positions of the results that were read so far, by sample id."""
         self.totals = Totals()
         """Totals of all results, once `pairs` has ended."""
 
-    def pairs(self, lines: Iterable[ResultLine]) -> Iterator[LinePair]:
-        """Yield the lines whose sample this run has too, each with its counterpart.
+    def pairs(self, results: Iterable[T]) -> Iterator[Pair[T]]:
+        """Yield the results whose sample this run has too, each with its counterpart.
 
         If both runs have the same order, the files are read in parallel.
         """
         following = self._read_on()
-        for line in lines:
-            if (position := self._positions.get(line.id)) is not None:
-                yield LinePair(line, self._results.line(position, full=self._full))
-            elif counterpart := next((other for other in following if other.id == line.id), None):
-                yield LinePair(line, counterpart)
+        for result in results:
+            if (position := self.positions.get(result.id)) is not None:
+                yield Pair(result, self._results[position])
+            elif counterpart := next((other for other in following if other.id == result.id), None):
+                yield Pair(result, counterpart)
         deque(following, maxlen=0)
 
-    def _read_on(self) -> Iterator[ResultLine]:
-        for position, line in enumerate(self._results.lines(full=self._full)):
-            if self._positions.setdefault(line.id, position) != position:
-                raise DataError(f"{self._folder}: duplicate sample id {line.id!r}")
-            self.totals.add(line.scores)
+    def _read_on(self) -> Iterator[T]:
+        for position, result in enumerate(self._results):
+            if self.positions.setdefault(result.id, position) != position:
+                raise DataError(f"{self._folder}: duplicate sample id {result.id!r}")
+            self.totals.add(result.scores)
             if self._each:
-                self._each(line.result)
-            yield line
+                self._each(result)
+            yield result
 
 
 class ComparedRuns(NamedTuple):
@@ -144,7 +134,7 @@ class ComparedRuns(NamedTuple):
 def compare(
     a: Path,
     b: Path,
-    each: Callable[[SamplePair, PairChanges], None] | None = None,
+    each: Callable[[Pair[SampleResult], PairChanges], None] = lambda pair, changes: None,
     *,
     cluster: str | None = None,
     sliced: bool = False,
@@ -154,35 +144,33 @@ def compare(
     Args:
         a: The first run.
         b: The second run.
-        each: As for `differences`.
+        each: Called with every shared sample and its changes.
         cluster: As for `differences`.
         sliced: Whether to split the differences by every field with 2 to 50 values.
     """
+    builder = ComparisonBuilder(a, b, cluster, sliced=sliced)
     overviews = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
+    other, totals = OtherRun(b, RunResults.of(b), overviews[1].add), Totals()
 
-    def on_pair(pair: LinePair, changes: PairChanges) -> None:
-        """Pass the results of a pair on."""
-        if each:
-            each(pair.read(), changes)
+    def results() -> Iterator[SampleResult]:
+        """Yield the results of the first run, after adding them to its overview."""
+        for result in RunResults.of(a):
+            totals.add(result.scores)
+            overviews[0].add(result)
+            yield result
 
-    paired = _paired(ComparisonBuilder(a, b, cluster, sliced=sliced), on_pair, overviews)
+    for pair in other.pairs(results()):
+        each(pair, builder.add(pair, pair))
+    paired = builder.comparison((totals, other.totals))
     return ComparedRuns(overviews[0].overview(a), overviews[1].overview(b), paired)
 
 
-def differences(
-    a: Path,
-    b: Path,
-    each: Callable[[LinePair, PairChanges], None] | None = None,
-    *,
-    cluster: str | None = None,
-    by: str | None = None,
-) -> PairedRuns:
-    """Compare two run directories. If a sample is the same in both, only its scores are read.
+def differences(a: Path, b: Path, *, cluster: str | None = None, by: str | None = None) -> PairedRuns:
+    """Compare two run directories; verdicts are only read for the flips that are listed.
 
     Args:
         a: The first run.
         b: The second run.
-        each: Called with every shared sample and its changes.
         cluster: Field whose equal values are one cluster in intervals and tests. Default: that of the first run.
         by: Field by whose values the samples are also compared separately, as in `metadata.topic`.
 
@@ -193,31 +181,25 @@ def differences(
         DataError: If one directory holds no finished run.
         UsageError: If the runs share no metric or no sample.
     """
+    runs = RunResults.of(a), RunResults.of(b)
     if by:
-        check_field(by, (line.sample for line in RunResults.of(a).lines(full=False)))
-    return _paired(ComparisonBuilder(a, b, cluster, by), each)
+        check_field(by, (result.sample for result in runs[0].scored()))
+    builder, totals, position = ComparisonBuilder(a, b, cluster, by), Totals(), -1
+    other = OtherRun(b, runs[1].scored())
 
+    def scored() -> Iterator[ScoredSample]:
+        """Yield the samples of the first run."""
+        nonlocal position
+        for position, result in enumerate(runs[0].scored()):  # noqa: B007  # `full` reads it
+            totals.add(result.scores)
+            yield result
 
-def _paired(
-    builder: ComparisonBuilder,
-    each: Callable[[LinePair, PairChanges], None] | None,
-    overviews: tuple[OverviewBuilder, OverviewBuilder] | None = None,
-) -> PairedRuns:
-    """Read two runs in parallel; with `overviews`, verdicts and calls are read too."""
-    a, b = builder.folders
-    other, totals = OtherRun(b, overviews[1].add if overviews else None), Totals()
+    def full(sample: str) -> Pair[SampleResult]:
+        """Return the results of the current sample with the verdicts."""
+        return Pair(runs[0][position], runs[1][other.positions[sample]])
 
-    def lines() -> Iterator[ResultLine]:
-        """Yield the lines of the first run, after adding them to its overview."""
-        for line in totals.each(RunResults.of(a).lines(full=overviews is not None)):
-            if overviews:
-                overviews[0].add(line.result)
-            yield line
-
-    for pair in other.pairs(lines()):
-        changes = builder.add(pair)
-        if each:
-            each(pair, changes)
+    for pair in other.pairs(scored()):
+        builder.add(pair, partial(full, pair.a.id))
     return builder.comparison((totals, other.totals))
 
 
@@ -233,11 +215,8 @@ class PairedValues:
         self.values: dict[str, Pairs] = {name: [] for name in metrics}
         self._units: dict[str, str] = {}
 
-    def add(self, pair: LinePair, changed: SamplePair | None) -> dict[str, dict[Cause, float]]:
-        """Add a sample, with its results if they differ.
-
-        Returns the contribution of each cause to the difference of its values, by metric.
-        """
+    def add(self, pair: Pair[T], *, changed: bool) -> dict[str, dict[Cause, float]]:
+        """Add a sample, and return the contribution of each cause to the difference of its values, by metric."""
         a, b = pair
         self.ids.append(a.id)
         self.clusters.append(cluster_of(a.sample, self._cluster))
@@ -245,7 +224,7 @@ class PairedValues:
             score = a.scores[name]
             self._units[name] = score.unit
             values.append((score.value, b.scores[name].value))
-        return self._causes.add(a.id, a.scores, b.scores, changed)
+        return self._causes.add(a.id, a.scores, b.scores, pair if changed else None)
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
         """Return a comparison for each metric with its causes; `totals` are over all samples of both runs."""
@@ -320,34 +299,37 @@ class ComparisonBuilder:
         self._flips: list[Flip] = []
         """The first claims that flipped."""
 
-    def add(self, lines: LinePair) -> PairChanges:
-        """Add a sample and return its changes."""
-        a, b = lines
+    def add(self, pair: Pair[T], full: Pair[SampleResult] | Callable[[], Pair[SampleResult]]) -> PairChanges:
+        """Add a sample and return its changes; `full` has the verdicts, which explain flips."""
+        a, b = pair
         if self._by:
             value = value_of(a.sample, self._by) or ""
             self._slices.setdefault(value, []).append(len(self._paired.ids))
         if self._sliced:
             self._sliced.add(a.sample, a.scores, b.scores)
-        if a.same(b):
-            self._tally.add_same(a.assessed())
-            return PairChanges([], self._paired.add(lines, None))
-        pair = lines.read(verdicts=len(self._flips) < SHOWN)  # verdicts have the explanations of flips
         changed = pair.changed
-        causes = self._paired.add(lines, pair if changed else None)
-        if pair.a.sample != pair.b.sample:
-            self._other_texts += _texts(pair.a) != _texts(pair.b)
-        pairs = list(claim_pairs(pair.a, pair.b))
+        causes = self._paired.add(pair, changed=changed)
+        if a.sample != b.sample:
+            self._other_texts += _texts(a) != _texts(b)
+        elif not changed:
+            self._tally.add_same(a)
+            return PairChanges([], causes)
+        pairs = list(claim_pairs(a, b))
         flips = self._tally.add(pairs)
-        self._flips += [flip(pair.a, one) for one in flips[: SHOWN - len(self._flips)]]
+        if flips and len(self._flips) < SHOWN:
+            with_verdicts = full() if callable(full) else full
+            flipped = {(one.claim.id, one.a.evidence) for one in flips[: SHOWN - len(self._flips)]}
+            explained = [one for one in claim_pairs(*with_verdicts) if (one.claim.id, one.a.evidence) in flipped]
+            self._flips += [flip(a, one) for one in explained]
         if changed:
-            self._other_claims += _claims(pair.a) != _claims(pair.b)
+            self._other_claims += _claims(a) != _claims(b)
             self._count_discordant(pairs)
         return PairChanges(flips, causes)
 
     def _count_discordant(self, pairs: Sequence[ClaimPair]) -> None:
         for claim, before, after in pairs:
             for metric in self.metrics:
-                if (claim.of, before.evidence.part) == (metric.claims_of, metric.against) and counted_differently(
+                if (claim.of, before.against) == (metric.claims_of, metric.against) and counted_differently(
                     before, after, graded=False
                 ):
                     self._discordant[metric.name, before.support == "supported"] += 1
@@ -490,26 +472,28 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
         names: dict[str, Metric | None] = dict.fromkeys(shared_others(before, after))
         paired = PairedValues(job, names, cluster or before.cluster, Causes(before, after))
-        totals, other = Totals(), OtherRun(in_b[job])
-        for lines in other.pairs(totals.each(RunResults.of(folder).lines(full=False))):
-            pair = None if lines.a.same(lines.b) else lines.read()
-            paired.add(lines, pair if pair and pair.changed else None)
+        totals, other = Totals(), OtherRun(in_b[job], RunResults.of(in_b[job]).scored())
+        results = RunResults.of(folder).scored()
+        for pair in other.pairs(results):
+            paired.add(pair, changed=pair.changed)
+        for result in results:
+            totals.add(result.scores)
         metrics += paired.explained((totals, other.totals)) if paired.ids else ()
     return Attached(tuple(metrics), tuple(settings))
 
 
-def _texts(result: SampleResult) -> tuple[object, ...]:
+def _texts(result: ScoredSample) -> tuple[object, ...]:
     sample = result.sample
     contexts = tuple((document.id, document.text) for document in sample.contexts or ())
     return sample.question, sample.answer, contexts, sample.reference_answers, sample.evidence
 
 
-def _labels(result: SampleResult) -> list[tuple[object, ...]]:
+def _labels(result: ScoredSample) -> list[tuple[object, ...]]:
     """Return the labels of claims without the verdicts behind them."""
-    return [(a.subject, a.evidence, a.label, a.positive, a.tied) for a in result.assessments]
+    return [(a.subject, a.against, a.document, a.label, a.positive, a.tied) for a in result.labels]
 
 
-def _claims(result: SampleResult) -> list[tuple[str, str]]:
+def _claims(result: ScoredSample) -> list[tuple[str, str]]:
     return [(claim.id, claim.text) for claim in result.claims]
 
 

@@ -243,8 +243,8 @@ def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
     of = counted(metric, result)
     return [
         assessment
-        for assessment in result.assessments
-        if assessment.subject in of and assessment.evidence.part == metric.against and assessment.label is not None
+        for assessment in result.whole
+        if assessment.subject in of and assessment.against == metric.against and assessment.label is not None
     ]
 
 

@@ -19,7 +19,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar, overload
@@ -30,10 +29,10 @@ from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
-from claimeval.runs.lines import Lines, ResultLine, WrittenResult, compress
+from claimeval.runs.lines import Lines, WrittenResult, compress
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
-from claimeval.types.records import Record, SampleResult
+from claimeval.types.records import Record, SampleResult, ScoredSample
 
 MANIFEST, RESULTS, SUMMARY = "manifest.json", "results.jsonl", "summary.json"
 PARTS = "parts"
@@ -484,12 +483,11 @@ class RunResults(Sequence[SampleResult]):
         replies = folder / (REPLIES_PART if results.name == RESULTS_PART else REPLIES)
         return cls(results, replies)
 
-    def _result(self, number: int, line: bytes, replies: bytes | None, *, verdicts: bool = True) -> SampleResult:
+    def _result(self, number: int, line: bytes, replies: bytes | None) -> SampleResult:
         try:
-            return lines.read(line, replies, verdicts=verdicts)
+            return lines.read(line, replies)
         except ValueError as error:
-            where = f"{self._results.path}, line {number}"
-            raise DataError(f"{where}: not a result: {str(error).splitlines()[0]}") from error
+            raise _not_a_result(self._results, number, error) from error
 
     def places(self, ids: Container[str]) -> dict[str, int]:
         """Return the positions of the results of these samples, by id, without parsing any result."""
@@ -508,24 +506,9 @@ class RunResults(Sequence[SampleResult]):
     def __iter__(self) -> Iterator[SampleResult]:
         return self.part(range(sys.maxsize))
 
-    def lines(self, *, full: bool = True) -> Iterator[ResultLine]:
-        """Yield the lines. If `full` is False, their results have no calls, and verdicts only on demand."""
-        replies = iter(self._replies or ()) if full else iter(())
-        for number, line in enumerate(self._results, 1):
-            yield self._line(number, line, next(replies, None), full=full)
-
-    def line(self, position: int, *, full: bool = True) -> ResultLine:
-        """Return the line at a position, from 0; `full` is as for `lines`."""
-        replies = self._replies[position] if full and self._replies else None
-        return self._line(position + 1, self._results[position], replies, full=full)
-
-    def _line(self, number: int, line: bytes, replies: bytes | None, *, full: bool) -> ResultLine:
-        read = partial(self._result, number, line, replies, verdicts=full)
-        try:
-            return ResultLine(line, read)
-        except (ValueError, LookupError, TypeError, AttributeError):
-            read()  # raises an error that says what is wrong
-            raise
+    def scored(self) -> ScoredSamples:
+        """Return claims, labels and scores, without verdicts and calls."""
+        return ScoredSamples(self._results)
 
     @overload
     def __getitem__(self, index: int) -> SampleResult: ...
@@ -538,6 +521,38 @@ class RunResults(Sequence[SampleResult]):
         return self._result(number + 1, self._results[number], self._replies[number] if self._replies else None)
 
 
+class ScoredSamples(Sequence[ScoredSample]):
+    """What results of a run say about claims, labels and scores, read from disk on each access, as in `RunResults`."""
+
+    def __init__(self, results: Lines) -> None:
+        self._results = results
+
+    def _read(self, number: int, line: bytes) -> ScoredSample:
+        try:
+            return ScoredSample.model_validate_json(line)
+        except ValueError as error:
+            raise _not_a_result(self._results, number, error) from error
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[ScoredSample]:
+        return (self._read(number, line) for number, line in enumerate(self._results, 1))
+
+    @overload
+    def __getitem__(self, index: int) -> ScoredSample: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ScoredSample]: ...
+    def __getitem__(self, index: int | slice) -> ScoredSample | Sequence[ScoredSample]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        return self._read(range(len(self))[index] + 1, self._results[index])
+
+
+def _not_a_result(results: Lines, number: int, error: ValueError) -> DataError:
+    return DataError(f"{results.path}, line {number}: not a result: {str(error).splitlines()[0]}")
+
+
 def _read(record: type[R], folder: Path, name: str) -> R:
     path = folder / name
     try:
@@ -545,7 +560,7 @@ def _read(record: type[R], folder: Path, name: str) -> R:
         if isinstance(content, dict) and content.get("format", RUN_FORMAT) != RUN_FORMAT:
             raise DataError(
                 f"{folder} is a run of format {content['format']}, and this version reads format {RUN_FORMAT}. Run "
-                "the command again into another --out"
+                "its command again with another --out: replies are in the reply cache, and cost nothing"
             )
         return record.model_validate(content)
     except FileNotFoundError as error:

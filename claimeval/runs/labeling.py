@@ -246,7 +246,7 @@ def metric_of(run: Path, name: str | None) -> Metric:
 
 def _assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
     of = counted(metric, result)
-    return (a for a in result.assessments if a.evidence.part == metric.against and a.subject in of)
+    return (a for a in result.whole if a.against == metric.against and a.subject in of)
 
 
 def _path(run: Path, metric: str) -> Path:

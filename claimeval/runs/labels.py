@@ -127,17 +127,17 @@ class RaterTable:
             claims = set(claims_for_label(result, label))
             about = [
                 a
-                for a in result.assessments
+                for a in result.whole
                 if a.subject in claims and a.evidence == (label.evidence or a.evidence) and not a.unasked
             ]
-            pairs = {(part[a.subject], a.evidence.part) for a in about}
+            pairs = {(part[a.subject], a.against) for a in about}
             if len(pairs) > 1 and against is None:
                 raise UsageError(_which_evidence(pairs))
-            about = [a for a in about if len(pairs) == 1 or a.evidence.part == against]
+            about = [a for a in about if len(pairs) == 1 or a.against == against]
             self.unmatched += not about
             for assessment in about:
                 by_claim.setdefault((assessment.subject, assessment.evidence), []).append(label)
-        assessments = {(a.subject, a.evidence): a for a in result.assessments}
+        assessments = {(a.subject, a.evidence): a for a in result.whole}
         for key, human_labels in by_claim.items():
             self.add(
                 result.sample,
@@ -150,13 +150,9 @@ class RaterTable:
 
     def _add_sample(self, result: SampleResult, human_labels: Sequence[HumanLabel], about: Part | None) -> None:
         part = {claim.id: claim.of for claim in result.claims}
-        rows = [
-            a
-            for a in result.assessments
-            if part[a.subject] == "answer" and about in (None, a.evidence.part) and not a.unasked
-        ]
+        rows = [a for a in result.whole if part[a.subject] == "answer" and about in (None, a.against) and not a.unasked]
         if len({a.evidence for a in rows}) > 1:
-            raise UsageError(_which_evidence({("answer", a.evidence.part) for a in rows}))
+            raise UsageError(_which_evidence({("answer", a.against) for a in rows}))
         if not rows:
             self.unmatched += len(human_labels)
             return
@@ -246,8 +242,8 @@ def join(
     table = RaterTable(judges, panel, cluster, by)
     for result in results:
         if labels is None:
-            for assessment in result.assessments:
-                part = assessment.evidence.part
+            for assessment in result.whole:
+                part = assessment.against
                 if not assessment.unasked and (part == against if against else part != ASKED):
                     table.add(result.sample, None, cast_ballots(assessment.verdicts, panel), assessment)
         elif of_sample := by_sample.pop(result.sample.id, None):
@@ -272,7 +268,7 @@ def join_subjects(
         by_subject[label.sample, label.claim_id or "answer"].append(label)
     table = RaterTable(judges, question.panel)
     for result in results:
-        for a in result.assessments:
+        for a in result.whole:
             named = by_subject.get((result.sample.id, a.subject), ()) if a.question == question.name else ()
             if matching := [label for label in named if label.evidence in (None, a.evidence)]:
                 humans = people(matching, table.choice, question.panel)

@@ -415,8 +415,8 @@ class OverviewBuilder:
         if self._claims:
             self._claims.add(result)
         counts = [(metric, scoring.counted(metric, result)) for metric in self._manifest.rows]
-        for assessment in result.assessments:
-            subject, part, whole = assessment.subject, assessment.evidence.part, assessment.subject not in claims
+        for assessment in result.whole:
+            subject, part, whole = assessment.subject, assessment.against, assessment.subject not in claims
             metrics = [
                 metric.name
                 for metric, ids in counts
@@ -571,7 +571,7 @@ class _RankTally:
 
     def add(self, result: SampleResult, claims: dict[str, Claim]) -> None:
         """Add the sample's documents by rank."""
-        cites = {document for a in result.assessments if a.evidence.part == "contexts" for document in cited(a)}
+        cites = {document for a in result.whole if a.against == "contexts" for document in cited(a)}
         relevant = set(result.sample.reference_context_ids)
         self._any_cited |= bool(cites)
         self._any_relevant |= bool(relevant)
@@ -626,12 +626,12 @@ class WorstClaims:
         """
         self._samples += 1
         of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
-        grounded = {a.subject for a in result.assessments if a.evidence.part == "contexts" and a.support == "supported"}
+        grounded = {a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"}
         for position, metric in enumerate(self._metrics):
             claims = [
                 a
-                for a in result.assessments
-                if a.evidence.part == metric.against and a.evidence.is_whole
+                for a in result.whole
+                if a.against == metric.against and a.evidence.is_whole
                 if a.subject in of_answer and a.support is not None
             ]
             elsewhere = grounded if metric.against == "reference" else ()

@@ -113,7 +113,7 @@ def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malfo
 
     def unjudged() -> Iterator[SampleResult]:
         """Read the samples without verdicts."""
-        return (SampleResult(sample=sample) for sample in read_samples(path, fields=fields, problems=problems))
+        return (SampleResult.of(sample) for sample in read_samples(path, fields=fields, problems=problems))
 
     return RejudgeSource(str(path), unjudged, None, problems.note)
 
@@ -585,37 +585,31 @@ class ReusableVerdicts:
             claims = tuple([claim for claim in result.claims if claim.of in reused])
             part = {claim.id: claim.of for claim in claims}
 
-            def reusable(earlier: Iterable[Assessment]) -> Iterator[Assessment]:
-                """Yield the assessments of these claims that have reusable verdicts, with these verdicts alone."""
-                for a in earlier:
-                    if of := part.get(a.subject):
-                        pair = of, a.evidence.part
-                        verdicts = tuple([v for v in a.verdicts if same(v, pair) and _is_usable(v, plan)])
-                        if verdicts:
-                            yield a if len(verdicts) == len(a.verdicts) else a.replaced(verdicts=verdicts)
+            def reusable(verdict: Verdict, a: Assessment) -> bool:
+                """Return whether a verdict on one of these claims is reusable."""
+                prompt = result.prompt_of(verdict)
+                return same(verdict.judge, prompt, (part[a.subject], a.against)) and _is_usable(verdict, plan)
 
-            assessments = tuple(reusable(result.assessments))
+            kept = [
+                (a, [verdict for verdict in a.verdicts if reusable(verdict, a)])
+                for a in result.assessments
+                if a.subject in part and (a.order or 0) <= plan.panel.shuffle_contexts
+            ]
+            calls = [
+                place
+                for place, call in enumerate(result.calls)
+                if call.part in reused
+                and (call.evidence is None or same(call.judge, call.prompt, (call.part, call.evidence.part)))
+            ]
+            assessments, reused_calls = _with_calls(result, [(a, verdicts) for a, verdicts in kept if verdicts], calls)
             saved.extractions += len({claim.of for claim in claims})
-            saved.assessments += _calls_for(assessments, part, sizes)
-            return SampleResult.trusted(
+            saved.assessments += _calls_for([a for a in assessments if a.is_whole], part, sizes)
+            return SampleResult(
                 sample=result.sample,
                 claims=claims,
                 unextracted={part: because for part, because in result.unextracted.items() if part in reused},
                 assessments=assessments,
-                per_document=tuple(reusable(result.per_document)),
-                orders=tuple(
-                    reusable(a for a in result.orders if (a.evidence.order or 0) <= plan.panel.shuffle_contexts)
-                ),
-                calls=tuple(
-                    [
-                        call.replaced(reused=True)
-                        for call in result.calls
-                        if call.part in reused
-                        and (call.evidence is None or same(call, (call.part, call.evidence.part)))
-                    ]
-                ),
-                scores={},
-                details={},
+                calls=reused_calls,
             )
 
         return reuse
@@ -640,17 +634,47 @@ def reused(
     """
     prompts = {record.name: record.prompt for record in job.records}
     same = _same_settings(job, before, prompts, prompts)
-    assessments = tuple(
-        a.model_copy(update={"verdicts": tuple(v for v in a.verdicts if same(v, a.question) and _is_usable(v, job))})
+    kept = [
+        (
+            a,
+            [
+                verdict
+                for verdict in a.verdicts
+                if same(verdict.judge, result.prompt_of(verdict), a.question) and _is_usable(verdict, job)
+            ],
+        )
         for a in result.assessments
         if a.question in prompts
-    )
-    sources = {(v.judge, v.prompt, a.evidence) for a in assessments for v in a.verdicts}
-    calls = tuple(
-        call.replaced(reused=True) for call in result.calls if (call.judge, call.prompt, call.evidence) in sources
-    )
+    ]
+    sources = {(v.judge, result.prompt_of(v), a.evidence) for a, verdicts in kept for v in verdicts}
+    places = [place for place, call in enumerate(result.calls) if (call.judge, call.prompt, call.evidence) in sources]
+    assessments, calls = _with_calls(result, kept, places)
     saved.assessments += sum(not call.failed for call in calls)
-    return SampleResult(sample=result.sample, assessments=assessments, calls=calls)
+    return SampleResult(sample=result.sample, claims=(), assessments=assessments, calls=calls)
+
+
+class _Reused(NamedTuple):
+    assessments: tuple[Assessment, ...]
+    calls: tuple[Call, ...]
+
+
+def _with_calls(
+    result: SampleResult, kept: Iterable[tuple[Assessment, Sequence[Verdict]]], calls: Sequence[int]
+) -> _Reused:
+    """Return assessments with these verdicts alone, and the calls at these places, which the verdicts name anew."""
+    places = {before: now for now, before in enumerate(calls)}
+
+    def moved(verdict: Verdict) -> Verdict:
+        """Return the verdict with the new place of its call."""
+        if verdict.call is None or places.get(verdict.call) == verdict.call:
+            return verdict
+        prompt = None if verdict.call in places else result.prompt_of(verdict)
+        return verdict.model_copy(update={"call": places.get(verdict.call), "prompt": prompt})
+
+    return _Reused(
+        tuple([a.model_copy(update={"verdicts": tuple(map(moved, verdicts))}) for a, verdicts in kept]),
+        tuple([result.calls[place].model_copy(update={"reused": True}) for place in calls]),
+    )
 
 
 K = TypeVar("K")
@@ -661,19 +685,18 @@ def _same_settings(
     before: Mapping[str, str],
     allowed: Container[K],
     prompts: Mapping[K, str | None],
-) -> Callable[[Verdict | Call, K], bool]:
-    """Return a function that tells whether a verdict or call comes from the settings and prompt that the job uses now.
+) -> Callable[[str, str | None, K], bool]:
+    """Return a function that tells whether judge and prompt of a verdict or call are those that the job uses now.
 
     `before` has the ids of the earlier judges by name. For recorded judges it is enough that the question is `allowed`.
     """
     judges = {judge.name: judge.id for judge in job.judges}
 
-    def same(source: Verdict | Call, question: K) -> bool:
-        """Return whether the source has the current settings and prompt."""
-        if source.judge in job.recorded_judges:
+    def same(judge: str, prompt: str | None, question: K) -> bool:
+        """Return whether a judge, asked with a prompt, has the current settings and prompt."""
+        if judge in job.recorded_judges:
             return question in allowed
-        settings = before.get(source.judge), source.prompt
-        return question in prompts and settings == (judges.get(source.judge), prompts[question])
+        return question in prompts and (before.get(judge), prompt) == (judges.get(judge), prompts[question])
 
     return same
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
+from typing import Any
 
 from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.grade import GradeJob
@@ -104,12 +105,7 @@ class Revote:
 
     def __call__(self, result: SampleResult) -> SampleResult:
         """Return the sample with the votes and scores."""
-        voted = {
-            "assessments": tuple(self._voted(result, result.assessments)),
-            "per_document": tuple(self._voted(result, result.per_document)),
-            "orders": tuple(self._voted(result, result.orders)),
-        }
-        now = result.replaced(**voted)
+        now = result.model_copy(update={"assessments": tuple(self._voted(result))})
         return self._job.scored(now) if self._job else self._scored_claims(now)
 
     def _panel(self, question: str) -> Panel:
@@ -121,32 +117,22 @@ class Revote:
         if isinstance(self._job, GradeJob) or not result.sample.generator:
             return frozenset()
         of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
-        return voting.same_family(self._record.judges, self._families, result.sample, of, a.evidence.part)
+        return voting.same_family(self._record.judges, self._families, result.sample, of, a.against)
 
-    def _voted(self, result: SampleResult, assessments: Iterable[Assessment]) -> Iterator[Assessment]:
-        for a in assessments:
+    def _voted(self, result: SampleResult) -> Iterator[Assessment]:
+        for a in result.assessments:
             verdicts = tuple([verdict for verdict in a.verdicts if verdict.judge in self._judges])
             if verdicts:
                 yield self._vote(a, verdicts, self._same_family(result, a))
             elif self._job:
-                yield (
-                    a
-                    if not a.verdicts
-                    else Assessment(
-                        subject=a.subject,
-                        question=a.question,
-                        evidence=a.evidence,
-                        verdicts=(),
-                        unassessed="not_in_cache",
-                    )
-                )
+                yield Assessment(**_about(a), verdicts=(), unassessed="not_in_cache") if a.verdicts else a
 
     def _vote(self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]) -> Assessment:
         """Return the vote on the verdicts. There are few combinations of verdicts, so votes are cached."""
         votes = tuple([(v.judge, v.replicate, v.label, v.positive, v.unassessed, v.probability) for v in verdicts])
         kind = a.question, same_family, votes
         if counted := self._counted.get(kind):
-            return counted.replaced(subject=a.subject, evidence=a.evidence, verdicts=verdicts)
+            return counted.model_copy(update={**_about(a), "verdicts": verdicts})
         voted = voting.vote(
             a.subject,
             a.evidence,
@@ -163,6 +149,12 @@ class Revote:
         metrics, columns = self._metrics, result.columns()
         without = [metric for metric in metrics if (metric.claims_of, metric.against) not in columns]
         unasked = scoring.unasked(without, result.sample, result.claims)
-        assessments = tuple(chain.from_iterable((columns | unasked).values()))
-        unscored = result.replaced(assessments=assessments)
-        return unscored.replaced(scores=scoring.scores(metrics, unscored, self._derived))
+        others = [a for a in result.assessments if not a.is_whole]
+        assessments = (*chain.from_iterable((columns | unasked).values()), *others)
+        unscored = result.model_copy(update={"assessments": assessments})
+        return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, self._derived)})
+
+
+def _about(a: Assessment) -> dict[str, Any]:
+    """Return the fields that say what an assessment is about."""
+    return {name: getattr(a, name) for name in ("subject", "question", "against", "document", "order")}

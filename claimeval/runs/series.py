@@ -9,7 +9,6 @@ from pathlib import Path
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.compare import adjusted, compared_values, differences, source_of
 from claimeval.runs.directory import RunResults, attached, cluster_field, load_manifest, load_summary
-from claimeval.runs.lines import ResultLine
 from claimeval.runs.overview import MetricComparison
 from claimeval.statistics import difference_interval, sign_flip_test
 from claimeval.statistics.formatting import p_value, signed, signed_estimate, signed_interval
@@ -17,7 +16,7 @@ from claimeval.statistics.intervals import UNBOUNDED
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Record
+from claimeval.types.records import Record, ScoredSample
 
 
 class RunPoint(MetricSummary):
@@ -187,14 +186,14 @@ class _SampleValues:
         self._units: dict[_Key, str] = {}
         for run, folder in enumerate(folders):
             for job, inner in {self._source: folder, **attached(folder)}.items():
-                for line in RunResults.of(inner).lines(full=False):
-                    self._add(job, run, line)
+                for result in RunResults.of(inner).scored():
+                    self._add(job, run, result)
 
-    def _add(self, source: str, run: int, line: ResultLine) -> None:
-        if source == self._source or line.id not in self._clusters:
-            self._clusters[line.id] = cluster_of(line.sample, self._field)
-        for name, score in line.scores.items():
-            self._values.setdefault((source, name), {}).setdefault(line.id, {})[run] = score.value
+    def _add(self, source: str, run: int, result: ScoredSample) -> None:
+        if source == self._source or result.id not in self._clusters:
+            self._clusters[result.id] = cluster_of(result.sample, self._field)
+        for name, score in result.scores.items():
+            self._values.setdefault((source, name), {}).setdefault(result.id, {})[run] = score.value
             self._units[source, name] = score.unit
 
     def against(self, key: _Key, name: str, baseline: int, run: int) -> MetricComparison:

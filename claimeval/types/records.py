@@ -10,9 +10,8 @@ import math
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, dataclass_transform, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -128,38 +127,10 @@ def has_words(text: str) -> bool:
     return _ALPHANUMERIC.search(text) is not None
 
 
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True)
-def immutable(cls: type[T]) -> type[T]:
-    """Make a dataclass whose fields only the type checker protects from change, for what lives inside a run alone.
-
-    A frozen dataclass takes twice as long to make, and a run makes several for every reply.
-    """
-    return dataclass(unsafe_hash=True)(cls)
-
-
-_new = object.__new__
-_set_values, _set_given, _set_extra, _set_private = (
-    BaseModel.__dict__[name].__set__
-    for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
-)
-
-
 class Record(BaseModel):
     """A frozen record that rejects undeclared fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-    unset: ClassVar[dict[str, Any]]
-    """The default of each field, in order, except those with a default factory."""
-    _names: ClassVar[set[str]]
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        fields = cls.model_fields
-        cls.unset = {name: field.default for name, field in fields.items() if field.default_factory is None}
-        cls._names = set(fields)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
         """Return the JSON that pydantic writes. Lone surrogates, which UTF-8 cannot hold, become JSON escapes."""
@@ -168,57 +139,6 @@ class Record(BaseModel):
         except PydanticSerializationError:
             separators = (",", ":") if indent is None else None
             return json.dumps(self.model_dump(mode="json", **options), indent=indent, separators=separators)
-
-    def as_line(self) -> bytes:
-        """Return what differs from the defaults as compact JSON."""
-        try:
-            return self.__pydantic_serializer__.to_json(self, exclude_defaults=True)
-        except PydanticSerializationError:
-            return self.model_dump_json(exclude_defaults=True).encode()
-
-    @classmethod
-    def trusted(cls, **fields: Any) -> Self:
-        """Return a record of values that are known to be valid, in a quarter of the time that validation takes.
-
-        Fields with a default factory must be given.
-        """
-        return cls.holding(cls.unset | fields)
-
-    @classmethod
-    def holding(cls, fields: dict[str, Any]) -> Self:
-        """Return a record that keeps its fields in this dict, which must have all fields, with valid values."""
-        record: Self = _new(cls)
-        _set_values(record, fields)
-        _set_given(record, cls._names)
-        _set_extra(record, None)
-        _set_private(record, None)
-        return record
-
-    @classmethod
-    def table(cls, common: dict[str, Any], columns: Mapping[str, Sequence[Any]]) -> list[Self]:
-        """Return one record for each row of a table of values that are known to be valid.
-
-        `common` has the fields that all records share, `columns` the values of each other field. Raises ValueError if
-        the columns differ in length.
-        """
-        shared, names, records = cls.unset | common, tuple(columns), []
-        for row in zip(*columns.values(), strict=True):
-            fields = shared.copy()  # much faster than a new dict with as many values
-            for name, value in zip(names, row):  # noqa: B905  # rows are as long as their names
-                fields[name] = value
-            records.append(cls.holding(fields))
-        return records
-
-    def replaced(self, **fields: Any) -> Self:
-        """Return a copy with other values, known to be valid, in a quarter of the time that `model_copy` takes."""
-        return self.holding(self.__dict__ | fields)
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(other) is type(self) and len(other.__dict__) == len(self.__dict__) == len(self._names):
-            return self.__dict__ == other.__dict__
-        return super().__eq__(other)  # something else, or a record that also holds cached properties
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
@@ -248,10 +168,10 @@ class Evidence(Record):
     """Number of the order of the documents, from 1 (see `other_order`); None for the original order."""
 
     @staticmethod
-    @lru_cache(maxsize=256)
-    def of(part: Part) -> Evidence:
-        """Return the evidence that is a whole part in its original order."""
-        return Evidence(part=part)
+    @lru_cache(maxsize=4096)
+    def of(part: Part, document: int | None = None, order: int | None = None) -> Evidence:
+        """Return the evidence with these fields; a part alone is whole and in its original order."""
+        return Evidence(part=part, document=document, order=order)
 
     def model_post_init(self, _: Any) -> None:
         """Raise ValueError if both document and order are set."""
@@ -290,10 +210,6 @@ class Document(Record):
     def has_words(self) -> bool:
         """Whether text or title can support a claim."""
         return has_words(self.text) or (self.title is not None and has_words(self.title))
-
-
-def _document(identity: str, text: str) -> Document:
-    return Document.holding({"id": identity, "text": text, "title": None, "score": None})
 
 
 class Turn(Record):
@@ -411,7 +327,7 @@ class Sample(Record):
             return self.contexts
         if part == "reference":
             answers = [(i, text) for i, text in enumerate(self.reference_answers, 1) if has_words(text)]
-            return tuple([_document(f"reference-{i}", text) for i, text in answers]) or None
+            return tuple([Document(id=f"reference-{i}", text=text) for i, text in answers]) or None
         if part == "reference_contexts":
             texts, ids = self.reference_contexts, self.reference_context_ids
             names = ids if len(ids) == len(texts) else [str(i) for i in range(1, len(texts) + 1)]
@@ -419,9 +335,9 @@ class Sample(Record):
                 return None
             return tuple(Document(id=i, text=t) for i, t in zip(names, texts, strict=True))
         if part == "answer":
-            return None if self.answer is None else (_document("answer", self.answer),)
+            return None if self.answer is None else (Document(id="answer", text=self.answer),)
         if part == ASKED:
-            return (_document("question", self.full_question),)
+            return (Document(id="question", text=self.full_question),)
         if part == HISTORY:
             turns = enumerate(self.history, 1)
             return tuple(Document(id=f"turn-{i}", title=t.role, text=t.content) for i, t in turns) or None
@@ -474,14 +390,14 @@ class Claim(Record):
 
     id: str
     """Unique in its sample: `answer-1`, `reference-3`."""
-    text: str
     of: Part
     """The part that the claim was extracted from."""
-    sentence_ids: tuple[int, ...] = ()
+    text: str
+    sentences: tuple[int, ...] = ()
     """Sentences of the source text that make the claim, from 1."""
     span: tuple[int, int] | None = None
     """Character offsets of the claim in the source text."""
-    grounding: Grounding = "ungrounded"
+    grounding: Grounding
     extractor: str | None = None
     """The judge that extracted the claim and alone assesses it. Only set with `extract_per_judge`."""
     alternative: int | None = None
@@ -492,66 +408,119 @@ class Claim(Record):
     """Numbers of the claim that are neither in the source text nor in the question. Such a claim is ungrounded."""
 
 
-class _Labeled(Record):
-    """A label, or the reason why there is none."""
+def support(label: str | None, positive: bool | None) -> Label | None:
+    """Return the label as scores of claims count it: a positive word of any scale is `supported`."""
+    if positive is not None:
+        return "supported" if positive else "not_found"
+    return label  # type: ignore[return-value]  # without `positive` it is a word of `Label`
 
+
+class Verdict(Record):
+    """One judge's label for the subject of an assessment, or why there is none."""
+
+    judge: str
     label: str | None = None
     """A word of the question's scale."""
     positive: bool | None = None
     """Whether the label counts as a yes. None without a label, and for the words of `Label`, which imply it."""
     unassessed: Reason | None = None
     """Why there is no label; None if there is one."""
-
-    def model_post_init(self, _: Any) -> None:
-        """Raise ValueError unless exactly one of label and reason is set, and `positive` if the label needs it."""
-        if (self.label is None) == (self.unassessed is None):
-            raise ValueError("a verdict or an assessment has a label or a reason why it is unassessed, and not both")
-        if (self.positive is None) != (self.label is None or self.label in LABELS):
-            raise ValueError(f"positive is set for words other than {', '.join(LABELS)}, and only for these")
-
-    @property
-    def support(self) -> Label | None:
-        """The label as scores of claims count it: a positive word of any scale is `supported`."""
-        if self.positive is not None:
-            return "supported" if self.positive else "not_found"
-        return self.label  # type: ignore[return-value]  # without `positive` it is a word of `Label`
-
-
-class Verdict(_Labeled):
-    """One judge's label for the subject of an assessment, or why there is none."""
-
-    judge: str
-    replicate: int = 0
-    """Number of the replicate, from 0."""
     probability: float | None = Field(default=None, ge=0, le=1)
     """Probability of "supported", from token log probabilities or a local model; None if there is none."""
     explanation: str | None = None
     """The judge's justification of its verdict."""
     cites: tuple[str, ...] = ()
     """Ids of the documents that the judge relied on."""
-    prompt: str | None = None
-    """Id of the prompt; None if the judge was not asked, and for imported verdicts."""
-    call: str | None = None
-    """Key of the call; None as for `prompt`, and if the call gave no verdict."""
+    replicate: int = 0
+    """Number of the replicate, from 0."""
     windows: int | None = Field(default=None, ge=2)
     """Number of context windows that the evidence was read in; None if it was read whole."""
+    call: int | None = Field(default=None, ge=0)
+    """Place of its call in `SampleResult.calls`, from 0; None if the call gave no verdict, if the judge was not asked,
+    and for imported verdicts."""
+    prompt: str | None = None
+    """Id of the prompt, for a judge that was asked and has no `call`; else the call names it."""
+
+    @property
+    def support(self) -> Label | None:
+        """The label as scores of claims count it: a positive word of any scale is `supported`."""
+        return support(self.label, self.positive)
 
 
-class Assessment(_Labeled):
+class ReadVerdict(NamedTuple):
+    """A verdict while its sample is evaluated, when its call has no place yet. The fields are those of `Verdict`."""
+
+    judge: str
+    label: str | None = None
+    positive: bool | None = None
+    unassessed: Reason | None = None
+    probability: float | None = None
+    explanation: str | None = None
+    cites: tuple[str, ...] = ()
+    replicate: int = 0
+    windows: int | None = None
+    key: str | None = None
+    """Key of its call."""
+    prompt: str | None = None
+
+    @property
+    def support(self) -> Label | None:
+        """The label as scores of claims count it."""
+        return support(self.label, self.positive)
+
+    def placed(self, places: Mapping[str, int]) -> Verdict:
+        """Return the verdict, given the places of the sample's calls by their keys."""
+        fields: dict[str, Any] = self._asdict()
+        call = None if (key := fields.pop("key")) is None else places[key]
+        return Verdict(**fields | {"call": call, "prompt": self.prompt if call is None else None})
+
+
+class Labeled(Record, extra="ignore"):
+    """One subject and its label, without the verdicts behind it."""
+
+    subject: str
+    """Id of the claim or document; `answer` for a whole answer."""
+    question: str
+    """Name of the question that the judges were asked."""
+    against: Part
+    """The part that is the evidence."""
+    document: int | None = Field(default=None, ge=1)
+    """Rank, from 1, of the single document of the part that is the evidence; None for all documents."""
+    order: int | None = Field(default=None, ge=1)
+    """Number of the order of the documents, from 1 (see `other_order`); None for the original order."""
+    label: str | None = None
+    """A word of the question's scale."""
+    positive: bool | None = None
+    """Whether the label counts as a yes. None without a label, and for the words of `Label`, which imply it."""
+    unassessed: Reason | None = None
+    """Why there is no label; None if there is one."""
+    tied: bool = False
+    """Whether the judges are divided between words that are all positive or all not. The label is the lowest."""
+
+    @property
+    def support(self) -> Label | None:
+        """The label as scores of claims count it: a positive word of any scale is `supported`."""
+        return support(self.label, self.positive)
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the subject is assessed against."""
+        return Evidence.of(self.against, self.document, self.order)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the evidence is a whole part in its original order."""
+        return self.document is None and self.order is None
+
+
+class Assessment(Labeled, extra="forbid"):
     """One subject and its evidence: the verdicts of all judges and the label that they add up to.
 
     If the evidence is an empty part (nothing was retrieved, the answer is empty), no judge is asked: there are no
     verdicts, and the label is `not_found`.
     """
 
-    subject: str
-    """Id of the claim or document; `answer` for a whole answer."""
-    question: str
-    """Name of the question that the judges were asked."""
-    evidence: Evidence
     verdicts: tuple[Verdict, ...]
-    tied: bool = False
-    """Whether the judges are divided between words that are all positive or all not. The label is the lowest."""
     agreement: float | None = None
     """Share of the judges with a label who gave this one; None for a single judge or no label."""
     probability: float | None = None
@@ -597,10 +566,7 @@ class Score(Record):
     total: int | None = None
     """Number of all claims, with the unassessed ones."""
     bounds: tuple[float, float] | None = None
-    """The value if all unassessed claims were unsupported, and if all were supported; None if unknown.
-
-    Default: computed from the counts.
-    """
+    """The value if all unassessed claims were unsupported, and if all were supported; None if unknown."""
     because: Reason | None = None
     """Why there is no value."""
     alternative: int | None = None
@@ -621,38 +587,16 @@ class Score(Record):
     @classmethod
     def counted(cls, hits: int, judged: int, total: int) -> Score:
         """Return the score `hits / judged`, for at least one claim with a label."""
-        return cls.holding(
-            {
-                "value": hits / judged,
-                "unit": "share",
-                "hits": hits,
-                "judged": judged,
-                "total": total,
-                "bounds": (hits / total, (hits + total - judged) / total),
-                "because": None,
-                "alternative": None,
-            }
-        )
+        bounds = hits / total, (hits + total - judged) / total
+        return cls(value=hits / judged, unit="share", hits=hits, judged=judged, total=total, bounds=bounds)
 
     @classmethod
-    def undefined(cls, because: Reason | None, unit: str = "share", **fields: Any) -> Score:
-        """Return the score of a sample for which the metric has no value."""
-        return cls(value=None, unit=unit, because=because, **fields)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_counts(cls, fields: Any) -> Any:
-        if not isinstance(fields, dict) or (total := fields.get("total")) is None:
-            return fields
-        hits, judged = fields.get("hits") or 0, fields.get("judged") or 0
-        bounds = (hits / total, (hits + total - judged) / total) if total else None
-        return {"bounds": bounds, **fields, "hits": hits, "judged": judged}
-
-    @model_validator(mode="after")
-    def _shares_are_shares(self) -> Self:
-        if self.unit == "share" and self.value is not None and not -_EQUAL <= self.value <= 1 + _EQUAL:
-            raise ValueError(f"the score is a share and has the value {self.value}")
-        return self
+    def undefined(cls, because: Reason | None, unit: str = "share", total: int | None = None) -> Score:
+        """Return the score of a sample for which the metric has no value; `total` is its number of unjudged claims."""
+        if total is None:
+            return cls(value=None, unit=unit, because=because)
+        bounds = (0.0, 1.0) if total else None
+        return cls(value=None, unit=unit, because=because, hits=0, judged=0, total=total, bounds=bounds)
 
 
 class Call(Record):
@@ -693,37 +637,96 @@ class Call(Record):
     """Seconds from sending to the last byte of the original call; None if unknown."""
 
 
-class SampleResult(Record):
-    """The result of one sample, a line of `results.jsonl`: its claims, assessments, scores and calls."""
+class ScoredSample(Record, extra="ignore"):
+    """The claims, labels and scores of a sample: what a comparison reads of a line of `results.jsonl`."""
 
     sample: Sample
-    claims: tuple[Claim, ...] = ()
-    """The claims of all parts."""
-    unextracted: dict[Part, Reason] = Field(default_factory=dict)
-    """Why no claims were extracted from a part: `no_claims`, or the reason of the failure."""
-    assessments: tuple[Assessment, ...] = ()
-    """Claims against whole parts in their original order."""
-    per_document: tuple[Assessment, ...] = ()
-    """Claims against single documents, if requested."""
-    orders: tuple[Assessment, ...] = ()
-    """Claims against the documents in other orders, if requested."""
     scores: dict[str, Score] = Field(default_factory=dict)
     """The scores by metric."""
-    calls: tuple[Call, ...] = ()
-    details: dict[str, JsonValue] = Field(default_factory=dict)
-    """What scores without a judge were computed from, and other results of a job that are no verdicts."""
+    claims: tuple[Claim, ...]
+    """The claims of all parts."""
+    assessments: tuple[Labeled, ...]
+    """Claims, answers or documents against whole parts; then, if requested, against single documents, or against the
+    documents in other orders."""
+
+    @property
+    def id(self) -> str:
+        """The id of the sample."""
+        return self.sample.id
+
+    @property
+    def labels(self) -> Sequence[Labeled]:
+        """The labels that scores count: of claims, those against whole parts in their original order."""
+        return [a for a in self.assessments if a.is_whole] if self.claims else self.assessments
 
     def claims_of(self, part: Part) -> tuple[Claim, ...]:
         """Return the claims of a part."""
         return tuple([claim for claim in self.claims if claim.of == part])
 
+
+class SampleResult(ScoredSample, extra="forbid"):
+    """The result of one sample, a line of `results.jsonl`: its claims, assessments, scores and calls."""
+
+    assessments: tuple[Assessment, ...]
+    """As for `ScoredSample`, with the verdicts of the judges."""
+    unextracted: dict[Part, Reason] = Field(default_factory=dict)
+    """Why no claims were extracted from a part: `no_claims`, or the reason of the failure."""
+    details: dict[str, JsonValue] = Field(default_factory=dict)
+    """What scores without a judge were computed from, and other results of a job that are no verdicts."""
+    calls: tuple[Call, ...] = ()
+    """A line of `replies.jsonl.gz`."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """Raise ValueError for a label beside a reason, a label without `positive`, or a share above 1.
+
+        These are checked once a line, because a check of every record takes as long as reading it.
+        """
+        for assessment in self.assessments:
+            both: Sequence[Assessment | Verdict] = (assessment, *assessment.verdicts)
+            for one in both:
+                if (one.label is None) == (one.unassessed is None):
+                    raise ValueError("a verdict or an assessment has a label or a reason why it has none, and not both")
+                if (one.positive is None) != (one.label is None or one.label in LABELS):
+                    raise ValueError(f"positive is set for words other than {', '.join(LABELS)}, and only for these")
+        for score in self.scores.values():
+            if score.unit == "share" and score.value is not None and not -_EQUAL <= score.value <= 1 + _EQUAL:
+                raise ValueError(f"the score is a share and has the value {score.value}")
+        return self
+
+    @classmethod
+    def of(cls, sample: Sample, **fields: Any) -> SampleResult:
+        """Return the result of a sample without claims and assessments."""
+        return cls(sample=sample, claims=(), assessments=(), **fields)
+
+    @property
+    def whole(self) -> tuple[Assessment, ...]:
+        """The assessments that scores count: of claims, those against whole parts in their original order."""
+        return tuple([a for a in self.assessments if a.is_whole]) if self.claims else self.assessments
+
+    @property
+    def per_document(self) -> tuple[Assessment, ...]:
+        """The assessments of claims against single documents."""
+        return tuple([a for a in self.assessments if a.document is not None]) if self.claims else ()
+
+    @property
+    def orders(self) -> tuple[Assessment, ...]:
+        """The assessments of claims against the documents in other orders."""
+        return tuple([a for a in self.assessments if a.order is not None]) if self.claims else ()
+
     def columns(self) -> dict[tuple[Part, Part], list[Assessment]]:
-        """Return the assessments against whole parts, by (part of the claims, part of the evidence)."""
+        """Return the assessments of claims against whole parts, by (part of the claims, part of the evidence)."""
         part = {claim.id: claim.of for claim in self.claims}
         columns: dict[tuple[Part, Part], list[Assessment]] = {}
-        for assessment in self.assessments:
-            columns.setdefault((part[assessment.subject], assessment.evidence.part), []).append(assessment)
+        for assessment in self.whole:
+            columns.setdefault((part[assessment.subject], assessment.against), []).append(assessment)
         return columns
+
+    def prompt_of(self, verdict: Verdict) -> str | None:
+        """Return the id of the prompt of a verdict; None if the judge was not asked, and for imported verdicts."""
+        if verdict.call is None:
+            return verdict.prompt
+        return self.calls[verdict.call].prompt if verdict.call < len(self.calls) else None
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric by name. The KeyError for an unknown name has the closest metric."""
@@ -786,9 +789,9 @@ class SampleResult(Record):
         claims = {claim.id: claim for claim in self.claims}
         failed = [
             FailedClaim(FAILED.index(a.support), self._in_words(claims[a.subject], a))
-            for a in self.assessments
+            for a in self.whole
             if a.support != "supported" and a.subject in claims
-            if of in (None, claims[a.subject].of) and against in (None, a.evidence.part)
+            if of in (None, claims[a.subject].of) and against in (None, a.against)
         ]
         unsupported = [
             FailedClaim(len(FAILED), f"no claims of {part}: {REASONS[why]}")
@@ -807,17 +810,17 @@ class SampleResult(Record):
         documents = self.sample.documents(assessment.evidence) or ()
         cited = {name for verdict in assessment.verdicts for name in verdict.cites}
         shown = [document for document in documents if document.id in cited] or documents[:SHOWN_DOCUMENTS]
-        lines += [f"{assessment.evidence.part} {document.id}: {visible(document.text, SHOWN)}" for document in shown]
+        lines += [f"{assessment.against} {document.id}: {visible(document.text, SHOWN)}" for document in shown]
         if more := 0 if cited else len(documents) - len(shown):
             lines.append(f"and {more} more")
         elif not documents:
-            lines.append(f"{assessment.evidence.part}: empty")
+            lines.append(f"{assessment.against}: empty")
         return "\n    ".join(lines)
 
     def _repr_html_(self) -> str:
         claims = {claim.id: claim for claim in self.claims}
         columns: dict[str, list[html.Html]] = {}
-        for a in (*self.assessments, *self.per_document):
+        for a in (*self.whole, *self.per_document):
             claim = claims.get(a.subject)
             line = html.labeled(a.label or f"{a.unassessed}", a.support, claim.text if claim else a.subject)
             columns.setdefault(f"{claim.of if claim else a.question} against {a.evidence}", []).append(line)

@@ -6,14 +6,14 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from claimeval.types.errors import ClaimevalError, UsageError
-from claimeval.types.records import Claim, Document, Reason, Record, immutable
+from claimeval.types.records import Claim, Document, Reason, Record
 from claimeval.types.scales import Scale
 
 logger = logging.getLogger("claimeval")
@@ -250,7 +250,7 @@ class Judge(Record):
         return tuple(self.model_copy(update={"learned": lesson}).as_asked for lesson in lessons)
 
 
-@immutable
+@dataclass(frozen=True)
 class Message:
     """A message of a request."""
 
@@ -258,7 +258,7 @@ class Message:
     content: str
 
 
-@immutable
+@dataclass(frozen=True)
 class ExtractTask:
     """Extraction request for engines that are not language models."""
 
@@ -271,7 +271,7 @@ class ExtractTask:
         return iter((self.text,))
 
 
-@immutable
+@dataclass(frozen=True)
 class AssessTask:
     """Assessment request for engines that are not language models."""
 
@@ -293,7 +293,7 @@ class AssessTask:
             yield document.text
 
 
-@immutable
+@dataclass(frozen=True)
 class Request:
     """A complete request to a judge. All fields that can change the reply are part of the key.
 
@@ -397,7 +397,7 @@ def _without_bounds(schema: str, bounds: tuple[str, ...]) -> str:
     return json.dumps(strip(json.loads(schema)), separators=(",", ":"))
 
 
-@immutable
+@dataclass(frozen=True)
 class Usage:
     """Token counts reported by the provider, None if not reported."""
 
@@ -418,7 +418,7 @@ class RateLimitStatus(NamedTuple):
     tokens_remaining: int | None = None
 
 
-@immutable
+@dataclass(frozen=True)
 class Completion:
     """A complete reply. The fields up to `usage` are read from `body`."""
 

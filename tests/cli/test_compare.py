@@ -104,8 +104,8 @@ def topics(tmp_path: Path) -> Path:
     here = tmp_path / "here"
     for name, place in (("one", 0), ("two", 1), ("three", 0)):
         rows = [
-            SampleResult(
-                sample=Sample(id=of, question=of, metadata={"topic": topic}), scores=scored({"words": values[place]})
+            SampleResult.of(
+                Sample(id=of, question=of, metadata={"topic": topic}), scores=scored({"words": values[place]})
             )
             for of, topic, *values in TOPICS
         ]

@@ -141,10 +141,8 @@ def write_scores(folder: Path, kind: str, **scores: float) -> None:
     """A run of one sample, with a run of these scores inside."""
     sample = Sample(id="s", question="")
     if not folder.exists():
-        attach(
-            folder.parent, folder.name, [SampleResult(sample=sample, scores=scored({"base": 0.5}))], {"base": "share"}
-        )
-    attach(folder, kind, [SampleResult(sample=sample, scores=scored(scores))], dict.fromkeys(scores, "share"))
+        attach(folder.parent, folder.name, [SampleResult.of(sample, scores=scored({"base": 0.5}))], {"base": "share"})
+    attach(folder, kind, [SampleResult.of(sample, scores=scored(scores))], dict.fromkeys(scores, "share"))
 
 
 def test_a_name_from_two_sources_is_two_metrics(claimeval: Run, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_the_prompt_for_one_gold_answer_is_what_it_would_be_without_alternatives
     prompt = prompts.load("assess", name)
     before, rest = prompt.source.split("{% if alternatives %}\n", 1)
     without = prompts.Prompt("x", "assess", before + rest.split("{% endif %}\n", 1)[1])
-    claims = [Claim(id="answer-1", text="It is.", of="answer")]
+    claims = [Claim(grounding="ungrounded", id="answer-1", text="It is.", of="answer")]
     shown = assess.ShownDocuments([Document(id="r", text="It is.")])
     asked = [assess.ask(p, scripted.judge(), claims, shown, "Q?").messages for p in (prompt, without)]
     assert asked[0] == asked[1]
@@ -164,7 +164,7 @@ def test_places_of_claims_are_counted_through_all_alternatives(server: Server) -
     found = scored(server, row(reference_answers=["It is. It was.", "They are."]), "coverage").results[0]
     text = found.sample.text("reference") or ""
     assert [text[slice(*claim.span or (0, 0))] for claim in found.claims] == ["It is.", "It was.", "They are."]
-    assert [claim.sentence_ids for claim in found.claims] == [(1,), (2,), (3,)]
+    assert [claim.sentences for claim in found.claims] == [(1,), (2,), (3,)]
     assert [claim.alternative for claim in found.claims] == [1, 1, 2]
 
 

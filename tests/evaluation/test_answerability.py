@@ -81,7 +81,7 @@ def test_judges_who_are_divided_are_a_tie() -> None:
 def test_the_four_outcomes_are_counted() -> None:
     samples = [Sample(id=str(i), question="Q", answer="A", is_answerable=i < 2) for i in range(3)]
     results = [
-        SampleResult(sample=s, scores={"answered": Score.share(v, because=None if v else "tie")})
+        SampleResult.of(s, scores={"answered": Score.share(v, because=None if v else "tie")})
         for s, v in zip(samples, (1.0, 0.0, None), strict=True)
     ]
     assert outcomes(results) == {

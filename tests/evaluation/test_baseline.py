@@ -12,7 +12,7 @@ from tests.sample_runs import scored
 def result(name: str, hits: int, judged: int, total: int) -> SampleResult:
     value = hits / judged if judged else None
     score = Score.share(value, hits=hits, judged=judged, total=total)
-    return SampleResult(sample=Sample(id=name, question="Q"), scores={"faithfulness": score})
+    return SampleResult.of(Sample(id=name, question="Q"), scores={"faithfulness": score})
 
 
 def row(name: str, value: float | None) -> SampleResult:
@@ -20,7 +20,7 @@ def row(name: str, value: float | None) -> SampleResult:
 
 
 def rating(name: str, found: dict[str, float | None]) -> SampleResult:
-    return SampleResult(sample=Sample(id=name, question="Q"), scores=scored(found))
+    return SampleResult.of(Sample(id=name, question="Q"), scores=scored(found))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.replies import ParsedReply
 from claimeval.types.errors import DataError, PromptError, UsageError
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Call, Document, Sample, Verdict
+from claimeval.types.records import Call, Document, ReadVerdict, Sample, Verdict
 from claimeval.types.requests import Judge
 from claimeval.types.scales import RELEVANCE_SCALES, UMBRELA, Scale
 from tests.scripted import FAILED, Replies, completion, judge
@@ -32,7 +32,7 @@ def grades(*entries: tuple[str, object]) -> str:
     return json.dumps({"grades": [{"id": name, "grade": said, "reason": "why"} for name, said in entries]})
 
 
-def read(text: str) -> ParsedReply[Verdict]:
+def read(text: str) -> ParsedReply[ReadVerdict]:
     request = rate.ask(PROMPT, judge(), "Q?", DOCUMENTS, UMBRELA)
     return rate.read(completion(text), request, DOCUMENTS, UMBRELA)
 

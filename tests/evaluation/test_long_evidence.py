@@ -197,7 +197,7 @@ def test_an_answer_that_is_longer_than_the_window_is_taken_apart_in_windows(word
     found = [(claim.id, result.sample.answer[slice(*claim.span or ())], claim.grounding) for claim in result.claims]
     expected = [f"Keeper {n} was {word}." for n, word in enumerate(WORDS * 9)]
     assert found == [(f"answer-{n}", text, "exact") for n, text in enumerate(expected, 1)]
-    assert [claim.sentence_ids for claim in result.claims] == [(5 * n + 1,) for n in range(99)]
+    assert [claim.sentences for claim in result.claims] == [(5 * n + 1,) for n in range(99)]
     windows = [call.window for call in result.calls if call.step == "extract" and not call.failed]
     count = windows[-1] or 0
     assert windows[-count:] == list(range(1, count + 1))
@@ -240,7 +240,7 @@ def test_the_extraction_command_takes_claims_in_windows_too(tmp_path: Path) -> N
     with server(REFUSALS["openai"]) as running:
         found = ce.extraction(data, extractor=running.judge, options=ce.RunOptions(cache=tmp_path))
     assert found["claims_per_sentence"].total == 5 * 99
-    assert [claim.sentence_ids for claim in found.results[0].claims] == [(5 * n + 1,) for n in range(99)]
+    assert [claim.sentences for claim in found.results[0].claims] == [(5 * n + 1,) for n in range(99)]
     rebuilt = [Rebuilder(found.manifest).rebuild(found.results[0], call) for call in found.results[0].calls]
     assert all(rebuilt)
 

@@ -12,7 +12,7 @@ from claimeval.judging.assess import shuffled
 from claimeval.testing import provider
 from claimeval.types.records import Claim
 
-CLAIMS = [Claim(id=f"answer-{i}", text=f"Lamp {i} is lit.", of="answer") for i in range(1, 13)]
+CLAIMS = [Claim(grounding="ungrounded", id=f"answer-{i}", text=f"Lamp {i} is lit.", of="answer") for i in range(1, 13)]
 SAMPLE = {
     "id": "pier",
     "question": "Which lamps are lit?",

@@ -14,11 +14,14 @@ from claimeval.judging import assess, prompts
 from claimeval.providers import specs
 from claimeval.types.chat_format import read_chat
 from claimeval.types.errors import UsageError
-from claimeval.types.records import Claim, Document, Verdict
+from claimeval.types.records import Claim, Document, ReadVerdict
 from claimeval.types.requests import Completion, Judge, Request
 from tests.conftest import StartServer
 
-CLAIMS = (Claim(id="answer-1", text="It is high.", of="answer"), Claim(id="answer-2", text="It is red.", of="answer"))
+CLAIMS = (
+    Claim(grounding="ungrounded", id="answer-1", text="It is high.", of="answer"),
+    Claim(grounding="ungrounded", id="answer-2", text="It is red.", of="answer"),
+)
 DOCUMENTS = (Document(id="page", text="It is high."),)
 Alternatives = dict[str, float]
 """Tokens and their probabilities."""
@@ -66,7 +69,7 @@ def reply(
 
 def verdicts(
     tokens: list[tuple[str, Alternatives]], text: str | None = None, asked: Request | None = None
-) -> list[Verdict]:
+) -> list[ReadVerdict]:
     return list(assess.read(completion(tokens, text), asked or request()).values.values())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from claimeval.judging import windows
 from claimeval.judging.requests import document_text
-from claimeval.types.records import Document, Verdict
+from claimeval.types.records import Document, ReadVerdict
 from claimeval.types.requests import Failure
 from claimeval.types.scales import PARTIAL, THREE_WAY, Scale
 
@@ -59,8 +59,8 @@ def test_no_room_is_no_window() -> None:
     assert windows.split([], 1000) == []
 
 
-def said(label: str | None, scale: Scale = THREE_WAY, *cites: str) -> Verdict:
-    return Verdict(judge="j", **scale.labeled(label), unassessed=None if label else "unsure", cites=cites)
+def said(label: str | None, scale: Scale = THREE_WAY, *cites: str) -> ReadVerdict:
+    return ReadVerdict(judge="j", **scale.labeled(label), unassessed=None if label else "unsure", cites=cites)
 
 
 LATE = Failure(reason="timeout", message="late")
@@ -80,25 +80,25 @@ LATE = Failure(reason="timeout", message="late")
 def test_support_by_any_window_wins(labels: tuple[str | None, ...], expected: str | None) -> None:
     for order in (labels, labels[::-1]):
         merged = windows.merge([said(label) for label in order], THREE_WAY)
-        assert isinstance(merged, Verdict)
+        assert isinstance(merged, ReadVerdict)
         assert (merged.label, merged.windows) == (expected, 2)
 
 
 def test_partial_support_goes_before_none() -> None:
     merged = windows.merge([said("not_found", PARTIAL), said("partly_supported", PARTIAL)], PARTIAL)
-    assert isinstance(merged, Verdict)
+    assert isinstance(merged, ReadVerdict)
     assert merged.label == "partly_supported"
 
 
 def test_a_window_that_was_not_read_leaves_open_what_no_other_settles() -> None:
     assert windows.merge([said("contradicted"), LATE], THREE_WAY) == LATE
     merged = windows.merge([LATE, said("supported")], THREE_WAY)
-    assert isinstance(merged, Verdict)
+    assert isinstance(merged, ReadVerdict)
     assert merged.label == "supported"
 
 
 def test_the_documents_of_all_windows_that_say_so_are_cited() -> None:
     verdicts = [said("supported", THREE_WAY, "a"), said("not_found", THREE_WAY, "b"), said("supported", THREE_WAY, "c")]
     merged = windows.merge(verdicts, THREE_WAY)
-    assert isinstance(merged, Verdict)
+    assert isinstance(merged, ReadVerdict)
     assert merged.cites == ("a", "c")

@@ -232,7 +232,7 @@ def test_a_claim_names_its_sentence_and_quotes_the_source() -> None:
     assert (first.text, second.text) == ("The firm was founded in 1976", "The firm is large.")
     assert text[first.start : first.end] == "The **firm** [1] was founded in 1976"
     assert text[second.start : second.end] == "is\nlarge [2]."
-    assert first.sentence_ids == second.sentence_ids == (1,)
+    assert first.sentences == second.sentences == (1,)
     assert said(text)[1] == "The **firm** [1] was founded in 1976 and is\nlarge [2]."
 
 
@@ -304,11 +304,11 @@ def test_real_answers_give_claims_that_quote_their_sentence_and_have_its_words_a
             spans = sentences(answer)
             ends = [0]
             for claim in split_claims(answer):
-                sentence = spans[claim.sentence_ids[-1]]
+                sentence = spans[claim.sentences[-1]]
                 assert sentence.start <= claim.start < claim.end <= sentence.end
                 assert claim.start >= ends[-1]
                 ends.append(claim.end)
-                own = {one.lower() for i in claim.sentence_ids for one in word.findall(answer[slice(*spans[i])])}
+                own = {one.lower() for i in claim.sentences for one in word.findall(answer[slice(*spans[i])])}
                 assert {one.lower() for one in word.findall(claim.text)} - own <= {"a", "an"}
 
 

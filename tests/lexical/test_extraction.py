@@ -75,7 +75,7 @@ def test_list_items_inherit_their_lead_in_unless_they_stand_alone() -> None:
         "Two things happened:\n1. The dam was built.\n2. The town moved away.\n\nHere it ends."
     )
     claims = split_claims(text)
-    assert [(claim.text, claim.sentence_ids) for claim in claims] == [
+    assert [(claim.text, claim.sentences) for claim in claims] == [
         ("The following states are part of the Ghats: Gujarat", (0, 1)),
         ("The following states are part of the Ghats: Goa, in part", (0, 2)),
         ("The dam was built.", (4,)),

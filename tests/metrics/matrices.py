@@ -15,7 +15,8 @@ def assessment(subject: str, evidence: Evidence, letter: str) -> Assessment:
     return Assessment(
         subject=subject,
         question="support",
-        evidence=evidence,
+        against=evidence.part,
+        document=evidence.document,
         verdicts=(),
         label=label,
         unassessed=None if label else "refused",
@@ -49,7 +50,11 @@ def matrix(
         contexts=tuple(Document(id=str(j), text="d") for j in range(size)),
     )
     sizes = {"answer": n, "reference": m}
-    claims = tuple(Claim(id=f"{of}-{i}", text="c", of=of) for of, number in sizes.items() for i in range(number))
+    claims = tuple(
+        Claim(grounding="ungrounded", id=f"{of}-{i}", text="c", of=of)
+        for of, number in sizes.items()
+        for i in range(number)
+    )
     none: dict[str, Reason] = {of: "no_claims" for of, number in sizes.items() if not number}
     columns = {
         ("answer", "reference"): p,

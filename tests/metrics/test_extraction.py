@@ -70,8 +70,13 @@ def test_f1_is_of_the_sums() -> None:
 
 
 def _taken(place: int, text: str, claims: Sequence[str]) -> SampleResult:
-    of = [Claim(id=f"answer-{i}", text=claim, of="answer", sentence_ids=(i,)) for i, claim in enumerate(claims, 1)]
-    return SampleResult(sample=Sample(id=str(place), question=f"{place}?", answer=text), claims=tuple(of))
+    of = [
+        Claim(grounding="ungrounded", id=f"answer-{i}", text=claim, of="answer", sentences=(i,))
+        for i, claim in enumerate(claims, 1)
+    ]
+    return SampleResult(
+        sample=Sample(id=str(place), question=f"{place}?", answer=text), claims=tuple(of), assessments=()
+    )
 
 
 def test_claims_that_leave_sentences_out_cover_less_and_nobody_covers_less_than_itself() -> None:

@@ -51,12 +51,12 @@ def result(*claims: tuple[str, str, str]) -> SampleResult:
     ],
 )
 def test_a_flip_is_another_counted_value(a: str, b: str, change: str | None) -> None:
-    pair = ClaimPair(Claim(id="c1", text="It is old.", of="answer"), assessed(a), assessed(b))
+    pair = ClaimPair(Claim(grounding="ungrounded", id="c1", text="It is old.", of="answer"), assessed(a), assessed(b))
     assert pair.change(graded=False) == change
 
 
 def test_on_the_same_scale_of_grades_another_grade_is_a_flip() -> None:
-    claim = Claim(id="c1", text="It is old.", of="answer")
+    claim = Claim(grounding="ungrounded", id="c1", text="It is old.", of="answer")
     pair = ClaimPair(claim, assessed("not_found"), assessed("partly_supported"))
     assert (pair.change(graded=True), pair.change(graded=False)) == ("flipped", "relabeled")
 

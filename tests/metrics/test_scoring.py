@@ -22,7 +22,7 @@ def verdict(label: str | None, judge: str = "one", reason: Reason | None = None)
 
 
 def claims(n: int) -> list[Claim]:
-    return [Claim(id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)]
+    return [Claim(grounding="ungrounded", id=f"answer-{i}", text=f"C{i}", of="answer") for i in range(n)]
 
 
 def labeled(*labels: str) -> list[Assessment]:

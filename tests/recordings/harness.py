@@ -189,14 +189,15 @@ def files(place: Path, *, raw: bool) -> Iterator[tuple[str, Json]]:
 
 def meant(result: SampleResult) -> Json:
     """What the lines of a result mean, whatever their layout: all texts, one list of assessments, no default."""
-    places = {call.key: place for place, call in reversed([*enumerate(result.calls)])}
 
     def verdict(given: Verdict) -> Json:
-        fields = given.model_dump(mode="json", exclude={"call"}, exclude_defaults=True)
-        return fields | {"call": None if given.call is None else places[given.call]}
+        fields = given.model_dump(mode="json", exclude={"prompt"}, exclude_defaults=True)
+        prompt = result.prompt_of(given)
+        return fields | {"call": given.call} | ({"prompt": prompt} if prompt else {})
 
     def assessment(one: Assessment) -> Json:
-        fields = one.model_dump(mode="json", exclude={"evidence", "verdicts"}, exclude_defaults=True)
+        exclude = {"against", "document", "order", "verdicts"}
+        fields = one.model_dump(mode="json", exclude=exclude, exclude_defaults=True)
         return fields | {"evidence": str(one.evidence), "verdicts": list(map(verdict, one.verdicts))}
 
     def call(one: Call) -> Json:
@@ -206,12 +207,11 @@ def meant(result: SampleResult) -> Json:
     return {
         "sample": result.sample.model_dump(mode="json", exclude_defaults=True),
         "claims": [
-            claim.model_dump(mode="json", exclude={"sentence_ids"}, exclude_defaults=True)
-            | {"sentences": claim.sentence_ids}
+            claim.model_dump(mode="json", exclude_defaults=True) | {"sentences": claim.sentences}
             for claim in result.claims
         ],
         "unextracted": result.unextracted,
-        "assessments": [assessment(one) for one in (*result.assessments, *result.per_document, *result.orders)],
+        "assessments": [assessment(one) for one in result.assessments],
         "scores": {name: score.model_dump(mode="json") for name, score in result.scores.items()},
         "calls": list(map(call, result.calls)),
         "details": result.details,

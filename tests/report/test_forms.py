@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) -> None:
     run = make(tmp_path / "run", panel=Panel(shuffle_contexts=1))
     found = scored({"words": 0.5, "grade": None}, "refused", unit="grade")
-    odd = SampleResult(sample=TOWER, scores=found)
+    odd = SampleResult.of(TOWER, scores=found)
     attach(run, "odd", [odd], {"words": "share", "grade": "grade"})
     text = forms.text(run, "md")
     assert "| `words` | odd | 0.500 | - | 1 | none | 0.50 to 0.50 |" in text

@@ -29,7 +29,13 @@ def result(rows: dict[str, list[str]], settings: Panel | None = None, name: str 
     """Claims of three passages of the answer; per evidence a row of marks a claim."""
     settings = settings or Panel()
     claims = tuple(
-        Claim(id=f"answer-{i}", text=f"Claim {i}.", of="answer", span=(at := ANSWER.index(text), at + len(text)))
+        Claim(
+            grounding="ungrounded",
+            id=f"answer-{i}",
+            text=f"Claim {i}.",
+            of="answer",
+            span=(at := ANSWER.index(text), at + len(text)),
+        )
         for i, text in enumerate(SENTENCES, 1)
     )
     return SampleResult(

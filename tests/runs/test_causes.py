@@ -45,7 +45,7 @@ def drawn(number: int, draw: random.Random) -> SampleResult:
         reference_answers=("Gold.",) if draw.random() < 0.9 else ("Gold.", "Silver."),
     )
     claims = [
-        Claim(id=f"{part}-{i}", text=draw.choice(texts), of=part, alternative=draw.choice(of))
+        Claim(grounding="ungrounded", id=f"{part}-{i}", text=draw.choice(texts), of=part, alternative=draw.choice(of))
         for part, of in (("answer", [None]), ("reference", [1, 2] if len(sample.reference_answers) > 1 else [None]))
         for i in range(draw.randrange(5))
     ]
@@ -102,7 +102,9 @@ def test_every_claim_of_a_sample_adds_its_share() -> None:
     """
 
     def one(answer: str, **labels: str) -> SampleResult:
-        claims = [Claim(id=f"answer-{i}", text=text, of="answer") for i, text in enumerate(labels, 1)]
+        claims = [
+            Claim(grounding="ungrounded", id=f"answer-{i}", text=text, of="answer") for i, text in enumerate(labels, 1)
+        ]
         sample = Sample(id="s", question="Q?", answer=answer, contexts=(Document(id="d", text="A text."),))
         pairs = zip(claims, labels.values(), strict=True)
         return result(sample, claims, [assessed(claim, "contexts", label) for claim, label in pairs])

@@ -23,7 +23,7 @@ def result(recall: int | None, faithful: int, correct: int | None = None) -> Sam
     scores = {name: Score.share(n / 5, hits=n, judged=5, total=5) for name, n in hits.items() if n is not None}
     if recall is None:
         scores["context_recall"] = Score.undefined("missing_input")
-    return SampleResult(sample=Sample(id="s", question="Q?"), scores=scores)
+    return SampleResult.of(Sample(id="s", question="Q?"), scores=scores)
 
 
 @pytest.mark.parametrize(

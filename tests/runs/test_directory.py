@@ -215,8 +215,8 @@ def test_samples_that_are_added_together_are_never_in_the_file_without_their_rep
     def results() -> Iterator[SampleResult]:
         for number in range(150):
             seen.append((written("results.jsonl.part"), written("replies.jsonl.part")))
-            sample = result.sample.replaced(id=f"s{number}", metadata={"notes": "x" * 40_000})
-            yield result.replaced(sample=sample)
+            sample = result.sample.model_copy(update={"id": f"s{number}", "metadata": {"notes": "x" * 40_000}})
+            yield result.model_copy(update={"sample": sample})
 
     with RunWriter(folder, run.manifest) as writer:
         writer.add_all(results())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,10 @@ SAMPLE = Sample(
     id="q7", question="How high?", answer=ANSWER, contexts=CONTEXTS, reference_answers=("It is 58 m.", "58 metres")
 )
 CLAIMS = (
-    Claim(id="answer-1", text=ANSWER[:23], of="answer", sentence_ids=(1,), span=(0, 23), grounding="exact"),
-    Claim(id="answer-2", text="Ana built it.", of="answer", sentence_ids=(2,), span=(24, 44), grounding="fuzzy"),
+    Claim(id="answer-1", text=ANSWER[:23], of="answer", sentences=(1,), span=(0, 23), grounding="exact"),
+    Claim(id="answer-2", text="Ana built it.", of="answer", sentences=(2,), span=(24, 44), grounding="fuzzy"),
     Claim(id="reference-1", text="metres", of="reference", span=(3, 9), grounding="exact", alternative=2),
-    Claim(id="x", text="It is red.", of="answer", repeats=2, missing_numbers=("7",)),
+    Claim(grounding="ungrounded", id="x", text="It is red.", of="answer", repeats=2, missing_numbers=("7",)),
 )
 
 
@@ -39,11 +38,10 @@ def call(key: str, judge: str, part: str = "contexts", **fields: Any) -> Call:
     return Call(key=key, step="assess", judge=judge, part="answer", evidence=evidence, prompt="p1", **fields)
 
 
-def test_a_line_says_everything_once() -> None:
-    said: dict[str, Any] = {"judge": "one", "prompt": "p1", "call": "k1"}
+def test_a_line_is_read_without_a_reader() -> None:
     verdicts = [
-        Verdict(label="supported", **said, probability=0.9, explanation="so", cites=("d-b",)),
-        Verdict(unassessed="unsure", **said, probability=0.5),
+        Verdict(judge="one", label="supported", probability=0.9, explanation="so", cites=("d-b",), call=0),
+        Verdict(judge="one", unassessed="unsure", probability=0.0, explanation="", call=0),
     ]
     result = SampleResult(
         sample=SAMPLE,
@@ -52,7 +50,7 @@ def test_a_line_says_everything_once() -> None:
             Assessment(
                 subject=claim.id,
                 question="support",
-                evidence=Evidence(part="contexts"),
+                against="contexts",
                 label=verdict.label,
                 unassessed=verdict.unassessed,
                 probability=verdict.probability if verdict.label else None,
@@ -60,109 +58,113 @@ def test_a_line_says_everything_once() -> None:
             )
             for claim, verdict in zip(CLAIMS[:2], verdicts, strict=True)
         ),
-        scores={"faithfulness": Score.share(1.0, hits=1, judged=1, total=2)},
+        scores={"faithfulness": Score.counted(1, 1, 2)},
         calls=(call("k1", "one", subjects=("answer-1", "answer-2"), reply="{}"),),
     )
     line, replies = lines.write(result)
-    written = json.loads(line)
-    assert written.pop("sample") == json.loads(SAMPLE.model_dump_json(exclude_defaults=True))
-    assert written == {
+    about = {"question": "support", "against": "contexts"}
+    assert json.loads(line) == {
+        "sample": json.loads(SAMPLE.model_dump_json(exclude_defaults=True)),
+        "scores": {
+            "faithfulness": {"value": 1.0, "unit": "share", "hits": 1, "judged": 1, "total": 2, "bounds": [0.5, 1.0]}
+        },
         "claims": [
             {
+                "id": "answer-1",
                 "of": "answer",
-                "text": [None, "Ana built it."],
-                "sentence_ids": [[1], [2]],
-                "span": [[0, 23], [24, 44]],
-                "grounding": ["exact", "fuzzy"],
-            }
+                "text": "The tower is 58 m high.",
+                "sentences": [1],
+                "span": [0, 23],
+                "grounding": "exact",
+            },
+            {
+                "id": "answer-2",
+                "of": "answer",
+                "text": "Ana built it.",
+                "sentences": [2],
+                "span": [24, 44],
+                "grounding": "fuzzy",
+            },
         ],
         "assessments": [
             {
-                "evidence": "contexts",
-                "labels": ["supported", None],
-                "unassessed": [None, "unsure"],
-                "verdicts": {
-                    "judge": ["one"],
-                    "call": [0],
-                    "probability": [[0.9, 0.5]],
-                    "explanation": [["so", None]],
-                    "cites": [[[2], []]],
-                },
-            }
+                "subject": "answer-1",
+                **about,
+                "label": "supported",
+                "verdicts": [
+                    {
+                        "judge": "one",
+                        "label": "supported",
+                        "probability": 0.9,
+                        "explanation": "so",
+                        "cites": ["d-b"],
+                        "call": 0,
+                    }
+                ],
+                "probability": 0.9,
+            },
+            {
+                "subject": "answer-2",
+                **about,
+                "unassessed": "unsure",
+                "verdicts": [
+                    {"judge": "one", "unassessed": "unsure", "probability": 0.0, "explanation": "", "call": 0}
+                ],
+            },
         ],
-        "scores": {"faithfulness": {"value": 1.0, "hits": 1, "judged": 1, "total": 2}},
     }
     asked = json.loads(replies)
     assert (asked["sample"], [one["reply"] for one in asked["calls"]]) == ("q7", ["{}"])
     assert lines.read(line, replies) == result
-    alone = lines.read(line)
-    assert (alone.calls, alone.assessments[0].verdicts[0].call) == ((), None)
-    assert alone.assessments[0].label == "supported"
+    assert lines.read(line) == result.model_copy(update={"calls": ()})
     with pytest.raises(ValueError, match="those of 'other', not of 'q7'"):
         lines.read(line, b'{"sample":"other"}\n')
+    with pytest.raises(ValueError, match="names a call that its sample does not have"):
+        lines.read(line, b'{"sample":"q7"}\n')
 
 
-def panel(labels: Sequence[str | None], panel: str | None, **fields: Any) -> SampleResult:
-    """The verdicts of several judges on one claim."""
-    return SampleResult(
-        sample=SAMPLE,
-        claims=CLAIMS[:1],
-        assessments=(
-            Assessment(
-                subject="answer-1",
-                question="support",
-                evidence=Evidence(part="contexts"),
-                label=panel,
-                unassessed=None if panel else "tie",
-                verdicts=tuple(
-                    Verdict(judge=f"j{n}", label=label, unassessed=None if label else "unsure")
-                    for n, label in enumerate(labels)
-                ),
-                **fields,
-            ),
-        ),
-    )
+def test_what_is_left_out_of_a_line_is_what_it_is_read_as() -> None:
+    """A default that changes would change what old lines say: the lines below are those of today."""
+    bare = SampleResult.of(Sample(id="s", question=""), scores={"a": Score.undefined(None)})
+    line, replies = lines.write(bare)
+    assert json.loads(line) == {
+        "sample": {"id": "s", "question": ""},
+        "scores": {"a": {"value": None, "unit": "share"}},
+        "claims": [],
+        "assessments": [],
+    }
+    assert json.loads(replies) == {"sample": "s"}
+    unjudged = Assessment(subject="answer-1", question="support", against="contexts", label="not_found", verdicts=())
+    claim = Claim(id="answer-1", of="answer", text="", grounding="ungrounded")
+    written = json.loads(lines.write(bare.model_copy(update={"claims": (claim,), "assessments": (unjudged,)})).line)
+    assert written["claims"] == [{"id": "answer-1", "of": "answer", "text": "", "grounding": "ungrounded"}]
+    (assessment,) = written["assessments"]
+    about = {"subject": "answer-1", "question": "support", "against": "contexts"}
+    assert assessment == {**about, "label": "not_found", "verdicts": []}
+    asked = Call(key="k", step="assess", judge="one", part="answer", reply="")
+    (call_line,) = json.loads(lines.write(bare.model_copy(update={"calls": (asked,)})).replies)["calls"]
+    assert call_line == {"key": "k", "step": "assess", "judge": "one", "part": "answer", "reply": ""}
 
 
 @pytest.mark.parametrize(
-    ("labels", "label", "implied"),
+    "given",
     [
-        (["supported"] * 3, "supported", {"agreement": 1.0, "probability": 1.0, "entropy": 0.0}),
-        (["supported", "not_found"], None, {"agreement": None, "probability": 0.5, "entropy": 1.0}),
-        (["not_found", None, "not_found"], "not_found", {"agreement": 1.0, "probability": 0.0, "entropy": 0.0}),
-        (["contradicted", None], "contradicted", {"agreement": None, "probability": None, "entropy": None}),
+        {"answer": "", "contexts": [], "is_answerable": False},
+        {"answer": None, "contexts": None, "metadata": {"zero": 0, "no": False, "list": [], "text": "", "none": None}},
+        {"contexts": [{"id": "", "text": "", "title": "", "score": 0.0}], "generator": "", "evidence": {"x": []}},
+        {"reference_answers": ["0"], "reference_contexts": [""], "history": [{"role": "user", "content": ""}]},
     ],
 )
-def test_how_far_judges_agree_is_written_only_where_their_labels_do_not_say_it(
-    labels: list[str | None], label: str | None, implied: dict[str, float | None]
-) -> None:
-    result = panel(labels, label, **implied)
-    line = lines.write(result).line
-    [column] = json.loads(line)["assessments"]
-    assert not implied.keys() & column.keys()
-    assert [lines.read(line, verdicts=verdicts).assessments[0].entropy for verdicts in (True, False)] == [
-        implied["entropy"]
-    ] * 2
-    assert lines.read(line) == result
-    counted_otherwise = panel(labels, label, agreement=0.75, probability=0.25, entropy=0.5)
-    line = lines.write(counted_otherwise).line
-    [column] = json.loads(line)["assessments"]
-    assert (column["agreement"], column["probability"], column["entropy"]) == ([0.75], [0.25], [0.5])
-    assert lines.read(line) == counted_otherwise
-
-
-def test_judges_of_a_column_stand_together_with_what_differs_among_them() -> None:
-    result = panel(["supported", None, "supported"], "supported", agreement=1.0, probability=1.0, entropy=0.0)
-    [column] = json.loads(lines.write(result).line)["assessments"]
-    assert column == {
-        "evidence": "contexts",
-        "labels": ["supported"],
-        "verdicts": {
-            "judge": ["j0", "j1", "j2"],
-            "labels": [None, [None], None],
-            "unassessed": [None, ["unsure"], None],
-        },
-    }
+def test_whatever_was_given_reads_back_as_given(given: dict[str, Any]) -> None:
+    result = SampleResult.of(
+        Sample.model_validate({"id": "0", "question": "", **given}),
+        scores={"zero": Score.share(0.0), "none": Score.undefined("no_evidence", total=0)},
+        details={"zero": 0, "no": False, "list": [], "text": "", "none": None},
+    )
+    assert lines.read(*lines.write(result)) == result
+    written = json.loads(lines.write(result).line)["sample"]
+    for name, value in given.items():
+        assert written.get(name, None if value is None else "left out") == value, name
 
 
 def drawn_verdict(rng: random.Random, judge: str, replicate: int) -> Verdict:
@@ -177,7 +179,7 @@ def drawn_verdict(rng: random.Random, judge: str, replicate: int) -> Verdict:
         explanation=rng.choice([None, "", "so \ud800"]),
         cites=rng.choice([(), ("d-b",), ("d-c", "elsewhere", "2")]),
         prompt="p1",
-        call=rng.choice(["k0", "k1", None, "another run's"]),
+        call=rng.choice([0, 2, None]),
     )
 
 
@@ -195,7 +197,9 @@ def drawn(seed: int) -> SampleResult:
                 Assessment(
                     subject=claim.id,
                     question=rng.choice(["support", "vital"]),
-                    evidence=rng.choice(places),
+                    against=(at := rng.choice(places)).part,
+                    document=at.document,
+                    order=at.order,
                     verdicts=verdicts,
                     label=label,
                     unassessed=None if label else "tie",
@@ -211,11 +215,13 @@ def drawn(seed: int) -> SampleResult:
         sample=SAMPLE,
         claims=CLAIMS,
         unextracted={"reference": "no_claims"},
-        assessments=assessments(Evidence(part="contexts"), Evidence(part="reference")),
-        per_document=assessments(Evidence(part="contexts", document=2), Evidence(part="contexts", document=3)),
-        orders=assessments(Evidence(part="contexts", order=1)),
+        assessments=(
+            *assessments(Evidence(part="contexts"), Evidence(part="reference")),
+            *assessments(Evidence(part="contexts", document=2), Evidence(part="contexts", document=3)),
+            *assessments(Evidence(part="contexts", order=1)),
+        ),
         scores={
-            "a": Score.share(None, because="no_evidence", hits=0, judged=0, total=rng.randint(0, 1)),
+            "a": Score.undefined("no_evidence", total=rng.randint(0, 1)),
             "b": Score.share(0.5, bounds=(0.25, 0.75)),
             "c": Score(value=2.0, unit="grade", hits=1, judged=2, total=2, bounds=rng.choice([None, (0.0, 3.0)])),
             "d": Score.share(0.5, hits=1, judged=2, total=3, alternative=2),

@@ -17,7 +17,7 @@ def write(folder: Path, runs: Sequence[Mapping[str, float]]) -> list[Path]:
     """A run directory for each mapping of samples to values, the first named r0."""
     for place, values in enumerate(runs):
         rows = [
-            SampleResult(sample=Sample(id=name, question=name), scores=scored({"words": value}))
+            SampleResult.of(Sample(id=name, question=name), scores=scored({"words": value}))
             for name, value in values.items()
         ]
         attach(folder, f"r{place}", rows, {"words": "share"})
@@ -88,7 +88,7 @@ def test_a_steady_fall_is_no_noise(tmp_path: Path) -> None:
 def test_p_values_of_metrics_are_adjusted_together(tmp_path: Path) -> None:
     for place in range(3):
         rows = [
-            SampleResult(sample=Sample(id=f"s{i}", question=f"{i}"), scores=scored({"a": value, "b": value}))
+            SampleResult.of(Sample(id=f"s{i}", question=f"{i}"), scores=scored({"a": value, "b": value}))
             for i, value in ((i, 1.0 - place * 0.1 * (i + 1)) for i in range(5))
         ]
         attach(tmp_path, f"r{place}", rows, {"a": "share", "b": "share"})

@@ -151,7 +151,7 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
 def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     rows = [sample_runs.scored({"words": value}) for value in VALUES]
     samples = answers(VALUES)
-    kept = [SampleResult(sample=sample, scores=row) for sample, row in zip(samples, rows, strict=True)]
+    kept = [SampleResult.of(sample, scores=row) for sample, row in zip(samples, rows, strict=True)]
     sample_runs.attach(tmp_path, "odd", kept, {"words": "share"})
     (found,) = directory.beside(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
@@ -162,11 +162,11 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
 
 def test_ratings_beside_claims_draw_questions() -> None:
     results = [
-        SampleResult(sample=s, scores={"faithfulness": Score.share(v, hits=int(v), judged=1, total=1)})
+        SampleResult.of(s, scores={"faithfulness": Score.share(v, hits=int(v), judged=1, total=1)})
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
     rated = [
-        SampleResult(sample=s, scores={"rated_faithfulness": Score.share(v)})
+        SampleResult.of(s, scores={"rated_faithfulness": Score.share(v)})
         for s, v in zip(answers(VALUES), VALUES, strict=True)
     ]
     (found,) = compare_ratings(results, rated)

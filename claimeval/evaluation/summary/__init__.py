@@ -147,7 +147,7 @@ class SummaryBuilder(Tally):
         """Add one sample."""
         cluster = cluster_of(result.sample, self._cluster)
         self._clusters.append(cluster)
-        unusual = [one for one in result.assessments if one.unassessed or not one.verdicts]
+        unusual = [one for one in result.whole if one.unassessed or not one.verdicts]
         ungrounded = {claim.id for claim in result.claims if claim.grounding == "ungrounded"}
         columns = result.columns() if self._rows and (self._panel or unusual) else {}
         if self._extraction:

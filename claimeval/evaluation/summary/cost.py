@@ -148,7 +148,7 @@ class CostTally(Tally):
         """Return the number of calls that later judges would need to assess all claims, minus those they had."""
         part_of = {claim.id: claim.of for claim in result.claims}
         claims: Counter[tuple[Part, Evidence]] = Counter(
-            (part_of[a.subject], a.evidence) for a in result.assessments if not a.unasked
+            (part_of[a.subject], a.evidence) for a in result.whole if not a.unasked
         )
         needed = sum(-(-n // size) for n in claims.values() for size in self._later.values()) * self._repeats
         made = sum(c.step == "assess" and c.judge in self._later and not c.attempt for c in result.calls)

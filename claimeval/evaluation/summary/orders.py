@@ -63,7 +63,7 @@ class OrderTally(Tally):
 
     def add(self, result: SampleResult, cluster: int) -> None:
         """Add one sample with its cluster."""
-        original = {(a.subject, a.evidence): a for a in result.assessments}
+        original = {(a.subject, a.evidence): a for a in result.whole}
         columns: dict[tuple[str, Evidence], dict[int, Assessment]] = {}
         for other in result.orders:
             key, order = (other.subject, other.evidence.whole), other.evidence.order

@@ -168,8 +168,8 @@ class PanelTally(Tally):
     def add(self, result: SampleResult) -> None:
         """Add the verdicts on one sample."""
         claims = {claim.id: claim for claim in result.claims}
-        for assessment in result.assessments:
-            if assessment.evidence.part == ASKED or assessment.unasked:
+        for assessment in result.whole:
+            if assessment.against == ASKED or assessment.unasked:
                 continue
             ballots = {ballot.judge: ballot for ballot in cast_ballots(assessment.verdicts, self._panel)}
             votes = [ballots[name].choice if name in ballots else None for name in self._judges]

@@ -16,13 +16,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from claimeval.types.errors import unknown_name
-from claimeval.types.records import Reason, Verdict
+from claimeval.types.records import ReadVerdict, Reason, Verdict
 from claimeval.types.scales import Scale
 
 if TYPE_CHECKING:
     from claimeval.judging.panel import Panel
 
 T = TypeVar("T")
+
+Given = Verdict | ReadVerdict
+"""A verdict to vote on."""
 
 Winners = tuple[str, ...]
 """The labels in first place. Labels of different values are a tie."""
@@ -46,7 +49,7 @@ class Ballot(NamedTuple):
     """Why there is no choice."""
 
 
-def choice(verdict: Verdict, panel: Panel) -> str | None:
+def choice(verdict: Given, panel: Panel) -> str | None:
     """Return the label that a verdict votes for; None if it is unassessed.
 
     A label of another scale counts as supported, contradicted or not found if the panel's scale has these labels.
@@ -60,7 +63,7 @@ def choice(verdict: Verdict, panel: Panel) -> str | None:
     return None
 
 
-def cast_ballots(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
+def cast_ballots(verdicts: Sequence[Given], panel: Panel) -> list[Ballot]:
     """Return a ballot per judge, in the order of the verdicts.
 
     A judge with replicates votes for its most frequent value, and the most frequent label of that value. If two values
@@ -69,20 +72,20 @@ def cast_ballots(verdicts: Sequence[Verdict], panel: Panel) -> list[Ballot]:
     """
     if panel.replicates == 1:
         return [_ballot(verdict, panel) for verdict in verdicts]
-    by_judge: dict[str, list[Verdict]] = {}
+    by_judge: dict[str, list[Given]] = {}
     for verdict in verdicts:
         by_judge.setdefault(verdict.judge, []).append(verdict)
     return [_together(judge, replicates, panel) for judge, replicates in by_judge.items()]
 
 
-def _ballot(verdict: Verdict, panel: Panel) -> Ballot:
+def _ballot(verdict: Given, panel: Panel) -> Ballot:
     chosen = choice(verdict, panel)
     if chosen is None:
         return Ballot(verdict.judge, None, None, verdict.unassessed or NO_GRADE)
     return Ballot(verdict.judge, chosen, verdict.probability, None)
 
 
-def _together(judge: str, verdicts: Sequence[Verdict], panel: Panel) -> Ballot:
+def _together(judge: str, verdicts: Sequence[Given], panel: Panel) -> Ballot:
     labeled = [verdict for verdict in verdicts if choice(verdict, panel) is not None]
     if not labeled:
         reasons = Counter(v.unassessed or NO_GRADE for v in verdicts)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
-from claimeval.judging.panel.rules import Ballot, Winners, cast_ballots, choice, representative
+from claimeval.judging.panel.rules import Ballot, Given, Winners, cast_ballots, choice, representative
 from claimeval.statistics import vote_entropy
 from claimeval.types.errors import UsageError
 from claimeval.types.families import Families
@@ -48,7 +48,13 @@ def vote(
         same_family: Judges whose verdicts do not count under `no-vote`.
         question: Name of the question.
     """
-    about = {"subject": subject, "question": question, "evidence": evidence}
+    about = {
+        "subject": subject,
+        "question": question,
+        "against": evidence.part,
+        "document": evidence.document,
+        "order": evidence.order,
+    }
     if len(verdicts) == 1 and not same_family and (alone := _preliminary(about, verdicts[0], panel.scale)):
         return alone
     ballots = cast_ballots(verdicts, panel)
@@ -69,26 +75,20 @@ def vote(
 
 def _preliminary(about: Mapping[str, Any], verdict: Verdict, scale: Scale) -> Assessment | None:
     """Return the assessment of a single judge's verdict, which is the same under every rule; None for other scales."""
-    given = verdict.__dict__
-    label = given["label"]
+    label = verdict.label
     if label is not None and label not in scale.words:
         return None
-    return Assessment.holding(
-        {
-            **about,
-            "verdicts": (verdict,),
-            "label": label,
-            "positive": given["positive"],
-            "unassessed": given["unassessed"],
-            "tied": False,
-            "agreement": None,
-            "probability": None if label is None or scale.ordered else given["probability"],
-            "entropy": None,
-        }
+    return Assessment(
+        **about,
+        label=label,
+        positive=verdict.positive,
+        unassessed=verdict.unassessed,
+        verdicts=(verdict,),
+        probability=None if label is None or scale.ordered else verdict.probability,
     )
 
 
-def disputed(verdicts: Sequence[Verdict], panel: Panel) -> bool:
+def disputed(verdicts: Sequence[Given], panel: Panel) -> bool:
     """Return whether the judges give different values, or one of them gives none.
 
     Different labels of the same value are no dispute, because no score depends on them.
@@ -137,7 +137,7 @@ def _assessment(
     votes = [
         chosen for verdict in verdicts if (chosen := choice(verdict, panel)) is not None and verdict.judge in counted
     ]
-    return Assessment.trusted(
+    return Assessment(
         **about,
         verdicts=tuple(verdicts),
         **panel.scale.labeled(label),

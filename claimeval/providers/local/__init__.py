@@ -167,7 +167,7 @@ def completed(text: str, request: Request, started: float, keep: Keep, device: s
 def claims_by_rule(task: ExtractTask) -> list[ExtractedClaim]:
     """Return the claims of a text, split by rules."""
     return [
-        ExtractedClaim(claim.text, tuple(i + 1 for i in claim.sentence_ids), task.text[claim.start : claim.end])
+        ExtractedClaim(claim.text, tuple(i + 1 for i in claim.sentences), task.text[claim.start : claim.end])
         for claim in split_claims(task.text)
     ]
 

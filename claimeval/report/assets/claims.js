@@ -227,7 +227,7 @@ const GROUNDED = {
 };
 
 /** @param {Line.Claim} claim */
-function grounding({ grounding: how, missing_numbers: missing, span, sentence_ids: ids }) {
+function grounding({ grounding: how, missing_numbers: missing, span, sentences: ids }) {
   const words = GROUNDED[how ?? "exact"];
   if (missing?.length) return ["not in the text or the question: ", data(missing.join(", "))];
   return (

@@ -13,7 +13,7 @@ from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
 from claimeval.metrics.flips import Flip, flip
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.agreement import measure
-from claimeval.runs.compare import PairChanges, SamplePair, adjusted, compare
+from claimeval.runs.compare import Pair, PairChanges, adjusted, compare
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.runs.experiments import Arm, Experiment
 from claimeval.runs.experiments.running import arm_folder
@@ -23,7 +23,7 @@ from claimeval.runs.overview import Overview, PairedRuns, gather
 from claimeval.store.store import Store, cache_folder, unpack
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.options import RunOptions
-from claimeval.types.records import Record
+from claimeval.types.records import Record, SampleResult
 
 
 class ArmMetric(MetricSummary):
@@ -126,7 +126,7 @@ def tabulate(
                 overview = gather(run)
             else:
 
-                def listed(pair: SamplePair, changes: PairChanges, name: str = arm.name) -> None:
+                def listed(pair: Pair[SampleResult], changes: PairChanges, name: str = arm.name) -> None:
                     for claim in changes.flips:
                         each_flip(ArmFlip(arm=name, **dict(flip(pair.a, claim))))
 

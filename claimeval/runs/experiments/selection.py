@@ -424,15 +424,19 @@ def _together(of_arms: Mapping[str, SampleResult], metric: Metric) -> SampleResu
         for claim in result.claims_of(metric.claims_of):
             new = claim if name == first else claim.model_copy(update={"id": f"{name}/{claim.id}"})
             ids[claim.id] = claims.setdefault((claim.of, claim.text), new).id
-        for a in result.assessments:
-            if a.subject in ids and a.evidence.part == metric.against and not a.unasked:
+        for a in result.whole:
+            if a.subject in ids and a.against == metric.against and not a.unasked:
                 verdicts[ids[a.subject], a.evidence].append(_vote(name, a))
     return SampleResult(
         sample=of_arms[first].sample,
         claims=tuple(claims.values()),
         assessments=tuple(
             Assessment(
-                subject=subject, question="support", evidence=evidence, verdicts=tuple(votes), unassessed="no_quorum"
+                subject=subject,
+                question="support",
+                against=evidence.part,
+                verdicts=tuple(votes),
+                unassessed="no_quorum",
             )
             for (subject, evidence), votes in verdicts.items()
         ),

@@ -28,7 +28,10 @@ def result(
 ) -> SampleResult:
     """A sample with a claim per row; a row has a mark per judge, repeats of all judges after a slash."""
     settings = settings or Panel()
-    claims = tuple(Claim(id=f"answer-{i}", text=f"Claim {i}.", of="answer") for i in range(1, len(rows) + 1))
+    claims = tuple(
+        Claim(grounding="ungrounded", id=f"answer-{i}", text=f"Claim {i}.", of="answer")
+        for i in range(1, len(rows) + 1)
+    )
     names = {chr(ord("a") + i): judge.name for i, judge in enumerate(judges)}
     assessments = tuple(
         voting.vote(

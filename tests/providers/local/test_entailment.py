@@ -290,7 +290,11 @@ def findings(judge: EntailmentJudge, claims: Sequence[str], *texts: str) -> list
     async def ask() -> list[EntailmentResult]:
         with judge:
             return await judge.assess(
-                [Claim(id=str(number), text=text, of="answer") for number, text in enumerate(claims)], documents(*texts)
+                [
+                    Claim(grounding="ungrounded", id=str(number), text=text, of="answer")
+                    for number, text in enumerate(claims)
+                ],
+                documents(*texts),
             )
 
     return asyncio.run(ask())

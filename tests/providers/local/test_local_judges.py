@@ -71,7 +71,7 @@ def test_the_lexical_engine_computes_its_answers_anew_and_reads_no_prompt(
     assert extraction.reply is not None
     assert '"claim": "The capital of Italy is Rome."' in extraction.reply
     assert assessment.key != extraction.key
-    assert {verdict.call for a in first.results[0].assessments for verdict in a.verdicts} == {assessment.key}
+    assert {verdict.call for a in first.results[0].assessments for verdict in a.verdicts} == {1}
 
 
 def test_a_run_is_judged_again_by_it_without_taking_the_claims_anew(nli: Path, nli_deberta: Path) -> None:

@@ -78,8 +78,8 @@ def labels(report: Run) -> dict[str, str | None]:
 def test_a_verdict_says_prompt_and_call_that_it_was_asked_with(run: Run, one: ThreadHandle) -> None:
     (judge,) = run.manifest.judges
     (verdict,) = run.results[0].assessments[0].verdicts
-    assert (verdict.prompt, verdict.judge) == (THREE_WAY, judge.name)
-    assert verdict.call == run.results[0].calls[-1].key
+    assert (run.results[0].prompt_of(verdict), verdict.judge) == (THREE_WAY, judge.name)
+    assert (verdict.call, verdict.prompt) == (1, None), "the prompt stands on the call"
     assert [call.prompt for call in run.results[0].calls] == [prompting.load("extract", "atomic").id, THREE_WAY]
 
 

@@ -6,7 +6,7 @@ from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.revote import Revote
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Assessment, Claim, Document, Evidence, Sample, SampleResult, Verdict
+from claimeval.types.records import Assessment, Claim, Document, Sample, SampleResult, Verdict
 from claimeval.types.requests import Judge
 
 JUDGES = [Judge(name=name, model="openai:judge", endpoint="http://127.0.0.1:9/v1") for name in ("a", "b", "c")]
@@ -17,8 +17,7 @@ def assessed(subject: str, labels: dict[str, str], probability: float | None = N
         Verdict(judge=judge, label=label, explanation=f"{judge} on {subject}", probability=probability)
         for judge, label in labels.items()
     )
-    whole = Evidence(part="contexts")
-    return Assessment(subject=subject, question="support", evidence=whole, verdicts=verdicts, label="not_found")
+    return Assessment(subject=subject, question="support", against="contexts", verdicts=verdicts, label="not_found")
 
 
 def test_claims_with_alike_verdicts_keep_their_own_and_get_one_label() -> None:
@@ -26,7 +25,10 @@ def test_claims_with_alike_verdicts_keep_their_own_and_get_one_label() -> None:
     divided = {"a": "supported", "b": "supported", "c": "contradicted"}
     result = SampleResult(
         sample=Sample(id="s", question="Q?", answer="One. Two. Three.", contexts=(Document(id="d", text="One."),)),
-        claims=tuple(Claim(id=f"answer-{n}", text=word, of="answer") for n, word in enumerate(("One", "Two", "Three"))),
+        claims=tuple(
+            Claim(grounding="ungrounded", id=f"answer-{n}", text=word, of="answer")
+            for n, word in enumerate(("One", "Two", "Three"))
+        ),
         assessments=(
             assessed("answer-0", divided),
             assessed("answer-1", divided),
