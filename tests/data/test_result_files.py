@@ -39,9 +39,7 @@ def samples(tmp_path: Path, content: object, name: str = "results.json") -> list
 
 def verdicts(sample: JudgedSample, of: str, against: str) -> list[Verdict]:
     part = {claim.id: claim.of for claim in sample.result.claims}
-    return [
-        v for a in sample.result.assessments if (part[a.subject], a.evidence.part) == (of, against) for v in a.verdicts
-    ]
+    return [v for a in sample.result.whole if (part[a.subject], a.evidence.part) == (of, against) for v in a.verdicts]
 
 
 def test_ragchecker_labels_become_verdicts(tmp_path: Path) -> None:

@@ -170,8 +170,8 @@ def test_places_of_claims_are_counted_through_all_alternatives(server: Server) -
 
 def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
     """One of two judged claims unknown: 0 to .5 and value 0; the other alternative is known to have .25."""
-    unsure = Score.share(0.0, hits=0, judged=1, total=2)
-    known = Score.share(0.25, hits=1, judged=4, total=4)
+    unsure = Score.counted(0, 1, 2)
+    known = Score.counted(1, 4, 4)
     found = best({1: unsure, 2: known})
     assert (found.value, found.alternative, found.bounds) == (0.25, 2, (0.25, 0.5))
 

@@ -106,6 +106,8 @@ class Graded(NamedTuple):
     grade: int | None
     ungraded_because: str | None
     verdicts: tuple[Verdict, ...]
+    prompts: tuple[str | None, ...]
+    """Of the verdicts."""
     calls: tuple[Call, ...]
     """A call about several documents stands with the first of them."""
 
@@ -117,6 +119,7 @@ async def grade(sample: Sample, job: GradeJob, executor: Replies) -> list[Graded
             None if vote.label is None else int(vote.label),
             vote.unassessed,
             vote.verdicts,
+            tuple(map(result.prompt_of, vote.verdicts)),
             tuple(call for call in result.calls if call.subjects[0] == vote.subject),
         )
         for vote in result.assessments
@@ -149,8 +152,8 @@ def test_documents_of_a_truncated_reply_are_asked_about_in_halves() -> None:
 def test_verdicts_on_documents_name_the_prompt_whether_they_have_a_grade_or_not() -> None:
     executor = Replies(one=[grades(("d2", 2)), grades()])
     found = asyncio.run(grade(CANDIDATES, plan("one"), executor))
-    asked = [(verdict.prompt, verdict.judge) for row in found for verdict in row.verdicts]
-    assert asked == [(PROMPT.id, "one")] * 2
+    assert [row.prompts for row in found] == [(PROMPT.id,)] * 2
+    assert [verdict.judge for row in found for verdict in row.verdicts] == ["one"] * 2
 
 
 def test_a_judge_after_escalate_is_asked_only_where_the_first_ones_differ() -> None:

@@ -76,7 +76,7 @@ def single(rank: int) -> Evidence:
 def labels(report: ce.Run, evidence: Evidence, of: str = "answer", at: int = 0) -> str:
     found = report.results[at]
     part = {claim.id: claim.of for claim in found.claims}
-    held = (a for a in (*found.assessments, *found.per_document, *found.orders) if a.evidence == evidence)
+    held = (a for a in found.assessments if a.evidence == evidence)
     return "".join((a.label or "unassessed")[0] for a in held if part[a.subject] == of)
 
 
@@ -92,7 +92,7 @@ def test_each_document_alone_then_all_together_about_the_rest(server: ThreadHand
     together = asked[-1]
     assert "both" in together
     assert "high" not in together.rpartition("<claims>")[2]
-    first = report.results[0].assessments[0].verdicts[0]
+    first = report.results[0].whole[0].verdicts[0]
     assert (first.label, first.cites) == ("supported", ("1",))
     assert report.results[0]["faithfulness"].value == 3 / 5
 
@@ -147,7 +147,7 @@ def test_a_panel_is_merged_judge_by_judge(server: ThreadHandle, start_server: St
         **SINGLY,
     )
     assert labels(report, CONTEXTS) == "sssnc"
-    by_judge = [[(v.label or "unassessed")[0] for v in a.verdicts] for a in report.results[0].assessments]
+    by_judge = [[(v.label or "unassessed")[0] for v in a.verdicts] for a in report.results[0].whole]
     assert by_judge[0] == ["s", "n", "s"]
     assert all(len(cell.verdicts) == 3 for cell in report.results[0].per_document)
     again = ce.rejudge(report, panel=PanelOptions(vote="unanimous"))
@@ -204,8 +204,8 @@ def test_batches_bring_the_same_in_one_more_round(start_server: StartServer, mon
     sent = len(server.exchanges())
     other = spec(server, "other")
     came = ce.score([TOWER, ALONE], judges=[other], metrics=["faithfulness"], **SINGLY, options=RunOptions(batch=True))
-    labeled = [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in came.results]
-    assert labeled == [[a.label for a in (*r.assessments, *r.per_document, *r.orders)] for r in online.results]
+    labeled = [[a.label for a in r.assessments] for r in came.results]
+    assert labeled == [[a.label for a in r.assessments] for r in online.results]
     lines = server.batch_lines()
     assert len({line.custom_id for line in lines}) == len(lines) == sent
     assert len({line.batch for line in lines}) == 3, "claims, single documents, all together"
@@ -255,7 +255,7 @@ def test_partial_support_counts_half(server: ThreadHandle) -> None:
     report = ce.score([PARTLY], judges=[spec(server)], metrics=["nuggets"])
     found = {name: score.value for name, score in report.results[0].scores.items()}
     assert (found["nugget_recall"], found["nugget_recall_strict"]) == (0.75, 0.5)
-    assert [a.label for a in report.results[0].assessments if a.evidence.part == "answer"] == [
+    assert [a.label for a in report.results[0].whole if a.evidence.part == "answer"] == [
         "supported",
         "partly_supported",
     ]
@@ -291,7 +291,7 @@ def test_a_local_judge_does_not_weigh(server: ThreadHandle) -> None:
         ce.score([TOWER], judges=["local:lexical"], metrics=["on_topic"])
     judges = [spec(server), "local:lexical"]
     report = ce.score([TOWER], judges=judges, extractor=judges[0], metrics=["by_topic"])
-    weighed = [a for a in report.results[0].assessments if a.evidence.part == "asked"]
+    weighed = [a for a in report.results[0].whole if a.evidence.part == "asked"]
     assert [len(a.verdicts) for a in weighed] == [1] * 5
 
 
@@ -405,7 +405,7 @@ def test_kept_verdicts_of_two_sets_with_look_alike_names_stay_apart() -> None:
     again = asyncio.run(both.evaluate(first, executor))
     assert (first["x"].value, first["y"].value) == (1.0, 0.0)
     assert (again["x"].value, again["y"].value) == (1.0, 0.0)
-    kept = [a.verdicts[0].label for a in again.assessments if a.evidence.part == "policy.2"]
+    kept = [a.verdicts[0].label for a in again.whole if a.evidence.part == "policy.2"]
     assert kept == ["supported", "supported"]
 
 

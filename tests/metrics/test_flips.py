@@ -13,17 +13,16 @@ from claimeval.runs.experiments import read
 from claimeval.runs.experiments.results import tabulate
 from claimeval.runs.experiments.running import arm_folder
 from claimeval.types.options import RunOptions
-from claimeval.types.records import Assessment, Claim, Evidence, Sample, SampleResult
+from claimeval.types.records import Assessment, Claim, Sample, SampleResult
 from claimeval.types.scales import PARTIAL
 from tests.report.runs import TOWER, TOWER_SAYS, make
 
 SAMPLE = Sample(id="s", question="Q?", answer="A.")
-CONTEXTS = Evidence(part="contexts")
 
 
 def assessed(label: str | None, claim: str = "c1") -> Assessment:
     because = "unsure" if label is None else None
-    fields = {"subject": claim, "question": "support", "evidence": CONTEXTS, "verdicts": (), **PARTIAL.labeled(label)}
+    fields = {"subject": claim, "question": "support", "against": "contexts", "verdicts": (), **PARTIAL.labeled(label)}
     return Assessment.model_validate({**fields, "unassessed": because})
 
 
@@ -32,7 +31,7 @@ def result(*claims: tuple[str, str, str]) -> SampleResult:
     return SampleResult.model_validate(
         {
             "sample": SAMPLE,
-            "claims": [{"id": i, "text": text, "of": "answer"} for i, text, _ in claims],
+            "claims": [{"id": i, "text": text, "of": "answer", "grounding": "exact"} for i, text, _ in claims],
             "assessments": [assessed(label, i) for i, _, label in claims],
         }
     )

@@ -12,7 +12,7 @@ from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
 from claimeval.runs.overview import open_to_doubt
 from claimeval.testing import ScriptedJudge
-from claimeval.types.records import Assessment, Claim, Evidence, Reason, Score, Verdict
+from claimeval.types.records import Assessment, Claim, Evidence, Reason, SampleResult, Score, Verdict
 
 METRIC = metric("faithfulness")
 
@@ -32,7 +32,7 @@ def labeled(*labels: str) -> list[Assessment]:
             {
                 "subject": f"answer-{i}",
                 "question": "support",
-                "evidence": Evidence(part="contexts"),
+                "against": "contexts",
                 "verdicts": (),
                 "label": None if label in reasons else label,
                 "unassessed": label if label in reasons else None,
@@ -59,10 +59,12 @@ def test_no_judged_claim_is_no_score_with_the_most_frequent_reason() -> None:
 
 
 def test_a_verdict_needs_a_reason_exactly_when_it_is_unassessed() -> None:
-    with pytest.raises(ValueError, match="label or a reason"):
-        verdict(None)
-    with pytest.raises(ValueError, match="label or a reason"):
-        verdict("supported", reason="unsure")
+    about = {"subject": "answer-1", "question": "support", "against": "contexts", "label": "supported"}
+    for bad in (verdict(None), verdict("supported", reason="unsure")):
+        with pytest.raises(ValueError, match="label or a reason"):
+            SampleResult.model_validate(
+                {"sample": {"id": "s", "question": ""}, "claims": (), "assessments": ({**about, "verdicts": (bad,)},)}
+            )
 
 
 def test_one_judges_label_stands_as_it_is() -> None:
@@ -74,7 +76,7 @@ def summary_of(*scores: tuple[float | None, int, int, int, Reason | None]) -> Me
     tally = MetricTally()
     for number, (value, hits, judged, total, reason) in enumerate(scores):
         unassessed: list[Reason] = ["incomplete"] * (total - judged)
-        found = Score.share(value, hits=hits, judged=judged, total=total, because=reason)
+        found = Score.undefined(reason, total=total) if value is None else Score.counted(hits, judged, total)
         tally.add(found, unassessed, ungrounded=0, cluster=number)
     return tally
 

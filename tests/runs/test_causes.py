@@ -15,7 +15,7 @@ from claimeval.metrics.scoring import scores
 from claimeval.runs.causes import UNPAIRED, Cause, Causes, CauseTally, Totals, cells
 from claimeval.runs.compare import compare
 from claimeval.statistics.formatting import adding_up
-from claimeval.types.records import Assessment, Claim, Document, Evidence, Sample, SampleResult
+from claimeval.types.records import Assessment, Claim, Document, Sample, SampleResult
 from tests.report.runs import DOCUMENTS, TOWER, TOWER_SAYS, make
 
 NAMES = ("faithfulness", "coverage", "f1")
@@ -25,7 +25,7 @@ LABELS = ("supported", "contradicted", "not_found", None)
 
 def assessed(claim: Claim, part: str, label: str | None) -> Assessment:
     because = "tie" if label is None else None
-    fields = {"subject": claim.id, "question": "support", "evidence": Evidence(part=part), "verdicts": ()}
+    fields = {"subject": claim.id, "question": "support", "against": part, "verdicts": ()}
     return Assessment.model_validate({**fields, "label": label, "unassessed": because})
 
 

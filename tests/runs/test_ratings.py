@@ -109,7 +109,7 @@ def test_verdicts_per_chunk_become_verdicts_per_document_and_one_chunk_is_enough
     run = ce.import_replies(lines(tmp_path / "chunks.jsonl", table), mapping=CHUNKS, out=tmp_path / "run")
     first, second = run.results
     assert [(one.evidence.document, one.label) for one in first.per_document] == [(1, "not_found"), (2, "supported")]
-    assert [one.label for one in (*first.assessments, *second.assessments)] == ["supported", "not_found"]
+    assert [one.label for one in (*first.whole, *second.whole)] == ["supported", "not_found"]
     (verdict,) = first.assessments[0].verdicts
     assert (verdict.cites, verdict.probability) == (("1",), 0.9)
     assert [document.text for document in first.sample.contexts or ()] == ["Sun.", "Rain."]

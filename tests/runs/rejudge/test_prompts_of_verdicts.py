@@ -177,7 +177,7 @@ def test_imported_verdicts_have_no_prompt_and_it_is_said(one: ThreadHandle, two:
     path = tmp_path / "checked.json"
     path.write_text(json.dumps({"results": [row]}), encoding="utf-8")
     found = rejudge(path, judges=[spec(one)], keep_verdicts=True, metrics=["faithfulness"])
-    prompts = {v.judge: v.prompt for a in found.results[0].assessments for v in a.verdicts}
+    prompts = {v.judge: found.results[0].prompt_of(v) for a in found.results[0].assessments for v in a.verdicts}
     assert prompts == {"ragchecker": None, spec(one): THREE_WAY}
     assert found.manifest.asked_with == {"ragchecker": (), spec(one): (THREE_WAY,)}
     assert any("ragchecker elsewhere, with a prompt that is not known" in note for note in found.record.notes)
