@@ -79,15 +79,15 @@ declare namespace Page {
 }
 
 declare namespace Line {
-  type Assessment = { label?: string | null; positive?: boolean | null; unassessed?: string | null; subject: string; question: string; evidence: Evidence; verdicts: Array<Verdict>; tied?: boolean; agreement?: number | null; probability?: number | null; entropy?: number | null };
+  type Assessment = { subject: string; question: string; against: string; document?: number | null; order?: number | null; label?: string | null; positive?: boolean | null; unassessed?: string | null; tied?: boolean; verdicts: Array<Verdict>; agreement?: number | null; probability?: number | null; entropy?: number | null };
   type Call = { key: string; step: string; judge: string; part: string; evidence?: Evidence | null; window?: number | null; subjects?: Array<string>; prompt?: string | null; attempt?: number; replicate?: number; reused?: boolean; reply?: string | null; failed?: string | null; message?: string | null; served_model?: string | null; prompt_tokens?: number | null; completion_tokens?: number | null; cached_tokens?: number | null; cache_write_tokens?: number | null; seconds?: number | null };
-  type Claim = { id: string; text: string; of: string; sentence_ids?: Array<number>; span?: [number, number] | null; grounding?: "exact" | "fuzzy" | "ids_only" | "ungrounded"; extractor?: string | null; alternative?: number | null; repeats?: number; missing_numbers?: Array<string> };
+  type Claim = { id: string; of: string; text: string; sentences?: Array<number>; span?: [number, number] | null; grounding: "exact" | "fuzzy" | "ids_only" | "ungrounded"; extractor?: string | null; alternative?: number | null; repeats?: number; missing_numbers?: Array<string> };
   type Document = { id: string; text: string; title?: string | null; score?: number | null };
   type Evidence = { part: string; document?: number | null; order?: number | null };
   type JsonValue = any;
   type Sample = { id: string; question: string; history?: Array<Turn>; answer?: string | null; contexts?: Array<Document> | null; reference_answers?: Array<string>; references?: "any" | "together" | null; reference_contexts?: Array<string>; reference_context_ids?: Array<string>; is_answerable?: boolean | null; generator?: string | null; reference_author?: string | null; evidence?: Record<string, Array<Document>>; metadata?: Record<string, JsonValue> };
-  type SampleResult = { sample: Sample; claims?: Array<Claim>; unextracted?: Record<string, string>; assessments?: Array<Assessment>; per_document?: Array<Assessment>; orders?: Array<Assessment>; scores?: Record<string, Score>; calls?: Array<Call>; details?: Record<string, JsonValue> };
+  type SampleResult = { sample: Sample; scores?: Record<string, Score>; claims: Array<Claim>; assessments: Array<Assessment>; unextracted?: Record<string, string>; details?: Record<string, JsonValue>; calls?: Array<Call> };
   type Score = { value: number | null; unit: string; hits?: number | null; judged?: number | null; total?: number | null; bounds?: [number, number] | null; because?: string | null; alternative?: number | null };
   type Turn = { role: string; content: string };
-  type Verdict = { label?: string | null; positive?: boolean | null; unassessed?: string | null; judge: string; replicate?: number; probability?: number | null; explanation?: string | null; cites?: Array<string>; prompt?: string | null; call?: string | null; windows?: number | null };
+  type Verdict = { judge: string; label?: string | null; positive?: boolean | null; unassessed?: string | null; probability?: number | null; explanation?: string | null; cites?: Array<string>; replicate?: number; windows?: number | null; call?: number | null; prompt?: string | null };
 }

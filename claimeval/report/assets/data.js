@@ -189,13 +189,13 @@ export function documentsOf(sample, part) {
 }
 
 /**
- * Whether evidence is all documents of a part in their own order.
+ * Whether an assessment is against all documents of a part in their own order.
  *
- * @param {Line.Evidence} evidence
+ * @param {Line.Assessment} assessment
  * @param {string | undefined} part
  */
-export function isWhole(evidence, part) {
-  return evidence.part === part && evidence.document === undefined && evidence.order === undefined;
+export function isWhole({ against, document, order }, part) {
+  return against === part && document === undefined && order === undefined;
 }
 
 /**

@@ -67,10 +67,10 @@ export function matrix(side) {
 /** @param {Side} side */
 function labelsOfDocuments({ result, metric }) {
   return new Map(
-    (result.per_document ?? [])
-      .filter(({ evidence }) => evidence.part === metric.against)
+    result.assessments
+      .filter(({ against, document }) => against === metric.against && document !== undefined)
       .map((cell) => [
-        `${cell.subject} ${cell.evidence.document}`,
+        `${cell.subject} ${cell.document}`,
         { label: labelOf(cell), because: cell.unassessed, judges: [] },
       ]),
   );
