@@ -6,10 +6,12 @@ import asyncio
 import csv
 import json
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jq
 import pytest
 
 import claimeval as ce
@@ -41,6 +43,7 @@ ROWS: list[dict[str, Any]] = [
     for i in range(7)
 ]
 Door = Callable[..., ce.Run]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +119,55 @@ def measure(source: Path, judges: list[str], **settings: Any) -> ce.Run:
 JOBS: list[Door] = [
     repeated, weighted, shuffled, each_for_itself, rejudge, recount, rate, grade, match, measure,
 ]  # fmt: skip
+
+
+def extraction(source: Path, judges: list[str], **settings: Any) -> ce.Run:
+    return ce.extraction(source / "run", **settings)
+
+
+def write_queries(source: Path, judges: list[str], **settings: Any) -> ce.Run:
+    corpus = [ce.Document(id=f"d{i}", text=f"Tower {i} is high. It was built in 18{i}0.") for i in range(3)]
+    return ce.write_queries(corpus, judge=judges[0], n=3, **settings)
+
+
+def empty(source: Path, judges: list[str], **settings: Any) -> ce.Run:
+    """Samples without an answer, without claims and without evidence."""
+    rows = [
+        {**ROWS[0], "id": "none", "answer": None},
+        {**ROWS[1], "id": "dots", "answer": "..."},
+        {**ROWS[2], "contexts": [], "context_ids": []},
+    ]
+    return ce.score(rows, judges=judges, metrics="faithfulness,correctness", **settings)
+
+
+@pytest.mark.parametrize("job", [*JOBS, extraction, write_queries, empty], ids=lambda job: job.__name__)
+def test_the_lines_are_read_as_the_documentation_says(
+    job: Door, source: Path, server: ThreadHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With jq and pandas, and nothing of ours."""
+    monkeypatch.chdir(tmp_path)
+    run = job(source, panel(server), out="runs/demo", options=ce.RunOptions(cache=source / "cache"))
+    page = (ROOT / "docs" / "run-directory.md").read_text(encoding="utf-8")
+    texts, unsupported, labels = (
+        [str(row) for row in jq.compile(program).input_text(Path("runs/demo/results.jsonl").read_text())]
+        for program in re.findall(r"^jq -r '(.+)' runs/demo/results.jsonl$", page, re.M)
+    )
+    assert texts == [claim.text for result in run for claim in result.claims]
+    assert unsupported == [
+        f"{result.sample.id}\t{a.subject}\t{a.label or a.unassessed}"
+        for result in run
+        for a in result.assessments
+        if a.label != "supported"
+    ]
+    verdicts = [v for result in run for a in result.assessments for v in a.verdicts]
+    assert labels == [f"{v.judge}\t{v.label or v.unassessed}" for v in verdicts]
+    (script,) = re.findall(r"^```python\n(import json\nfrom pathlib.+?)^```$", page, re.M | re.S)
+    found: dict[str, Any] = {}
+    exec(script, found)
+    assert list(found["scores"].columns) == list(run.manifest.names) or not len(run)
+    assert len(found["claims"]) == len(texts)
+    assert [*found["claims"].get("claim.text", [])] == texts
+    assert [*found["verdicts"].get("verdict.judge", [])] == [v.judge for v in verdicts]
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.__name__)

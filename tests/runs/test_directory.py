@@ -30,9 +30,7 @@ from tests.command_line import call, spawn
 
 def test_a_run_of_another_format_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 1}')
-    with pytest.raises(
-        DataError, match=r"of format 1, and this version reads format 5\. Run its command again"
-    ):
+    with pytest.raises(DataError, match=r"of format 1, and this version reads format 5\. Run its command again"):
         load_manifest(tmp_path)
 
 
