@@ -175,6 +175,35 @@ def test_one_function_writes_csv() -> None:
     assert writers == {"claimeval.data.rows"}
 
 
+ADDED_UP = {
+    *("_UnextractedTexts", "_RequestCounts", "StepWorkload", "_CorrectionData"),
+    *("_ReplyCounts", "Received", "_JobResults", "ExtractionCounts"),
+}
+"""The dataclasses that change: what they hold is counted one by one, and nobody keeps them."""
+
+
+def test_records_are_of_three_kinds() -> None:
+    """Pydantic if written or public, a NamedTuple if returned together and unpacked, else a frozen dataclass.
+
+    None of them is made or changed behind the back of its own constructor.
+    """
+    wrong, changing = list[str](), set[str]()
+    for path in FILES:
+        for node in ast.walk(syntax(path)):
+            if isinstance(node, ast.Attribute) and node.attr in {"model_construct", "__setattr__", "__new__"}:
+                wrong.append(f"{name(path)}:{node.lineno} uses {node.attr}")
+            if isinstance(node, ast.FunctionDef) and node.name in {"__new__", "__setattr__", "model_post_init"}:
+                wrong.append(f"{name(path)}:{node.lineno} defines {node.name}")
+            if isinstance(node, ast.ClassDef):
+                bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
+                if bases & {"TypedDict", "BaseModel"} and node.name != "Record":
+                    wrong.append(f"{name(path)}:{node.lineno} {node.name} is a record of another kind")
+                if any(ast.unparse(kind) in {"dataclass", "dataclass()"} for kind in node.decorator_list):
+                    changing.add(node.name)
+    assert not wrong, "\n".join(wrong)
+    assert changing == ADDED_UP
+
+
 def test_every_room_says_what_it_holds() -> None:
     silent = [room for room in FLOORS if not (ast.get_docstring(syntax(PACKAGE / room / "__init__.py")) or "").strip()]
     assert not silent, f"no sentence in the __init__ of {', '.join(silent)}"

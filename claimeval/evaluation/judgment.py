@@ -400,7 +400,7 @@ class _ReadReply(NamedTuple):
     """Half the size of the shortest request that was refused as too long; None if none was."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class _Asking(Generic[S]):
     """Asks one judge about chunks of subjects, in windows if a request does not fit into the judge's context window."""
 

@@ -71,7 +71,7 @@ class _JobResults:
     """By id."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _JudgedTest:
     """Scores and claims of one call of the fixture in a test."""
 

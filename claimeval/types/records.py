@@ -20,7 +20,6 @@ from pydantic import (
     JsonValue,
     ValidationError,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticSerializationError
@@ -156,10 +155,7 @@ class Record(BaseModel):
 
 
 class Evidence(Record):
-    """What a claim is assessed against: a whole part, one of its documents, or its documents in another order.
-
-    In JSON, `document` and `order` are left out if they are None.
-    """
+    """What a claim is assessed against: a whole part, one of its documents, or its documents in another order."""
 
     part: Part
     document: int | None = Field(default=None, ge=1)
@@ -173,11 +169,6 @@ class Evidence(Record):
         """Return the evidence with these fields; a part alone is whole and in its original order."""
         return Evidence(part=part, document=document, order=order)
 
-    def model_post_init(self, _: Any) -> None:
-        """Raise ValueError if both document and order are set."""
-        if self.document is not None and self.order is not None:
-            raise ValueError("evidence is one document, or all of them in another order, not both")
-
     @property
     def whole(self) -> Evidence:
         """The whole part in its original order."""
@@ -187,10 +178,6 @@ class Evidence(Record):
     def is_whole(self) -> bool:
         """Whether this is a whole part in its original order."""
         return self.document is None and self.order is None
-
-    @model_serializer
-    def _without_none(self) -> dict[str, str | int]:
-        return {name: value for name, value in self.__dict__.items() if value is not None}
 
     def __str__(self) -> str:
         if self.document is not None:

@@ -18,7 +18,7 @@ declare namespace Page {
   type DiscordantCounts = { only_a: number; only_b: number; p: number };
   type Dispute = { sample: string; subject: string; claim: string; of: string; evidence: Evidence; votes: Record<string, string>; entropy: number };
   type Estimate = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null };
-  type Evidence = Line.Evidence;
+  type Evidence = { part: string; document: number | null; order: number | null };
   type ExperimentResult = { data: string; baseline: string; samples: number; clusters: number; cluster: string | null; arms: Array<ArmResult>; failed: Record<string, string>; selection: Selection | null };
   type ExtractionSummary = { part: string; texts: number; all_texts: number; sentences: number; claims: number; measures: Record<string, Ratio>; unclaimed: Record<string, number>; people: Record<string, Ratio>; remarks: Array<string> };
   type FailedReply = { sample_id: string; step: string; call: string; reply: string | null; message: string | null };

@@ -39,9 +39,7 @@ def declarations() -> str:
 def _namespace(records: tuple[type, ...], mode: Literal["serialization", "validation"]) -> Iterator[str]:
     _, schema = TypeAdapter.json_schemas([(record, mode, TypeAdapter(record)) for record in records])
     for name, definition in sorted(schema["$defs"].items()):
-        # Evidence writes itself without the fields that are None, and its schema does not say which they are.
-        written = "Line.Evidence" if (name, mode) == ("Evidence", "serialization") else _type(definition, mode)
-        yield f"  type {_identifier(name)} = {written};"
+        yield f"  type {_identifier(name)} = {_type(definition, mode)};"
 
 
 def _type(schema: Mapping[str, Any], mode: str) -> str:
