@@ -164,9 +164,9 @@ def open_qa(data: Path, folder: Path) -> None:
     )
     print("\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %) |\n|---|---|---|---|---|")
     for rater in measure(joined, found.manifest.panel).raters:
-        if rater.rater not in found.counts.readings or rater.kappa.interval is None:
+        if rater.rater not in found.counts.readings or rater.kappa.reported is None:
             continue
-        numbers = [rater.accuracy.value, rater.f1.value, rater.kappa.value, *rater.kappa.interval]
+        numbers = [rater.accuracy.value, rater.f1.value, rater.kappa.value, *rater.kappa.reported]
         accuracy, f1, kappa, low, high = (number or 0.0 for number in numbers)
         read = found.counts.readings[rater.rater].read
         print(f"| {rater.rater} | {read} | {accuracy:.3f} | {f1:.3f} | {kappa:.3f} ({low:.3f} to {high:.3f}) |")

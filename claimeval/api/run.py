@@ -198,9 +198,7 @@ class Run:
 
         names = metrics.split(",") if isinstance(metrics, str) else metrics
         chosen = tuple(self.summary) if names is None else tuple(canonical_name(name) for name in names)
-        for name in chosen:
-            self[name]
-        return slices(self.results, field, chosen, self.manifest.cluster)
+        return slices(self.results, field, {name: self[name] for name in chosen}, self.manifest.cluster)
 
     def diagnosis(self, threshold: float = ENOUGH) -> DiagnosisCounts | None:
         """Count the samples in which retrieval missed it, the model ignored it, it was made up, or all is fine.
@@ -252,8 +250,9 @@ class Run:
         """Check means and failures against limits; an undefined mean fails its gate.
 
         Args:
-            fail_under: Metric to the lowest mean allowed.
-            fail_over: Metric to the highest mean allowed.
+            fail_under: Metric to the lowest mean allowed. Where bounds are reported in place of an interval, the lower
+                bound counts.
+            fail_over: Metric to the highest mean allowed; of bounds, the upper one counts.
             max_missing: The largest share of samples or claims of a metric that may be lost to failures, from 0 to 1.
 
         Returns:
@@ -268,10 +267,14 @@ class Run:
         failed = []
         for limits, word in ((fail_under, "below"), (fail_over, "above")):
             for name, limit in limits.items():
-                mean = self[name].mean
-                if mean is None or (mean < limit if word == "below" else mean > limit):
-                    is_what = "undefined" if mean is None else decimal(mean)
-                    failed.append(f"gate failed: {canonical_name(name)} is {is_what}, {word} {limit:g}")
+                metric = self[name]
+                bound = None if metric.ends != "bounds" else metric.low if word == "below" else metric.high
+                value = metric.mean if bound is None else bound
+                if value is None or (value < limit if word == "below" else value > limit):
+                    is_what = "is undefined" if value is None else f"is {decimal(value)}"
+                    if bound is not None:
+                        is_what = f"may be {is_what.removeprefix('is ')}, as judges abstained on many claims"
+                    failed.append(f"gate failed: {canonical_name(name)} {is_what}, {word} {limit:g}")
         failed += [
             f"gate failed: {name} lost {percent(metric.failure_rate)} of samples or claims to failures, "
             "over --max-missing"

@@ -229,10 +229,10 @@ def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
     if lgtm.value is None:
         output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}", wrap=True)
     else:
-        ends = f", 95 % interval {interval(lgtm.interval)}" if lgtm.interval else ""
+        ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
         questions = "question" if lgtm.n == 1 else "questions"
         output.line(f"{ends}, n {lgtm.n} {questions}", bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
-        if not lgtm.interval:
+        if not lgtm.reported:
             output.line(f" no interval: {lgtm.because}", style="dim", wrap=True)
     counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
     blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""

@@ -210,7 +210,7 @@ def print_series(output: Output, runs: Series, changed: int) -> None:
             for point, change in steps
         ]
         output.table((series.metric, *columns), rows)
-        if any(point.shown == "bounds" for point in series.points):
+        if any(point.ends == "bounds" for point in series.points):
             output.line(f" {BOUNDED} of the claims")
         if len(runs.runs) > 2:
             output.line(f" {runs.against_in_words(series)}")
@@ -229,7 +229,7 @@ def _changes(samples: Iterable[SampleChange]) -> str:
 def _step(change: RunStep | None) -> tuple[str, ...]:
     if change is None:
         return ("", "", "", "", "")
-    ends = signed_interval(change.difference.interval)
+    ends = signed_interval(change.difference.reported)
     return (
         signed(change.difference.value),
         ends,

@@ -109,7 +109,7 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
     columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
     for metric in arms[0].metrics:
         output.table(columns, [printing.metric_cells(arm, metric, base, "*") for arm in arms], title=metric)
-        if any(arm.metrics[metric].shown == "bounds" for arm in arms):
+        if any(arm.metrics[metric].ends == "bounds" for arm in arms):
             output.line(f" {BOUNDED} of the claims")
     columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
     costs = [printing.cost_cells(arm, base) for arm in arms]

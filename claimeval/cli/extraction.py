@@ -102,12 +102,12 @@ def _print(output: Output, run: Run, summary: ExtractionSummary) -> None:
 
 
 def _cells(ratio: Ratio) -> tuple[str, str, str]:
-    return ratio.in_words, interval(ratio.interval) if ratio.interval else "", f"{ratio.hits:,} of {ratio.total:,}"
+    return ratio.in_words, interval(ratio.reported) if ratio.reported else "", f"{ratio.hits:,} of {ratio.total:,}"
 
 
 def _print_match(output: Output, run: Run) -> None:
     precision, recall, f1, size = (run.summary[name] for name in GOLD_METRICS)
-    cells = (decimal(precision.mean), decimal(recall.mean), decimal(f1.mean), interval(f1.ends))
+    cells = (decimal(precision.mean), decimal(recall.mean), decimal(f1.mean), interval(f1.reported))
     output.table(("against gold claims", "precision", "recall", "F1", "95 % interval"), [("", *cells)])
     output.line(f" {decimal(size.mean, 2)} claims per gold claim", style="dim")
 

@@ -236,7 +236,7 @@ def print_validity(output: Output, compared: Mapping[str, Validity], *, confusio
             str(report.pairs),
             str(report.unassessed),
             _number(report.kappa),
-            interval(report.kappa.interval if report.kappa else None),
+            interval(report.kappa.reported if report.kappa else None),
             _number(report.kappa_quadratic),
             _number(report.kappa_binary),
             *(decimal(order.tau) for order in report.orders),

@@ -379,7 +379,7 @@ def _without_interval(report: Agreement, names: ShortNames) -> dict[str, list[st
         printed += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
     reasons: dict[str, list[str]] = {}
     for what, number in printed:
-        if number and number.value is not None and number.interval is None and number.because != NOT_REQUESTED:
+        if number and number.value is not None and number.reported is None and number.because != NOT_REQUESTED:
             reasons.setdefault(str(number.because), []).append(what)
     return reasons
 
@@ -420,7 +420,7 @@ def _print_pairs(output: Output, report: Agreement, names: ShortNames) -> None:
 def _of(number: Estimate | None) -> str:
     if number is None or number.value is None:
         return "-"
-    return estimate(number.value, number.interval)
+    return estimate(number.value, number.reported)
 
 
 def _short(number: Estimate | None) -> str:
@@ -482,7 +482,7 @@ def _cells(number: Estimate) -> list[str]:
     if number.value is None:
         return [f"- ({number.because})", "-", "-"]
     width = None if number.low is None or number.high is None else number.high - number.low
-    return [decimal(number.value), interval(number.interval), decimal(width)]
+    return [decimal(number.value), interval(number.reported), decimal(width)]
 
 
 def _remarks(correction: Correction) -> list[str]:

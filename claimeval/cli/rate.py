@@ -148,7 +148,7 @@ def _print_comparisons(output: Output, comparisons: Sequence[RatingComparison]) 
 
 
 def _cells(share: Estimate) -> tuple[str, str, str]:
-    return decimal(share.value), interval(share.interval), str(share.n)
+    return decimal(share.value), interval(share.reported), str(share.n)
 
 
 rate = command("rate", RateCommand, do, door)

@@ -113,7 +113,7 @@ def print_slices(output: Output, field: str, means: Mapping[str, Mapping[str, Es
             value or "(none)",
             name,
             decimal(estimate.value),
-            interval(estimate.interval),
+            ends_in_words(estimate),
             str(estimate.n),
             decimal(_loss(estimate, counts[name])),
         )
@@ -209,7 +209,7 @@ def _print_scores(
         style=lambda row: "dim" if row[0].startswith("  ") else "",
     )
     shown = (estimate for metric in metrics.values() for estimate in (metric, *metric.by_judge.values()))
-    if any(estimate.shown == "bounds" for estimate in shown):
+    if any(estimate.ends == "bounds" for estimate in shown):
         output.line(f"{BOUNDED} of the {of}", indent=1)
 
 
@@ -326,7 +326,7 @@ def range_of_members(metric: MetricSummary) -> str | None:
 
 
 def _preference(preference: SelfPreference) -> str:
-    return f"{preference.metric} {signed_estimate(preference.value, preference.interval)}"
+    return f"{preference.metric} {signed_estimate(preference.value, preference.reported)}"
 
 
 def _preferences(panel: PanelSummary) -> Iterator[str]:
@@ -410,7 +410,7 @@ def _dispute(dispute: Dispute, names: dict[str, str]) -> str:
 
 def print_orders(output: Output, orders: OrderEffects) -> None:
     """Print how labels change under other document orders."""
-    ends = orders.rate.interval
+    ends = orders.rate.reported
     within = f", 95 % interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
     rate = "" if orders.rate.value is None else f" ({percent(orders.rate.value)} of a sample's claims{within})"
     output.line()

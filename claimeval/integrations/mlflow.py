@@ -54,12 +54,14 @@ def push(run: Run, settings: Settings) -> Pushed:
 
 
 def _metrics(run: Run) -> dict[str, float]:
-    metrics: dict[str, float | None] = {}
-    for name, metric in run.summary.items():
-        low, high = metric.ends or (None, None)
-        metrics |= {name: metric.mean, f"{name}.low": low, f"{name}.high": high, f"{name}.n": float(metric.n)}
-        metrics[f"{name}.failure_rate"] = metric.failure_rate
-    return {re.sub(r"[^\w./ :-]", "_at_", name): value for name, value in metrics.items() if value is not None}
+    from claimeval.metrics.scoring import figures
+
+    told = {figure: value for name, metric in run.summary.items() for figure, value in figures(name, metric).items()}
+    return {_name(figure): float(value) for figure, value in told.items() if not isinstance(value, str)}
+
+
+def _name(figure: str) -> str:
+    return re.sub(r"[^\w./ :-]", "_at_", figure)
 
 
 def _params(run: Run) -> dict[str, str]:
@@ -70,6 +72,7 @@ def _params(run: Run) -> dict[str, str]:
         "data": record.data.path if record.data else None,
         "data_digest": record.data.digest if record.data else None,
         "samples": str(len(run)),
+        **{_name(f"{name}.ends"): metric.ends for name, metric in run.summary.items()},
     }
     return {name: value[:PARAM] for name, value in params.items() if value}
 

@@ -175,14 +175,16 @@ class Claimeval:
 
     def _keep_run(self, run: Run) -> None:
         """Keep the results of a run, and its scores for the report of the test."""
+        from claimeval.metrics.scoring import figures
+
         test = _current_test()
         self._keep(run.manifest, [_named(result, f"{test}: {result.sample.id}", test) for result in run])
         scores: dict[str, str] = {}
         for name, metric in run.summary.items():
-            scores[name] = _figure(metric.mean, metric.because)
-            ends = {"low": metric.low, "high": metric.high}
-            scores |= {f"{name}.{end}": f"{value:.4f}" for end, value in ends.items() if value is not None}
-            scores[f"{name}.n"] = str(metric.n)
+            if metric.mean is None:
+                scores[name] = _figure(metric.mean, metric.because)
+            for figure, value in figures(name, metric).items():
+                scores[figure] = f"{value:.4f}" if isinstance(value, float) else str(value)
         self._record(test, scores, run.worst_claims())
 
     def _record(self, test: str, scores: Mapping[str, str], claims: Sequence[str]) -> None:

@@ -214,7 +214,7 @@ def ratio_difference(
         return differences
 
     if len(first) and np.array_equal(first, second):
-        return Estimate(value=0.0, low=0.0, high=0.0, n=len(first), clusters=len(set(clusters)))
+        return Estimate(value=0.0, low=0.0, high=0.0, n=len(first), clusters=len(set(clusters)), ends="interval")
     both, resampling = np.hstack([first, second]), Resampling(level=level)
     (difference,) = bootstrap_sums(
         ClusterSums(cluster_sums(both, clusters), len(first)), [change], resampling, because="none", symmetric=True
@@ -293,7 +293,7 @@ class ExaminedClaims:
             if a and a != b:
                 difference = ratio_difference(a, b, clusters, level=SURE)
                 if difference.low is not None and difference.low > margin:
-                    return f"{measure} {signed(difference.value)} {signed_interval(difference.interval)}"
+                    return f"{measure} {signed(difference.value)} {signed_interval(difference.reported)}"
         return None
 
 

@@ -6,9 +6,9 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.formulas import Matrix
@@ -16,6 +16,7 @@ from claimeval.metrics.rows import Metric
 from claimeval.metrics.tally import ExactSum, Tally
 from claimeval.statistics import mean_interval
 from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.estimates import Ends, Estimate
 from claimeval.types.records import (
     ABSTAINED,
     NOT_APPLICABLE,
@@ -179,12 +180,10 @@ def without_lost(metrics: Sequence[Metric], result: SampleResult) -> SampleResul
 ABSTAINING = 0.1
 """Share of abstentions above which tables print bounds: the claims that judges are sure of are no random sample."""
 
-Shown = Literal["interval", "bounds"]
 
-
-def shown(abstained: int, total: int, bounds: tuple[float, float] | None) -> Shown:
-    """Return what tables print next to a mean, if `abstained` of `total` claims or samples are unsure or tied."""
-    return "bounds" if bounds and abstained > ABSTAINING * total else "interval"
+def is_doubtful(abstained: int, total: int) -> bool:
+    """Return whether bounds are reported, as `abstained` of `total` claims or samples are unsure or tied."""
+    return abstained > ABSTAINING * total
 
 
 class MetricSummary(Record):
@@ -194,9 +193,10 @@ class MetricSummary(Record):
     """Macro mean: the mean of the samples' values; None if no sample has a value."""
     low: float | None
     high: float | None
-    """The ends to report: of the 95% interval of the mean, or of the bounds if these are `shown`.
+    """The reported ends: of the 95% interval of the mean, or the bounds, as `ends` says; None if there are none.
 
-    The interval resamples whole questions, or clusters as `--cluster` says.
+    The interval resamples whole questions, or clusters as `--cluster` says. Bounds are reported if judges abstained on
+    more than a tenth of the claims.
     """
     n: int
     """Number of samples with a value."""
@@ -215,11 +215,10 @@ class MetricSummary(Record):
 
     Samples to which the metric does not apply (no claims, no evidence, no input) are not included.
     """
-    shown: Shown = "interval"
-    """Whether `low` and `high` are an interval or the bounds, which withdraw it.
-
-    Bounds are shown if judges abstained on more than a tenth of the claims.
-    """
+    ends: Ends = "none"
+    """What `low` and `high` are."""
+    sampling: tuple[float, float] | None = None
+    """The interval that the bounds withdraw; None if it is reported."""
     total: int | None = None
     """Number of claims of all samples; None if nothing is counted."""
     judged: int | None = None
@@ -237,18 +236,12 @@ class MetricSummary(Record):
     by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
     """The summary of each judge of a panel alone, over the claims that it was asked about."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _withdraw_interval(cls, fields: Any) -> Any:
-        """Report the bounds instead of the interval wherever they are shown, also in runs that were written before."""
-        if isinstance(fields, dict) and fields.get("shown") == "bounds" and fields.get("bounds"):
-            low, high = fields["bounds"]
-            return {**fields, "low": low, "high": high}
-        return fields
-
     def with_bounds(self) -> MetricSummary:
-        """Return the summary with its bounds instead of an interval."""
-        return MetricSummary(**{**dict(self), "shown": "bounds"})
+        """Return the summary with its bounds, if it has any, in place of the interval."""
+        if self.bounds is None or self.ends == "bounds":
+            return self
+        low, high = self.bounds
+        return self.model_copy(update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported})
 
     @property
     def value(self) -> float | None:
@@ -256,8 +249,8 @@ class MetricSummary(Record):
         return self.mean
 
     @property
-    def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval or of the bounds, as `shown` says; None if there are none."""
+    def reported(self) -> tuple[float, float] | None:
+        """Both reported ends; None if there are none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -267,22 +260,35 @@ class MetricSummary(Record):
 
     def __repr__(self) -> str:
         value = f"undefined ({self.because})" if self.mean is None else decimal(self.mean)
-        ends = f", {ends_in_words(self)}" if self.ends else ""
+        ends = f", {ends_in_words(self)}" if self.reported else ""
         return f"<MetricSummary {value}{ends}, n {self.n}, missing {sum(self.missing.values())}>"
 
     __str__ = __repr__
 
 
-def ends_in_words(summary: MetricSummary, mark: str = " (bounds)") -> str:
+def figures(name: str, summary: MetricSummary) -> dict[str, float | str]:
+    """Return what other tools are told of a metric, by name; undefined figures are left out.
+
+    Where bounds are reported, the mean is over the assessed claims alone, and its name says so.
+    """
+    mean = f"{name}.assessed_only" if summary.ends == "bounds" else name
+    told: dict[str, float | str | None] = {mean: summary.mean, f"{name}.low": summary.low, f"{name}.high": summary.high}
+    told |= {f"{name}.n": summary.n, f"{name}.missing": sum(summary.missing.values())}
+    told |= {f"{name}.unassessed": sum(summary.unassessed.values()), f"{name}.failure_rate": summary.failure_rate}
+    told[f"{name}.ends"] = summary.ends
+    return {figure: value for figure, value in told.items() if value is not None}
+
+
+def ends_in_words(summary: MetricSummary | Estimate, mark: str = " (bounds)") -> str:
     """Return the interval next to a mean as text, or the bounds with a mark."""
-    return interval(summary.ends) + (mark if summary.shown == "bounds" else "")
+    return interval(summary.reported) + (mark if summary.ends == "bounds" else "")
 
 
 def ends_and_kind(summary: MetricSummary) -> str:
     """Return the ends next to a mean with their kind: `95% interval 0.70 to 0.90`, `bounds 0.40 to 0.86`."""
-    if summary.ends is None:
+    if summary.reported is None:
         return "no interval"
-    return f"{'bounds' if summary.shown == 'bounds' else '95% interval'} {interval(summary.ends)}"
+    return f"{'bounds' if summary.ends == 'bounds' else '95% interval'} {interval(summary.reported)}"
 
 
 def abstentions(reasons: Mapping[Any, int]) -> int:
@@ -343,7 +349,7 @@ class MetricTally(Tally):
         else:
             assert score.because is not None
             self._missing[score.because] += 1
-        if score.because not in NOT_APPLICABLE and (ends := _ends(score)):
+        if ends := bounds_of(score):
             self._low.add(ends[0])
             self._high.add(ends[1])
             self._bounded += 1
@@ -356,10 +362,12 @@ class MetricTally(Tally):
         bounds = (self._low.value / self._bounded, self._high.value / self._bounded) if self._bounded else None
         counts = self._total or self._unassessed
         abstained = abstentions(self._unassessed if counts else self._missing)
-        return MetricSummary(
+        doubtful = is_doubtful(abstained, self._total if counts else self._bounded)
+        summary = MetricSummary(
             mean=estimate.value,
             low=estimate.low,
             high=estimate.high,
+            ends="none" if estimate.low is None else "interval",
             n=len(self._values),
             clusters=estimate.clusters,
             because=because,
@@ -367,7 +375,6 @@ class MetricTally(Tally):
             missing=dict(sorted(self._missing.items())),
             micro=self._hits / self._judged if self._judged else None,
             bounds=bounds,
-            shown=shown(abstained, self._total if counts else self._bounded, bounds),
             total=self._total if self._counted else None,
             judged=self._judged if self._counted else None,
             hits=self._hits if self._counted else None,
@@ -376,10 +383,13 @@ class MetricTally(Tally):
             unasked=self._unasked,
             failure_rate=failure_rate(self._missing, self._unassessed, self._samples, self._total),
         )
+        return summary.with_bounds() if doubtful else summary
 
 
-def _ends(score: Score) -> tuple[float, float] | None:
-    """Return the bounds of a score; None if nothing is known about an undefined one."""
+def bounds_of(score: Score) -> tuple[float, float] | None:
+    """Return the bounds of a score; None if nothing is known about it, or the metric does not apply."""
+    if score.because in NOT_APPLICABLE:
+        return None
     if score.bounds:
         return score.bounds
     if score.value is None:

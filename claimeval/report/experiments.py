@@ -20,7 +20,7 @@ from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
 from claimeval.types.estimates import Cost, Estimate
 
-CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "shown", "p", "p_adjusted")
+CELLS = ("mean", "low", "high", "n", "clusters", "bounds", "ends", "p", "p_adjusted")
 """Fields of an arm's metric in the CSV."""
 
 
@@ -46,14 +46,15 @@ def to_csv(table: ExperimentResult) -> str:
     """Return the CSV, a line for each arm and metric; undefined values are empty."""
     fields = [*ArmResult.model_fields.keys() - {"metrics", "name", "label_agreement", "cost", "extraction"}]
     ordered = [name for name in ArmResult.model_fields if name in fields]
-    paired = [f"difference_{name}" for name in Estimate.model_fields]
+    of_difference = [name for name in Estimate.model_fields if name not in ("ends", "sampling")]
+    paired = [f"difference_{name}" for name in of_difference]
     people = ["claims", "accuracy", "balanced_accuracy", "kappa"]
     head = ["arm", "metric", *CELLS, *paired, *ordered, *Cost.model_fields, *(f"labels_{name}" for name in people)]
     rows: list[list[object]] = [[*head]]
     for arm in table.arms:
         for metric, cell in arm.metrics.items():
             values = [getattr(cell, name) for name in CELLS]
-            difference = [getattr(cell.difference, name, None) for name in Estimate.model_fields]
+            difference = [getattr(cell.difference, name, None) for name in of_difference]
             of_arm = [*(getattr(arm, name) for name in ordered), *dict(arm.cost).values()]
             labeled = [getattr(arm.label_agreement, name, None) for name in people]
             labeled = [value.value if isinstance(value, Estimate) else value for value in labeled]
@@ -133,7 +134,7 @@ def metric_cells(arm: ArmResult, metric: str, baseline: str, mark: str = " (boun
     if cell.difference is None:
         return [*cells, "baseline" if arm.name == baseline else "-", "", ""]
     difference = cell.difference
-    return [*cells, signed(difference.value), signed_interval(difference.interval), p_value(cell.p_adjusted)]
+    return [*cells, signed(difference.value), signed_interval(difference.reported), p_value(cell.p_adjusted)]
 
 
 def cost_cells(arm: ArmResult, baseline: str) -> list[str]:
@@ -159,7 +160,7 @@ def people_cells(arm: ArmResult) -> list[str]:
         return [arm.name, "0", *["-"] * 5]
     balanced = agreement.balanced_accuracy
     accuracy, kappa = decimal(agreement.accuracy.value), decimal(agreement.kappa.value)
-    cells = [arm.name, str(agreement.claims), accuracy, decimal(balanced.value), interval(balanced.interval), kappa]
+    cells = [arm.name, str(agreement.claims), accuracy, decimal(balanced.value), interval(balanced.reported), kappa]
     return [*cells, f"{decimal(agreement.mean_kappa)} ± {decimal(agreement.standard_error)}"]
 
 
@@ -182,7 +183,7 @@ def chosen(selection: Selection, baseline: str) -> str:
     if selection.arm == baseline:
         return f"{line}No other arm is better by more than one standard error."
     shares = f"{decimal(after.same.value)}, {baseline} {decimal(before.same.value)}"
-    change = f"{signed(selection.gain.value)} ({signed_interval(selection.gain.interval)}, p {p_value(selection.p)})"
+    change = f"{signed(selection.gain.value)} ({signed_interval(selection.gain.reported)}, p {p_value(selection.p)})"
     line += f"Equal to people on the other half ({after.compared} labels): {shares}, gain {change}. "
     if selection.beyond_noise:
         return f"{line}{selection.arm} agrees more with people than {baseline}."
@@ -202,7 +203,7 @@ def gain_cells(selection: Selection) -> list[tuple[str, ...]]:
         ("kappa", before.kappa_of_labels.value, after.kappa_of_labels.value, selection.kappa, ""),
     )
     rows = [
-        (name, decimal(first), decimal(second), signed(change.value), signed_interval(change.interval), p)
+        (name, decimal(first), decimal(second), signed(change.value), signed_interval(change.reported), p)
         for name, first, second, change, p in numbers
     ]
     return [*rows, ("unassessed", str(before.unassessed), str(after.unassessed), "", "", "")]

@@ -67,16 +67,16 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], at
 
 def _card(name: str, metric: MetricSummary) -> Html:
     unit = "" if metric.unit == "share" else metric.unit
-    ends = "bounds " if metric.shown == "bounds" else "95 % "
+    ends = "bounds " if metric.ends == "bounds" else "95 % "
     missing = ", ".join(f"{n} {reason}" for reason, n in metric.missing.items())
     unassessed = sum(metric.unassessed.values())
     counted = f"counted {metric.hits} of {metric.judged}" if metric.total else ""
-    because = f"({metric.because})" if metric.because and metric.ends is None else ""
+    because = f"({metric.because})" if metric.because and metric.reported is None else ""
     return element(
         "div",
         element("div", name),
         element("div", decimal(metric.mean), SPACE, element("small", unit), class_="value"),
-        element("div", f"{ends}{interval(metric.ends)} {because}"),
+        element("div", f"{ends}{interval(metric.reported)} {because}"),
         element("div", element("small", f"n {metric.n}" + (f", missing: {missing}" if missing else ""))),
         element("div", element("small", counted + (f", {unassessed} unassessed" if unassessed else ""))),
         class_="card",
@@ -197,7 +197,7 @@ def _by_metric(result: ExperimentResult) -> Iterator[Html]:
 def _arm(arm: ArmResult, metric: str) -> tuple[str, ...]:
     cell = arm.metrics[metric]
     change = cell.difference
-    ends = interval(cell.ends) + (" (bounds)" if cell.shown == "bounds" else "")
+    ends = interval(cell.reported) + (" (bounds)" if cell.ends == "bounds" else "")
     cells = (arm.name, decimal(cell.mean), ends, str(cell.n))
     cost = dollars(arm.cost.dollars)
     if change is None:
@@ -205,7 +205,7 @@ def _arm(arm: ArmResult, metric: str) -> tuple[str, ...]:
     return (
         *cells,
         signed(change.value),
-        signed_interval(change.interval),
+        signed_interval(change.reported),
         p_value(cell.p_adjusted),
         str(arm.flips),
         cost,

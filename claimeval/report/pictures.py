@@ -30,8 +30,8 @@ ROWS = 30
 
 def mark(name: str, summary: MetricSummary, link: str | None = None) -> Mark:
     """Return a mean with its interval, or with the bounds that are shown instead."""
-    low, high = summary.ends or (None, None)
-    ends = "bounds" if summary.shown == "bounds" else "95 %"
+    low, high = summary.reported or (None, None)
+    ends = "bounds" if summary.ends == "bounds" else "95 %"
     return Mark(name, summary.mean, low, high, summary.n, ends, link)
 
 
@@ -106,7 +106,7 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
         marks = [
             Mark(
                 row.value or "(without)", row.estimate.value, row.estimate.low, row.estimate.high, row.estimate.n,
-                link=link(metric, row.value),
+                "bounds" if row.estimate.ends == "bounds" else "95 %", link=link(metric, row.value),
             )
             for row in rows
         ]  # fmt: skip

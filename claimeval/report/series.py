@@ -30,7 +30,7 @@ def rows(metric: MetricSeries) -> Iterator[tuple[str, ...]]:
 def _difference(comparison: MetricComparison | None) -> tuple[str, ...]:
     if comparison is None:
         return ("", "", "", "")
-    ends = signed_interval(comparison.difference.interval)
+    ends = signed_interval(comparison.difference.reported)
     return (
         signed(comparison.difference.value),
         ends,

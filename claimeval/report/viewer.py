@@ -216,7 +216,7 @@ def _entry(
         judges=tuple(manifest.short_names[judge.name] for judge in manifest.judges),
         samples=summary.samples,
         complete=summary.complete,
-        metrics={key: (metric.mean, metric.ends, metric.shown == "bounds") for key, metric in metrics.items()},
+        metrics={key: (metric.mean, metric.reported, metric.ends == "bounds") for key, metric in metrics.items()},
         dollars=cost.dollars if cost else None,
         calls=cost.calls if cost else 0,
         notes=(*_notes(path), *summary.notes),

@@ -248,7 +248,7 @@ def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estima
 
 
 def _in_words(number: Estimate | None) -> str:
-    return estimate(number.value, number.interval) if number else UNDEFINED
+    return estimate(number.value, number.reported) if number else UNDEFINED
 
 
 def measure_run(

@@ -30,7 +30,7 @@ from claimeval.runs.causes import CausePart, cells
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
-from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally
+from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
 from claimeval.statistics.formatting import (
     decimal,
     interval,
@@ -248,7 +248,7 @@ class MetricComparison(Record):
             decimal(self.a),
             decimal(self.b),
             signed(self.difference.value),
-            signed_interval(self.difference.interval),
+            signed_interval(self.difference.reported),
             p_value(self.p_adjusted),
             f"{self.increased}, {self.decreased}",
             str(self.n),
@@ -341,7 +341,7 @@ def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[st
         )
     for preference in panel.self_preference if panel else ():
         if preference.low is not None and preference.low > 0:
-            value = f"{preference.metric} {signed_estimate(preference.value, preference.interval)}"
+            value = f"{preference.metric} {signed_estimate(preference.value, preference.reported)}"
             yield "self_preference", f"Judges of {preference.family} do favor answers of {preference.family}: {value}."
     failed = [
         f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
@@ -364,7 +364,7 @@ def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
     doubtful = [
         f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
         for name, m in metrics.items()
-        if m.shown == "bounds"
+        if m.ends == "bounds"
     ]
     if not doubtful:
         return ""
@@ -483,7 +483,9 @@ class OverviewBuilder:
             worst=self._worst.worst(),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._diagnosis.counts(),
-            slices=tuple(map(self._sliced.slices, self._sliced.fields)) if self._sliced else (),
+            slices=tuple(self._sliced.slices(field, doubtful(summary.metrics)) for field in self._sliced.fields)
+            if self._sliced
+            else (),
         )
 
 

@@ -50,7 +50,7 @@ class Trend(Record):
         """The slope with its interval and test, and the numbers of rising and falling samples."""
         if self.slope.value is None:
             return f"no trend: {self.slope.because or 'no sample has a value in two runs'}"
-        ends = f" ({signed_interval(self.slope.interval, 3)})" if self.slope.interval else ""
+        ends = f" ({signed_interval(self.slope.reported, 3)})" if self.slope.reported else ""
         test = f"p (Holm) {p_value(self.p_adjusted)}, {self.rising} samples rise, {self.falling} fall, n {self.slope.n}"
         return f"trend: {signed(self.slope.value)} per run{ends}, {test}"
 
@@ -92,7 +92,7 @@ class Series(Record):
         who = f"{self.runs[self.last]} against {self.runs[self.baseline]}"
         if comparison is None or comparison.difference.value is None:
             return f"{who}: no sample has a value in both"
-        difference = signed_estimate(comparison.difference.value, comparison.difference.interval)
+        difference = signed_estimate(comparison.difference.value, comparison.difference.reported)
         counts = f"{comparison.increased} up, {comparison.decreased} down, n {comparison.n}"
         return f"{who}: {difference}, p (Holm) {p_value(comparison.p_adjusted)}, {counts}"
 

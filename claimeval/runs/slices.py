@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from claimeval.data.rows import dataframe
+from claimeval.metrics.scoring import MetricSummary, bounds_of, ends_in_words
 from claimeval.statistics import difference_interval, mean_interval
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import UNBOUNDED
 from claimeval.types import html
 from claimeval.types.clusters import cluster_of
@@ -83,11 +84,11 @@ class Slices(Record):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row for each metric and value; undefined values are NaN."""
-        columns = (self.field, "metric", "samples", "mean", "low", "high", "n", "clusters", "contribution")
+        columns = (self.field, "metric", "samples", "mean", "low", "high", "ends", "n", "clusters", "contribution")
         rows = []
         for row in self.rows:
             mean = row.estimate
-            ends = (mean.value, mean.low, mean.high, mean.n, mean.clusters)
+            ends = (mean.value, mean.low, mean.high, mean.ends, mean.n, mean.clusters)
             rows.append((row.value, row.metric, row.samples, *ends, row.contribution))
         return dataframe(columns, rows, ("mean", "low", "high", "contribution"))
 
@@ -100,7 +101,7 @@ class Slices(Record):
                 row.metric,
                 str(row.samples),
                 decimal(row.estimate.value),
-                interval(row.estimate.interval),
+                ends_in_words(row.estimate),
                 str(row.estimate.n),
                 decimal(row.contribution),
             )
@@ -155,6 +156,8 @@ class SliceTally:
         self._metrics, self._cluster, self._fields = tuple(metrics), cluster, fields
         self._clusters = array("q")
         self._columns: tuple[dict[str, array[float]], ...] = ({name: array("d") for name in metrics},)
+        self._bounds = {name: (array("d"), array("d")) for name in metrics}
+        """The bounds of each score of the first run; NaN if it has none."""
         self._places: dict[str, dict[str | None, array[int]]] = {field: {} for field in fields or ()}
         self._crowded: set[str] = set()
         self._units: dict[str, str] = {}
@@ -170,6 +173,10 @@ class SliceTally:
                 value = of_run[name].value
                 self._units[name] = of_run[name].unit
                 values.append(math.nan if value is None else value)
+        for name, (lows, highs) in self._bounds.items():
+            low, high = bounds_of(scores[0][name]) or (math.nan, math.nan)
+            lows.append(low)
+            highs.append(high)
         for field in self._candidates(sample) if self._fields is None else self._fields:
             if field in self._crowded:
                 continue
@@ -196,8 +203,8 @@ class SliceTally:
             if len(groups.keys() - {None}) > 1 and any(len(of) > 1 for value, of in groups.items() if value is not None)
         )
 
-    def slices(self, field: str) -> Slices:
-        """Return the metrics of the first run by value of a field."""
+    def slices(self, field: str, doubtful: Collection[str] = ()) -> Slices:
+        """Return the metrics of the first run by value of a field; those that are `doubtful` with their bounds."""
         rows = []
         for metric, values in self._columns[0].items():
             share = self._units.get(metric) == "share"
@@ -208,11 +215,20 @@ class SliceTally:
                 numbers = [values[i] for i in scored]
                 clusters = [self._clusters[i] for i in scored]
                 estimate = Estimate.of(mean_interval(numbers, clusters=clusters, support=support))
+                if metric in doubtful and (bounds := self._mean_bounds(metric, places)):
+                    estimate = estimate.within(bounds)
                 loss = math.fsum(1 - v for v in numbers) / total if total else None
                 rows.append(
                     Slice(value=value, metric=metric, samples=len(places), estimate=estimate, contribution=loss)
                 )
         return Slices(field=field, rows=tuple(rows))
+
+    def _mean_bounds(self, metric: str, places: Iterable[int]) -> tuple[float, float] | None:
+        lows, highs = self._bounds[metric]
+        bounded = [place for place in places if not math.isnan(lows[place])]
+        if not bounded:
+            return None
+        return tuple(math.fsum(ends[place] for place in bounded) / len(bounded) for ends in (lows, highs))  # type: ignore[return-value]  # two of them
 
     def changes(self, field: str) -> ChangeSlices:
         """Return the differences between the first and the second run by value of a field."""
@@ -269,19 +285,21 @@ def chance_of_many(estimates: Sequence[Estimate]) -> str | None:
     )
 
 
-def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], cluster: str | None = None) -> Slices:
+def slices(
+    results: Iterable[SampleResult], field: str, metrics: Mapping[str, MetricSummary], cluster: str | None = None
+) -> Slices:
     """Return the metrics by value of `generator`, another field, or `metadata.NAME`.
 
     Args:
         results: The results of a run.
         field: The field.
-        metrics: Names of the metrics.
+        metrics: The metrics over all samples, by name. Where these report bounds, slices do too.
         cluster: Field whose equal values are one cluster in intervals.
 
     Raises:
         UsageError: No sample has the field.
     """
-    tally, metadata = SliceTally(metrics, cluster, [field]), dict[str, None]()
+    tally, metadata = SliceTally(tuple(metrics), cluster, [field]), dict[str, None]()
     has_value = False
     for result in results:
         metadata.update(dict.fromkeys(f"metadata.{key}" for key in result.sample.metadata))
@@ -289,7 +307,12 @@ def slices(results: Iterable[SampleResult], field: str, metrics: Sequence[str], 
         has_value = has_value or value_of(result.sample, field) is not None
     if not has_value and f"metadata.{_name(field)}" not in metadata:
         raise unknown_name("field to slice by:", field, (*FIELDS, *metadata))
-    return tally.slices(field)
+    return tally.slices(field, doubtful(metrics))
+
+
+def doubtful(metrics: Mapping[str, MetricSummary]) -> set[str]:
+    """Return the metrics that report bounds in place of an interval."""
+    return {name for name, summary in metrics.items() if summary.ends == "bounds"}
 
 
 def check_field(field: str, samples: Iterable[Sample]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from claimeval.types.records import Record
 
@@ -35,29 +35,52 @@ class _WithInterval(Protocol):
         """Why there is no value."""
 
 
+Ends = Literal["interval", "bounds", "none"]
+"""What `low` and `high` are: of the 95% interval, or the bounds that take its place where judges abstained on many
+claims: the value if all unassessed claims were unsupported, and if all were supported."""
+
+
 class Estimate(Record):
-    """A value with its 95% interval."""
+    """A value with the ends that are reported next to it."""
 
     value: float | None = None
     """None if it is undefined."""
     low: float | None = None
     high: float | None = None
-    """Ends of the interval; None if there is none."""
+    """The reported ends; None if there are none."""
     n: int = 0
     """Number of observations."""
     clusters: int = 0
     """Number of clusters (questions, or as `--cluster` says). The interval resamples whole clusters."""
     because: str | None = None
     """Why there is no value, or no interval."""
+    ends: Ends = "none"
+    """What `low` and `high` are."""
+    sampling: tuple[float, float] | None = None
+    """The 95% interval that is withdrawn because it ignores the unassessed claims; None if it is reported."""
 
     @classmethod
     def of(cls, estimate: _WithInterval) -> Estimate:
         """Return the record of an estimate of the statistics library."""
-        return Estimate(**{name: getattr(estimate, name) for name in Estimate.model_fields})
+        low, high = estimate.low, estimate.high
+        return Estimate(
+            value=estimate.value,
+            low=low,
+            high=high,
+            n=estimate.n,
+            clusters=estimate.clusters,
+            because=estimate.because,
+            ends="none" if low is None or high is None else "interval",
+        )
+
+    def within(self, bounds: tuple[float, float]) -> Estimate:
+        """Return the estimate with bounds in place of its interval, which becomes `sampling`."""
+        low, high = bounds
+        return self.model_copy(update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported})
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """Both ends; None if there is no interval."""
+    def reported(self) -> tuple[float, float] | None:
+        """Both reported ends; None if there are none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 

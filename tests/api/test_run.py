@@ -176,7 +176,7 @@ def test_an_empty_value_and_none_are_one_slice(run: Run) -> None:
         result.model_copy(update={"sample": result.sample.model_copy(update={"metadata": metadata})})
         for result, metadata in zip(run.results, topics, strict=True)
     ]
-    found = slices(results, "topic", ["faithfulness"])
+    found = slices(results, "topic", {"faithfulness": run["faithfulness"]})
     assert [(row.value, row.samples) for row in found] == [(None, 2), ("a", 1)]
     assert {value: means["faithfulness"].n for value, means in found.by_value.items()} == {"": 2, "a": 0}
 

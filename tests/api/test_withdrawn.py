@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import claimeval as ce
-from claimeval.metrics.scoring import MetricSummary
+from claimeval.metrics.scoring import MetricSummary, figures
+from claimeval.runs.slices import slices
 from claimeval.types.bundled import bundled
 from tests.command_line import call
 
-BOUNDS = pytest.approx((0.371970, 0.846212), abs=1e-4)
-Ends = tuple[float, float]
+REPORTED = (0.72, 0.371970, 0.846212, "bounds")
+"""Value, low, high and what the ends are."""
+SAMPLING = (0.5001, 0.8826)
+"""The interval that is withdrawn."""
+Reported = tuple[float, float, float, str]
 
 
 @pytest.fixture(scope="module")
@@ -41,19 +46,42 @@ def of_json(folder: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def of(summary: MetricSummary | dict[str, Any]) -> Ends:
+def of(summary: MetricSummary | dict[str, Any]) -> Reported:
     fields: dict[str, Any] = dict(summary)
-    assert fields["shown"] == "bounds"
-    return fields["low"], fields["high"]
+    assert fields["sampling"] == pytest.approx(SAMPLING, abs=1e-3)
+    return fields["mean"], fields["low"], fields["high"], fields["ends"]
 
 
-def of_experiment(folder: Path) -> Ends:
+def of_experiment(folder: Path) -> Reported:
     with open(folder / "experiment" / "experiment.csv", newline="", encoding="utf-8") as file:
         row = next(csv.DictReader(file))
-    return float(row["low"]), float(row["high"])
+    return float(row["mean"]), float(row["low"]), float(row["high"]), row["ends"]
 
 
-EXITS: dict[str, Callable[[Path], Ends]] = {
+def told(figures: Mapping[str, float | str]) -> Reported:
+    """What another tool is told: the mean is not under the name of the metric, which would be the whole."""
+    assert "faithfulness" not in figures
+    names = ("assessed_only", "low", "high", "ends")
+    mean, low, high, ends = (figures[f"faithfulness.{name}"] for name in names)
+    return float(mean), float(low), float(high), str(ends)
+
+
+def of_mlflow(folder: Path) -> Reported:
+    from claimeval.integrations import mlflow
+
+    run = ce.Run.load(folder / "a")
+    return told({**mlflow._metrics(run), **mlflow._params(run)})
+
+
+def of_text(text: str) -> Reported:
+    """The line of the metric, in which the bounds have their mark."""
+    cells = re.findall(r"faithfulness\W+([.\d]+)\W+(?:n \d+, )?([.\d]+) to ([.\d]+) ?(\*| \(bounds\)|\(bounds\))", text)
+    value, low, high, _ = cells[0]
+    return float(value), float(low), float(high), "bounds"
+
+
+ROUNDED = ("the terminal", "report -f md", "repr in Python")
+EXITS: dict[str, Callable[[Path], Reported]] = {
     "a run in Python": lambda folder: of(ce.Run.load(folder / "a")["faithfulness"]),
     "summary.json": lambda folder: of(json.loads((folder / "a/summary.json").read_text())["metrics"]["faithfulness"]),
     "score --json": lambda folder: of(
@@ -66,6 +94,13 @@ EXITS: dict[str, Callable[[Path], Ends]] = {
     ),
     "a series": lambda folder: of(ce.compare(*(folder / name for name in "abc")).trend.tracks[0].points[0]),
     "experiment.csv": of_experiment,
+    "MLflow": of_mlflow,
+    "pytest": lambda folder: told(figures("faithfulness", ce.Run.load(folder / "a")["faithfulness"])),
+    "the terminal": lambda folder: of_text(call("rejudge", "a", "--out", "again", folder=folder).stdout),
+    "report -f md": lambda folder: of_text(ce.Run.load(folder / "a").report(format="md").replace("`", "")),
+    "repr in Python": lambda folder: of_text(
+        f"faithfulness {ce.Run.load(folder / 'a')['faithfulness']}".replace("<MetricSummary ", "")
+    ),
     "experiment.json": lambda folder: of(
         json.loads((folder / "experiment/experiment.json").read_text())["arms"][0]["metrics"]["faithfulness"]
     ),
@@ -74,7 +109,38 @@ EXITS: dict[str, Callable[[Path], Ends]] = {
 
 @pytest.mark.parametrize("exit", EXITS)
 def test_low_and_high_are_the_bounds_wherever_they_are_read(folder: Path, exit: str) -> None:
-    assert EXITS[exit](folder) == BOUNDS
+    value, low, high, ends = EXITS[exit](folder)
+    precision = 0.006 if exit in ROUNDED else 1e-4
+    assert ends == REPORTED[3]
+    assert (value, low, high) == pytest.approx(REPORTED[:3], abs=precision)
+
+
+def test_slices_of_the_metric_have_bounds_too(folder: Path) -> None:
+    """All samples have one value of the field: the slice is the run."""
+    run = ce.Run.load(folder / "a")
+    results = [r.model_copy(update={"sample": r.sample.model_copy(update={"generator": "g"})}) for r in run]
+    (row,) = slices(results, "generator", {"faithfulness": run["faithfulness"]})
+    assert (row.estimate.value, row.estimate.low, row.estimate.high) == pytest.approx(REPORTED[:3], abs=1e-4)
+    assert row.estimate.ends == "bounds"
+    assert row.estimate.sampling == pytest.approx(SAMPLING, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        (
+            {"fail_under": {"faithfulness": 0.45}},
+            "faithfulness may be 0.372, as judges abstained on many claims, below",
+        ),
+        ({"fail_over": {"faithfulness": 0.8}}, "faithfulness may be 0.846, as judges abstained on many claims, above"),
+    ],
+)
+def test_a_gate_on_the_mean_compares_the_bound_and_says_so(
+    folder: Path, gate: dict[str, dict[str, float]], words: str
+) -> None:
+    (failed,) = ce.Run.load(folder / "a").gate(**gate)  # type: ignore[arg-type]  # one of the two
+    assert failed.startswith(f"gate failed: {words}")
+    assert ce.Run.load(folder / "a").gate(fail_under={"faithfulness": 0.36}, fail_over={"faithfulness": 0.86}) == ()
 
 
 def test_a_gate_on_the_low_end_goes_by_the_bounds(folder: Path) -> None:
@@ -84,14 +150,6 @@ def test_a_gate_on_the_low_end_goes_by_the_bounds(folder: Path) -> None:
         run.assert_at_least("low", faithfulness=0.45)
 
 
-def test_a_run_that_was_written_with_its_interval_is_read_with_its_bounds(folder: Path, tmp_path: Path) -> None:
-    run = ce.Run.load(folder / "a").save(tmp_path / "earlier")
-    summary = json.loads((run / "summary.json").read_text())
-    summary["metrics"]["faithfulness"] |= {"low": 0.5001, "high": 0.8826}
-    (run / "summary.json").write_text(json.dumps(summary))
-    assert of(ce.Run.load(run)["faithfulness"]) == BOUNDS
-
-
 def test_a_score_of_metrics_with_bounds_has_its_own(folder: Path) -> None:
     f1 = ce.Run.load(folder / "a")["f1"]
-    assert (f1.shown, f1.ends) == ("bounds", f1.bounds)
+    assert (f1.ends, f1.reported) == ("bounds", f1.bounds)

@@ -99,7 +99,7 @@ def test_macro_micro_bounds_and_counts_by_hand() -> None:
 
 def test_nothing_scored_is_none_and_not_zero() -> None:
     found = summary_of((None, 0, 0, 0, "no_claims")).summary()
-    assert (found.mean, found.ends, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
+    assert (found.mean, found.reported, found.micro, found.bounds, found.n) == (None, None, None, None, 0)
     assert found.failure_rate == 0.0
 
 
@@ -131,8 +131,8 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Metr
 def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_is_open() -> None:
     """2 of 9 right and 2 unsure: between 2/11 and 4/11, whatever the interval of 2 of 9 is."""
     found = of_claims(2, 9, 2).summary()
-    assert (found.shown, found.abstained) == ("bounds", 2)
-    assert (found.low, found.high) == found.ends == found.bounds == pytest.approx((2 / 11, 4 / 11))
+    assert (found.ends, found.abstained) == ("bounds", 2)
+    assert (found.low, found.high) == found.reported == found.bounds == pytest.approx((2 / 11, 4 / 11))
     assert ends_in_words(found, "*") == "0.18 to 0.36*"
 
 
@@ -145,13 +145,13 @@ def test_a_metric_that_counts_no_claims_goes_by_those_that_it_is_read_off(
     judge = ScriptedJudge({one[0]: "unsure" for one in texts[:unsure]}, default="supported")
     samples = [{"question": f"{one[0]}?", "answer": " ".join(one), "contexts": ["x"]} for one in texts]
     run = ce.score(samples, judges=judge, metrics="factscore@10", options=ce.RunOptions(cache=tmp_path))
-    assert (run["factscore@10"].n, run["factscore@10"].shown, run["faithfulness"].shown) == (4, shown, shown)
+    assert (run["factscore@10"].n, run["factscore@10"].ends, run["faithfulness"].ends) == (4, shown, shown)
     doubtful = "(4 of 16 in faithfulness, factscore@10)" if shown == "bounds" else ""
     assert doubtful in open_to_doubt(run.summary)
 
 
 def test_a_tenth_of_abstentions_and_any_failures_leave_the_interval() -> None:
-    assert of_claims(2, 9, 1).summary().shown == "interval"
+    assert of_claims(2, 9, 1).summary().ends == "interval"
     failed = of_claims(2, 9, 0, failed=5).summary()
-    assert failed.shown == "interval"
-    assert failed.ends != failed.bounds
+    assert failed.ends == "interval"
+    assert failed.reported != failed.bounds

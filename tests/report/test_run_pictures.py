@@ -36,7 +36,7 @@ def test_the_picture_of_a_run_has_its_shares_and_the_ends_that_tables_print(runs
 
     assert drawn is not None
     expected = [
-        f"{name}: {decimal(m.mean)}, {'bounds' if m.shown == 'bounds' else '95 %'} {interval(m.ends)}, n = {m.n}"
+        f"{name}: {decimal(m.mean)}, {'bounds' if m.ends == 'bounds' else '95 %'} {interval(m.reported)}, n = {m.n}"
         for name, m in runs[1].summary.items()
     ]
     assert list(drawn.descriptions) == expected
@@ -56,7 +56,7 @@ def test_the_picture_of_a_comparison_has_the_differences(runs: tuple[Run, Run]) 
 
     assert list(drawn.descriptions) == [
         f"{m.metric}: {signed(m.difference.value)}"
-        + (f", 95 % {signed_interval(m.difference.interval)}" if m.difference.interval else "")
+        + (f", 95 % {signed_interval(m.difference.reported)}" if m.difference.reported else "")
         + f", n = {m.n}"
         for m in pair.metrics
     ]

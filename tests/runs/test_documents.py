@@ -58,8 +58,8 @@ def test_lgtm_is_the_mean_over_questions_of_good_ones_among_those_marked() -> No
     assert (found.good, found.bad, found.unsure, found.unmarked) == (5, 9, 1, 1)
     # unsure and unmarked of q3 bad: 1/4, good: 3/4
     assert found.bounds == pytest.approx(((0.3 + 0.5 + 0.25) / 3, (0.3 + 0.5 + 0.75) / 3))
-    assert found.interval
-    assert found.interval[0] < 1.3 / 3 < found.interval[1]
+    assert found.reported
+    assert found.reported[0] < 1.3 / 3 < found.reported[1]
 
 
 def test_what_nobody_was_sure_of_is_not_bad_and_what_was_not_begun_does_not_count() -> None:
@@ -67,12 +67,12 @@ def test_what_nobody_was_sure_of_is_not_bad_and_what_was_not_begun_does_not_coun
     assert (found.value, found.n, found.begun) == (1.0, 1, 2)
     assert found.bounds == (0.25, 1.0)
     assert found.unmarked == 5
-    assert (found.interval, found.because) == (None, "one cluster has no spread to measure")
+    assert (found.reported, found.because) == (None, "one cluster has no spread to measure")
 
 
 def test_without_a_mark_there_is_no_figure_and_the_reason_is_said() -> None:
     found = lgtm(drawn(shown("q1", 3, without_text=["d2"])), answers(q1="??"))
-    assert (found.value, found.interval, found.n) == (None, None, 0)
+    assert (found.value, found.reported, found.n) == (None, None, 0)
     assert found.because == "nothing is marked good or bad yet"
     assert (found.unsure, found.unmarked, found.without_text) == (2, 0, 1)
     assert lgtm(drawn(shown("q1", 3)), {}).bounds is None
@@ -85,9 +85,9 @@ def test_the_interval_resamples_whole_questions() -> None:
         answers(**{f"q{i}": ("y" if i % 2 else "n") * 10 for i in range(20)}),
     )
     assert alike.value == apart.value == 0.5
-    assert alike.interval
-    assert apart.interval
-    assert apart.interval[1] - apart.interval[0] > 1.5 * (alike.interval[1] - alike.interval[0])
+    assert alike.reported
+    assert apart.reported
+    assert apart.reported[1] - apart.reported[0] > 1.5 * (alike.reported[1] - alike.reported[0])
 
 
 def test_more_questions_begin_with_the_same_ones_in_the_same_order() -> None:

@@ -93,8 +93,8 @@ def test_agreement_equals_other_programs(openqa: tuple[Path, ImportedRun]) -> No
 def test_intervals_of_agreement_resample_questions(openqa: tuple[Path, ImportedRun]) -> None:
     folder, found = openqa
     (rater, *_) = report(folder, found, ("gpt-4",)).raters
-    assert rater.accuracy.interval is not None
-    low, high = rater.accuracy.interval
+    assert rater.accuracy.reported is not None
+    low, high = rater.accuracy.reported
     assert low < rater.accuracy.value < high  # type: ignore[operator]  # known
     assert 0.04 < high - low < 0.08  # 804 single answers would give 0.049
 

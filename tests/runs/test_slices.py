@@ -58,7 +58,7 @@ def test_grades_of_one_and_less_are_no_shares() -> None:
         sample = Sample(id=str(i), question=f"Q{i}", metadata={"topic": "x"})
         found.add(sample, {"grade": Score(value=1.0, unit="grade 0 to 3")})
     (row,) = found.slices("metadata.topic")
-    assert (row.contribution, row.estimate.value, row.estimate.interval) == (None, 1.0, None)
+    assert (row.contribution, row.estimate.value, row.estimate.reported) == (None, 1.0, None)
     assert row.estimate.because == UNSEEN
 
 

@@ -94,7 +94,7 @@ def test_a_tally_draws_questions_and_counts_them() -> None:
     for value, question in zip(VALUES, QUESTIONS, strict=True):
         tally.add(Score.share(value, hits=int(value), judged=1, total=1), [], 0, cluster=question)
     found, by_hand = tally.summary(), mean_interval(VALUES, clusters=QUESTIONS)
-    assert found.ends == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
+    assert found.reported == (by_hand.low, by_hand.high) != (mean_interval(VALUES).low, mean_interval(VALUES).high)
     assert (found.n, found.clusters) == (14, 7)
 
 
@@ -103,7 +103,7 @@ def test_where_every_question_has_one_answer_nothing_changes(tmp_path: Path) -> 
     says = {"strict": {"Right.": "supported", "Wrong.": "not_found"}}
     found = load_summary(make(tmp_path / "run", samples, says=says, metrics=["faithfulness"]))
     alone = mean_interval(VALUES)
-    assert found["faithfulness"].ends == (alone.low, alone.high)
+    assert found["faithfulness"].reported == (alone.low, alone.high)
     assert (found.samples, found.clusters) == (14, 14)
 
 
@@ -111,7 +111,7 @@ def test_a_run_says_how_many_questions_it_has(tmp_path: Path) -> None:
     found = load_summary(scored(tmp_path / "run", VALUES))
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
     assert (found.samples, found.clusters, found["faithfulness"].clusters) == (14, 7, 7)
-    assert found["faithfulness"].ends == (by_hand.low, by_hand.high)
+    assert found["faithfulness"].reported == (by_hand.low, by_hand.high)
 
 
 def test_compare_and_track_flip_whole_questions(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
     same = [float((i % 3 > 0) == bool(value)) for i, value in enumerate(VALUES)]
     by_hand = mean_interval(same, clusters=QUESTIONS)
     assert report.questions == 7
-    assert report.raters[0].accuracy.interval == (by_hand.low, by_hand.high)
+    assert report.raters[0].accuracy.reported == (by_hand.low, by_hand.high)
     judge = mean_interval(VALUES, clusters=QUESTIONS)
     found = correct(run, None, labels, "auto", 0)
     assert (found.judged.low, found.judged.high) == (judge.low, judge.high)
@@ -155,7 +155,7 @@ def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:
     sample_runs.attach(tmp_path, "odd", kept, {"words": "share"})
     (found,) = directory.beside(tmp_path)
     by_hand = mean_interval(VALUES, clusters=QUESTIONS)
-    assert (found.metrics["words"].ends, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
+    assert (found.metrics["words"].reported, found.metrics["words"].clusters) == ((by_hand.low, by_hand.high), 7)
     again = [cluster_of(result.sample) for result in directory.read_results(tmp_path / "odd")]
     assert again == [cluster_of(sample) for sample in answers(VALUES)]
 

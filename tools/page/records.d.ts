@@ -3,7 +3,7 @@
 declare namespace Page {
   type Agreement = { items: number; questions: number; unmatched: number; labels: HumanLabelCounts; raters: Array<RaterReport>; slices: Array<RaterSlice>; pairs: Array<RaterPair>; asked_later: Array<string>; alpha: Estimate | null; ac1: Estimate | null; judges: Array<JudgeNumbers>; disputes: Array<Dispute>; ratings: RatingAgreement | null; assessors: Record<string, GraderReport> };
   type ArmFlip = { sample_id: string; question: string; subject: string; claim: string; of: string; evidence: Evidence; a: "supported" | "contradicted" | "not_found"; b: "supported" | "contradicted" | "not_found"; a_word: string | null; b_word: string | null; a_explanation: string | null; b_explanation: string | null; arm: string };
-  type ArmMetric = { mean: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; unit: string; missing: Record<string, number>; micro: number | null; bounds: [number, number] | null; shown: "interval" | "bounds"; total: number | null; judged: number | null; hits: number | null; unassessed: Record<string, number>; ungrounded: number; unasked: number; failure_rate: number; by_judge: Record<string, MetricSummary>; difference: Estimate | null; p: number | null; p_adjusted: number | null };
+  type ArmMetric = { mean: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; unit: string; missing: Record<string, number>; micro: number | null; bounds: [number, number] | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null; total: number | null; judged: number | null; hits: number | null; unassessed: Record<string, number>; ungrounded: number; unasked: number; failure_rate: number; by_judge: Record<string, MetricSummary>; difference: Estimate | null; p: number | null; p_adjusted: number | null };
   type ArmResult = { name: string; run: string; metrics: Record<string, ArmMetric>; claims: number; unassessed_rate: number | null; parse_failure_rate: number | null; flips: number; compared: number; relabeled: number; labeled_once: number; cost: Cost; new_calls: number; median_latency: number | null; label_agreement: LabelAgreement | null; extraction: ExtractionSummary | null; covers_less: string | null };
   type CalibrationPoint = { n: number; probability: number; share: number; low: number; high: number };
   type CalibrationReport = { n: number; bins: Array<CalibrationPoint>; error: number | null; brier: number | null };
@@ -17,7 +17,7 @@ declare namespace Page {
   type DiagnosisCounts = { threshold: number; cells: Record<string, number>; incorrect: Record<string, number>; correctness: boolean; undefined: number };
   type DiscordantCounts = { only_a: number; only_b: number; p: number };
   type Dispute = { sample: string; subject: string; claim: string; of: string; evidence: Evidence; votes: Record<string, string>; entropy: number };
-  type Estimate = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null };
+  type Estimate = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null };
   type Evidence = { part: string; document: number | null; order: number | null };
   type ExperimentResult = { data: string; baseline: string; samples: number; clusters: number; cluster: string | null; arms: Array<ArmResult>; failed: Record<string, string>; selection: Selection | null };
   type ExtractionSummary = { part: string; texts: number; all_texts: number; sentences: number; claims: number; measures: Record<string, Ratio>; unclaimed: Record<string, number>; people: Record<string, Ratio>; remarks: Array<string> };
@@ -40,7 +40,7 @@ declare namespace Page {
   type Metric = { name: string; claims_of: string; against: string; description: string; prompt: string | null };
   type MetricComparison = { metric: string; source: string; n: number; clusters: number; a: number | null; b: number | null; difference: Estimate; p: number | null; p_adjusted: number | null; increased: number; decreased: number; dropped: number; changed_samples: Array<SampleChange>; contribution: number | null; discordant: DiscordantCounts | null; because: Array<CausePart>; change: number | null };
   type MetricOverview = { metric: Metric; labels: LabelCounts; distribution: Array<number> };
-  type MetricSummary = { mean: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; unit: string; missing: Record<string, number>; micro: number | null; bounds: [number, number] | null; shown: "interval" | "bounds"; total: number | null; judged: number | null; hits: number | null; unassessed: Record<string, number>; ungrounded: number; unasked: number; failure_rate: number; by_judge: Record<string, MetricSummary> };
+  type MetricSummary = { mean: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; unit: string; missing: Record<string, number>; micro: number | null; bounds: [number, number] | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null; total: number | null; judged: number | null; hits: number | null; unassessed: Record<string, number>; ungrounded: number; unasked: number; failure_rate: number; by_judge: Record<string, MetricSummary> };
   type Order = { measure: string; tau: number | null; human: Record<string, number | null>; assessor: Record<string, number | null>; queries: number };
   type OrderEffects = { orders: number; claims: number; flipped: number; lost: number; gained: number; rate: Estimate; places: Array<RankEffect> };
   type Overview = { name: string; manifest: Manifest; summary: Summary; cautions: Array<Caution>; metrics: Array<MetricOverview>; derived: Record<string, string>; distributions: Record<string, Array<number>>; sides: Array<ScoresSummary>; judges: Array<JudgeOverview>; ranks: Array<RankOverview>; worst: Array<WorstClaim>; extraction: ExtractionSummary | null; diagnosis: DiagnosisCounts | null; slices: Array<Slices>; judge_numbers: Array<JudgeNumbers> };
@@ -58,7 +58,7 @@ declare namespace Page {
   type RaterSlice = { value: string; rater: string; compared: number; same: Estimate; kappa: Estimate; labels: Array<string>; confusion: Array<Array<number>> };
   type RatingAgreement = { items: number; unmatched: number; pairs: boolean; correlations: Array<RatingCorrelation>; people: Array<PeopleCorrelation> };
   type RatingCorrelation = { score: string; rating: string; items: number; spearman: Estimate; pearson: Estimate; agreeing: Estimate | null };
-  type Ratio = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; hits: number; total: number };
+  type Ratio = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null; hits: number; total: number };
   type Refused = { query: string; document: string; grade: number };
   type ReplicateNoise = { claims: number; inconsistent: number; variance_share: number | null; score_variance_share: Record<string, number | null> };
   type RunCost = { total: Cost; by: Array<StepCost>; skipped: number };
@@ -70,7 +70,7 @@ declare namespace Page {
   type ScoreCell = [number | null, string, string | null, number | null, number | null, Array<string>, Array<number>, number];
   type ScoresSummary = { kind: string; settings: Record<string, string>; metrics: Record<string, MetricSummary>; cluster: string | null };
   type Selection = { arm: string; selected_on: Record<string, LabelAgreement>; held_out: RaterReport; held_out_baseline: RaterReport; gain: Estimate; p: number | null; kappa: Estimate; beyond_noise: boolean; unmatched: number; power: LabelPower; written: string | null };
-  type SelfPreference = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; metric: string; family: string };
+  type SelfPreference = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null; metric: string; family: string };
   type Slice = { value: string | null; metric: string; samples: number; estimate: Estimate; contribution: number | null };
   type Slices = { field: string; rows: Array<Slice> };
   type StepCost = { judge: string; step: string; cost: Cost };

@@ -225,7 +225,7 @@ class SummaryBuilder(Tally):
             metric.name: tally.summary().model_copy(update={"by_judge": members.summary()})
             for metric, tally, members in rows
         }
-        doubtful = {name for name, metric in metrics.items() if metric.shown == "bounds"}
+        doubtful = {name for name, metric in metrics.items() if metric.ends == "bounds"}
         for name, tally in self._derived.items():
             metrics[name] = tally.summary()
             if not metrics[name].total and metrics[name].bounds and not doubtful.isdisjoint(derived(name).needs):

@@ -12,18 +12,19 @@ export function clustersInWords(samples, clusters, field) {
   return `, ${!field || field === "question" ? plural(clusters, "question") : `${plural(clusters, "cluster")} by ${field}`}`;
 }
 
-/** @typedef {{ shown: string, low: number | null, high: number | null, bounds: [number, number] | null }} Ends the interval or bounds next to a mean */
+/** @typedef {{ ends: string, low: number | null, high: number | null }} Ends the interval or bounds next to a value */
 
-// The interval of a mean, or the bounds if judges abstained on many claims.
-/** @param {Ends} summary */
-export function endsInWords({ shown, low, high, bounds }) {
-  if (shown === "bounds") return ` between ${range(bounds)} (bounds), as judges abstained on many claims`;
+// The ends next to a mean, in words.
+/** @param {Ends} reported */
+export function endsInWords({ ends, low, high }) {
+  if (ends === "bounds") return ` between ${range([low, high])} (bounds), as judges abstained on many claims`;
   return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
 }
 
-/** @param {Ends} summary */
-export function shownEnds({ shown, low, high, bounds }) {
-  return shown === "bounds" ? `${range(bounds)} (bounds)` : range([low, high]);
+// The ends in a cell of a table.
+/** @param {Ends} reported */
+export function shownEnds({ ends, low, high }) {
+  return `${range([low, high])}${ends === "bounds" ? " (bounds)" : ""}`;
 }
 
 const HAIR = 1 + 1e-12; // as in claimeval/statistics/formatting.py: halves are rounded away from zero however they were computed

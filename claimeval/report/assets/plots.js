@@ -6,14 +6,14 @@ import { number, plural, range } from "./numbers.js";
 
 // A mean with its interval and bounds on an axis from 0 to 1.
 /** @param {Page.MetricSummary} summary @param {string} name */
-export function intervalPlot({ mean, low, high, bounds, shown }, name) {
-  const ends = shown === "bounds" || low === null || high === null ? null : [low, high];
+export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) {
+  const ends = reported === "bounds" || low === null || high === null ? null : [low, high];
   const [width, left, scale] = [300, 8, 284];
   const x = (/** @type {number} */ value) => left + scale * value;
   const description =
     mean === null
       ? `${name} has no mean`
-      : `${name}: mean ${number(mean)}, 95 % interval ${range(ends)}, between ${range(bounds)} whatever the unassessed claims are`;
+      : `${name}: mean ${number(mean)}, ${ends ? `95 % interval ${range(ends)}` : "no interval"}, between ${range(bounds)} whatever the unassessed claims are`;
   return svg(
     "svg",
     { class: "plot", viewBox: `0 0 ${width} 34`, role: "img", "aria-label": description },

@@ -2,7 +2,7 @@
 
 import { report } from "./data.js";
 import { all, choice, el, fill, form, intro, numeric, picture, scrolling, table } from "./elements.js";
-import { number, range, signed, signedRange } from "./numbers.js";
+import { number, shownEnds, signed, signedRange } from "./numbers.js";
 import { address, rewrite } from "./route.js";
 import { data } from "./text.js";
 
@@ -109,7 +109,7 @@ function sliceTable({ rows }, at) {
       name(value, at),
       estimate.n,
       number(estimate.value),
-      range([estimate.low, estimate.high]),
+      shownEnds(estimate),
       number(contribution),
     ]),
   );

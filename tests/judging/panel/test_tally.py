@@ -257,7 +257,7 @@ def test_preference_for_the_own_family_is_a_difference_in_differences() -> None:
     (preference,) = found.self_preference
     assert (preference.metric, preference.family, preference.n) == ("faithfulness", "openai", 4)
     assert preference.value == pytest.approx(0.5)
-    assert preference.interval is not None or preference.because
+    assert preference.reported is not None or preference.because
 
 
 def test_one_family_of_generators_says_nothing_of_preference() -> None:
