@@ -234,7 +234,7 @@ def test_the_command_counts_in_a_dry_run(run: ce.Run, tmp_path: Path) -> None:
     assert told["records"] == {"scores": 3, "claim verdicts": 3}
     assert (told["to"], told["where"], told["dry_run"]) == ("otlp", "http://collector:4318", True)
     done = call("push", folder, "--to", "mlflow", "--dry-run")
-    assert "To send: metrics 5, parameters 3, tables 4, reports 1; to experiment claimeval" in done.stdout
+    assert "To send: metrics 7, parameters 4, tables 4, reports 1; to experiment claimeval" in done.stdout
 
 
 def test_an_empty_run_has_nothing_to_send_and_an_unknown_platform_is_that_of_to(run: ce.Run, tmp_path: Path) -> None:
