@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import uuid
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 from claimeval.api.data import Metrics, Read, samples_of
-from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking_twin, parse_spec
+from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec, with_hints
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor, Review
 from claimeval.execution.runner import run_items
@@ -26,11 +24,9 @@ from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Failure, Judge, Outcome, Request
 
-P = ParamSpec("P")
-T = TypeVar("T")
 
-
-async def acheck(
+@with_hints
+def check(
     answer: str,
     contexts: Sequence[str | Document] = (),
     *,
@@ -44,7 +40,7 @@ async def acheck(
     timeout: float = 30.0,
     options: RunOptions = RunOptions(),
 ) -> SampleResult:
-    """Judge one answer before it is shown. `check` blocks, `acheck` is awaited; both take the same arguments.
+    """Judge one answer before it is shown.
 
     One judge extracts the claims of the answer and assesses them. There is no run directory, but replies are cached. A
     score is defined only if the judge assessed every claim that it counts: `check(...).faithfulness` is None if calls
@@ -72,6 +68,41 @@ async def acheck(
         UsageError: Before any call, for what you can fix. A call that fails raises nothing.
         StoreError: The reply cache cannot be read or written.
     """
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        warnings.warn("check blocks the running event loop; use `await acheck(...)`", stacklevel=2)
+    return blocking(
+        acheck(
+            answer,
+            contexts,
+            judge=judge,
+            question=question,
+            reference_answers=reference_answers,
+            history=history,
+            metrics=metrics,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            timeout=timeout,
+            options=options,
+        )
+    )
+
+
+async def acheck(
+    answer: str,
+    contexts: Sequence[str | Document] = (),
+    *,
+    judge: JudgeSpec,
+    question: str = "",
+    reference_answers: str | Sequence[str] = (),
+    history: Sequence[Mapping[str, str]] = (),
+    metrics: Metrics = "faithfulness",
+    extract_prompt: str | Path = "atomic",
+    assess_prompt: str | Path = "three_way",
+    timeout: float = 30.0,
+    options: RunOptions = RunOptions(),
+) -> SampleResult:
+    """Check as `check` does, in an asynchronous program. The arguments are the same."""
     deadline = asyncio.get_running_loop().time() + _seconds(timeout)
     sample = _sample(answer, contexts, question, reference_answers, history)
     selection = select_metrics(metric_names(metrics))
@@ -102,23 +133,6 @@ async def acheck(
     )
     assert job.result, "the only sample was evaluated"
     return without_lost(claims.metrics, job.result)
-
-
-def _loop_message(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with a warning if it blocks a running event loop."""
-
-    @functools.wraps(function)
-    def door(*args: P.args, **kwargs: P.kwargs) -> T:
-        """Warn, then call the function."""
-        with contextlib.suppress(RuntimeError):
-            asyncio.get_running_loop()
-            warnings.warn("check blocks the running event loop; use `await acheck(...)`", stacklevel=2)
-        return function(*args, **kwargs)
-
-    return door
-
-
-check = _loop_message(blocking_twin(acheck))
 
 
 class _CheckJob:

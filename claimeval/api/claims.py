@@ -13,11 +13,12 @@ from claimeval.api.jobs import (
     Judges,
     JudgeSpec,
     Prepared,
-    blocking_twin,
+    blocking,
     logger,
     parse_spec,
     parse_specs,
     run_prepared,
+    with_hints,
 )
 from claimeval.api.run import Run
 from claimeval.data.reading import NO_FIELDS, parse_references
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from claimeval.runs.rejudge import RejudgeSource
 
 
-async def ascore(
+@with_hints
+def score(
     data: Data,
     *,
     judges: Judges,
@@ -65,7 +67,7 @@ async def ascore(
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge answers claim by claim. `score` blocks, `ascore` is awaited; both take the same arguments.
+    """Judge answers claim by claim.
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
@@ -104,6 +106,54 @@ async def ascore(
         StoppedEarly: A limit is reached, batches are detached, or no judge is left. `.run` is the unfinished run; the
             same call resumes it.
     """
+    return blocking(
+        ascore(
+            data,
+            judges=judges,
+            metrics=metrics,
+            extractor=extractor,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            language=language,
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            claims_per_call=claims_per_call,
+            references=references,
+            extract_per_judge=extract_per_judge,
+            fields=fields,
+            limit=limit,
+            skip_malformed=skip_malformed,
+            out=out,
+            overwrite=overwrite,
+            panel=panel,
+            options=options,
+        )
+    )
+
+
+async def ascore(
+    data: Data,
+    *,
+    judges: Judges,
+    metrics: Metrics | None = None,
+    extractor: JudgeSpec | None = None,
+    extract_prompt: str | Path = "atomic",
+    assess_prompt: str | Path | None = None,
+    language: str | None = None,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    claims_per_call: int | None = None,
+    references: References | None = None,
+    extract_per_judge: bool | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    skip_malformed: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Score as `score` does, in an asynchronous program. The arguments are the same."""
     read = Read(fields, limit, skip_malformed)
     samples = samples_of(data, read, references=parse_references(references))
     job_options = ClaimsOptions(
@@ -137,10 +187,8 @@ async def ascore(
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
-score = blocking_twin(ascore)
-
-
-async def arejudge(
+@with_hints
+def rejudge(
     source: Data,
     *,
     judges: Judges | None = None,
@@ -199,6 +247,52 @@ async def arejudge(
         DataError: The source holds no finished run, or a row is malformed.
         StoppedEarly: As for `score`.
     """
+    return blocking(
+        arejudge(
+            source,
+            judges=judges,
+            keep_verdicts=keep_verdicts,
+            metrics=metrics,
+            extractor=extractor,
+            extract_prompt=extract_prompt,
+            assess_prompt=assess_prompt,
+            per_document=per_document,
+            shuffle_contexts=shuffle_contexts,
+            claims_per_call=claims_per_call,
+            extract_per_judge=extract_per_judge,
+            fields=fields,
+            limit=limit,
+            skip_malformed=skip_malformed,
+            out=out,
+            overwrite=overwrite,
+            panel=panel,
+            options=options,
+        )
+    )
+
+
+async def arejudge(
+    source: Data,
+    *,
+    judges: Judges | None = None,
+    keep_verdicts: bool = False,
+    metrics: Metrics | None = None,
+    extractor: JudgeSpec | None = None,
+    extract_prompt: str | Path | None = None,
+    assess_prompt: str | Path | None = None,
+    per_document: bool | None = None,
+    shuffle_contexts: int | None = None,
+    claims_per_call: int | None = None,
+    extract_per_judge: bool | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    skip_malformed: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions | None = None,
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
     from claimeval.runs.rejudge import Results, prepare
 
     panel = panel or PanelOptions()
@@ -230,9 +324,6 @@ async def arejudge(
         record = before.recorded(rejudged.manifest, limit, fields)
         prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
-
-
-rejudge = blocking_twin(arejudge)
 
 
 def _source(data: Data, read: Read) -> RejudgeSource:

@@ -326,24 +326,18 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         executor.shutdown(wait=False)
 
 
-def _hint(function: Callable[..., object], given: Iterable[str]) -> str:
-    """Return the parameter that is closest to the first argument that the function does not have."""
-    names = inspect.signature(function).parameters
-    near = [close for name in given if name not in names for close in get_close_matches(name, names, 1)]
-    return f". Did you mean {near[0]!r}?" if near else ""
-
-
-def blocking_twin(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return the blocking function `NAME` for the coroutine function `aNAME`; it also works in an event loop."""
+def with_hints(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function with the closest parameter in the error of an argument that it does not have."""
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
-        """Block until the coroutine is done."""
-        try:
-            coroutine = function(*args, **kwargs)
-        except TypeError as error:  # of the arguments: nothing has run yet
-            raise TypeError(str(error).removeprefix("a") + _hint(function, kwargs)) from None
-        return blocking(coroutine)
+        """Check the names of the arguments, then call the function."""
+        for given in kwargs:
+            if given not in signature.parameters:
+                near = get_close_matches(given, signature.parameters, 1)
+                hint = f". Did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {given!r}{hint}")
+        return function(*args, **kwargs)
 
-    door.__name__ = door.__qualname__ = function.__name__.removeprefix("a")
     return door

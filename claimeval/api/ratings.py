@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from claimeval import ir
 from claimeval.api.data import Data, Examination, Read, path_of, samples_of
-from claimeval.api.jobs import Judges, Prepared, blocking_twin, parse_specs, run_prepared
+from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared, with_hints
 from claimeval.api.run import Run
 from claimeval.data.reading import NO_FIELDS
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
@@ -26,7 +26,8 @@ from claimeval.types.scales import Scale
 _NO_PROMPTS: Mapping[str, str | Path] = MappingProxyType({})
 
 
-async def arate(
+@with_hints
+def rate(
     data: Data,
     *,
     judges: Judges,
@@ -40,7 +41,7 @@ async def arate(
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge whole answers. `rate` blocks, `arate` is awaited; both take the same arguments.
+    """Judge whole answers.
 
     Args:
         data: As for `score`.
@@ -64,6 +65,38 @@ async def arate(
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
     """
+    return blocking(
+        arate(
+            data,
+            judges=judges,
+            ask=ask,
+            prompts=prompts,
+            fields=fields,
+            limit=limit,
+            skip_malformed=skip_malformed,
+            out=out,
+            overwrite=overwrite,
+            panel=panel,
+            options=options,
+        )
+    )
+
+
+async def arate(
+    data: Data,
+    *,
+    judges: Judges,
+    ask: str | Sequence[str] | None = None,
+    prompts: Mapping[str, str | Path] = _NO_PROMPTS,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    skip_malformed: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Rate as `rate` does, in an asynchronous program. The arguments are the same."""
     read = Read(fields, limit, skip_malformed)
     job_options = RateOptions(
         judges=parse_specs(judges),
@@ -78,10 +111,8 @@ async def arate(
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
-rate = blocking_twin(arate)
-
-
-async def agrade(
+@with_hints
+def grade(
     data: Data | None = None,
     *,
     judges: Judges,
@@ -102,7 +133,7 @@ async def agrade(
     panel: PanelOptions = PanelOptions(),
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Judge how relevant documents are to a question. `grade` blocks, `agrade` is awaited.
+    """Judge how relevant documents are to a question.
 
     Args:
         data: As for `score`; the contexts of the samples are graded. With `corpus`, the queries; None for a BEIR folder
@@ -133,6 +164,52 @@ async def agrade(
         DataError: A row of the data is malformed, or an id cannot stand in a qrels file.
         StoppedEarly: As for `score`.
     """
+    return blocking(
+        agrade(
+            data,
+            judges=judges,
+            against=against,
+            scale=scale,
+            prompt=prompt,
+            documents_per_call=documents_per_call,
+            measures=measures,
+            corpus=corpus,
+            trec_runs=trec_runs,
+            depth=depth,
+            qrels=qrels,
+            fields=fields,
+            limit=limit,
+            skip_malformed=skip_malformed,
+            out=out,
+            overwrite=overwrite,
+            panel=panel,
+            options=options,
+        )
+    )
+
+
+async def agrade(
+    data: Data | None = None,
+    *,
+    judges: Judges,
+    against: Against = "question",
+    scale: str | Path | Scale = "umbrela",
+    prompt: str | Path | None = None,
+    documents_per_call: int = 1,
+    measures: str = MEASURES,
+    corpus: str | Path | None = None,
+    trec_runs: Sequence[str | Path] = (),
+    depth: int = 10,
+    qrels: str | Path | None = None,
+    fields: Mapping[str, str] = NO_FIELDS,
+    limit: int | None = None,
+    skip_malformed: bool = False,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    panel: PanelOptions = PanelOptions(),
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Grade as `grade` does, in an asynchronous program. The arguments are the same."""
     job_options = GradingOptions(
         judges=parse_specs(judges),
         against=against,
@@ -153,9 +230,6 @@ async def agrade(
         raise UsageError("no sample has reference_contexts to compare the contexts with")
     prepared = Prepared.over(job, examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
-
-
-grade = blocking_twin(agrade)
 
 
 def graded_samples(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from claimeval.api.jobs import JudgeSpec, Prepared, blocking_twin, parse_spec, run_prepared
+from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared, with_hints
 from claimeval.api.run import Run
 from claimeval.data.test_collections import read_corpus
 from claimeval.evaluation.write_queries import draw, make_job
@@ -13,7 +13,8 @@ from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Document
 
 
-async def awrite_queries(
+@with_hints
+def write_queries(
     corpus: str | Path | Iterable[Document],
     *,
     judge: JudgeSpec,
@@ -51,6 +52,38 @@ async def awrite_queries(
         DataError: A document is malformed, or an id cannot stand in a qrels file.
         StoppedEarly: As for `score`.
     """
+    return blocking(
+        awrite_queries(
+            corpus,
+            judge=judge,
+            checker=checker,
+            n=n,
+            per_document=per_document,
+            seed=seed,
+            write_prompt=write_prompt,
+            check_prompt=check_prompt,
+            out=out,
+            overwrite=overwrite,
+            options=options,
+        )
+    )
+
+
+async def awrite_queries(
+    corpus: str | Path | Iterable[Document],
+    *,
+    judge: JudgeSpec,
+    checker: JudgeSpec | None = None,
+    n: int = 50,
+    per_document: int = 1,
+    seed: int = 0,
+    write_prompt: str | Path = "plain",
+    check_prompt: str | Path = "plain",
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    options: RunOptions = RunOptions(),
+) -> Run:
+    """Write queries as `write_queries` does, in an asynchronous program. The arguments are the same."""
     job = make_job(
         parse_spec(judge),
         None if checker is None else parse_spec(checker),
@@ -64,6 +97,3 @@ async def awrite_queries(
     record = record.model_copy(update={"settings": {**record.settings, "n": n, "seed": seed}})
     prepared = Prepared(job, record, documents, len(documents), path, unit="documents")
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options)
-
-
-write_queries = blocking_twin(awrite_queries)

@@ -79,6 +79,7 @@ def test_a_twin_has_the_same_parameters(name: str) -> None:
     door, twin = getattr(ce, name), getattr(ce, f"a{name}")
     assert inspect.signature(door) == inspect.signature(twin)
     assert (inspect.iscoroutinefunction(twin), door.__name__) == (True, name)
+    assert f"\ndef {name}(\n" in Path(inspect.getsourcefile(door) or "").read_text(encoding="utf-8"), "it can be found"
 
 
 @pytest.mark.parametrize("name", ce.__all__)
@@ -87,7 +88,9 @@ def test_public_names_have_docstrings(name: str) -> None:
     assert (inspect.getdoc(value) or "").strip(), name
     if inspect.isfunction(value):
         text, parameters = inspect.getdoc(value) or "", list(inspect.signature(value).parameters)
-        if len(parameters) > 3:
+        if inspect.iscoroutinefunction(value):
+            assert text.endswith(f" as `{name[1:]}` does, in an asynchronous program. The arguments are the same.")
+        elif len(parameters) > 3:
             assert all(f"\n{heading}:\n" in text for heading in ("Args", "Returns", "Raises")), name
             assert [p for p in parameters if f"\n    {p}: " not in text] == [], f"parameters of {name} without a word"
     if inspect.isclass(value):
