@@ -79,7 +79,9 @@ def test_a_twin_has_the_same_parameters(name: str) -> None:
     door, twin = getattr(ce, name), getattr(ce, f"a{name}")
     assert inspect.signature(door) == inspect.signature(twin)
     assert (inspect.iscoroutinefunction(twin), door.__name__) == (True, name)
-    assert f"\ndef {name}(\n" in Path(inspect.getsourcefile(door) or "").read_text(encoding="utf-8"), "it can be found"
+    assert f"\ndef {name}(\n" in Path(inspect.getsourcefile(inspect.unwrap(door)) or "").read_text(encoding="utf-8"), (
+        "it can be found"
+    )
 
 
 @pytest.mark.parametrize("name", ce.__all__)
