@@ -31,6 +31,7 @@ from typing import Any
 from benchmarks.loopback import Handle, Latency, Options, claim_judge, serve
 from benchmarks.runs import CALLS, plan_at, run, samples, table
 from claimeval.evaluation.claims import ClaimsJob
+from claimeval.execution import Executor
 from claimeval.store.store import Store, digest, pack
 from claimeval.types.chat_format import read_chat, request_body, write_chat
 from claimeval.types.requests import Outcome, Request
@@ -118,7 +119,7 @@ def warm_up(server: Handle) -> None:
 # --- CPU a call ---
 
 
-class Recording:
+class Recording(Executor):
     """Answers in this process, and records or stores the requests."""
 
     def __init__(self, store: Store | None = None) -> None:

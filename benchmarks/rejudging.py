@@ -24,6 +24,7 @@ from benchmarks.loopback import claim_judge
 from benchmarks.runs import ROOT, table
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.summary import SummaryBuilder
+from claimeval.execution import Executor
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.directory import RunWriter
 from claimeval.types.chat_format import read_chat, write_chat
@@ -35,7 +36,7 @@ DISTINCT = 100
 """Number of samples that are judged. The others are copies with other ids."""
 
 
-class _Undecided:
+class _Undecided(Executor):
     """Judges in this process that sometimes give another label."""
 
     def __init__(self, seed: str) -> None:

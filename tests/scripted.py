@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from claimeval.evaluation.claims import ClaimsJob
+from claimeval.execution import Executor
 from claimeval.judging import prompts
 from claimeval.metrics.rows import rows
 from claimeval.types.chat_format import read_chat, write_chat
@@ -22,7 +23,7 @@ def completion(text: str, finish_reason: str = "stop") -> Completion:
     return replace(done, finish_reason=finish_reason)
 
 
-class Scripted:
+class Scripted(Executor):
     """Gives the answers in order, separately for extraction and assessment; each may look at its request."""
 
     def __init__(self, extract: Sequence[Answer] = (), assess: Sequence[Answer] = ()) -> None:
@@ -44,7 +45,7 @@ class Scripted:
         return len(self._extract) + len(self._assess)
 
 
-class Replies:
+class Replies(Executor):
     """Gives the answers in order to whoever asks, or to each judge those of its name."""
 
     def __init__(self, *replies: str | Outcome, **of_judges: Sequence[str | Outcome]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec, with_hints
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
-from claimeval.execution import Executor, Review
+from claimeval.execution import Executor
 from claimeval.execution.runner import run_items
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import FIELDS, metric_names
@@ -22,7 +22,7 @@ from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample, SampleResult
-from claimeval.types.requests import Failure, Judge, Outcome, Request
+from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 
 
 @with_hints
@@ -154,22 +154,24 @@ class _CheckJob:
         return self.result
 
 
-class _ExecutorUntil:
+class _ExecutorUntil(Executor):
     """Executor whose requests fail with `timeout` at the deadline."""
 
     def __init__(self, executor: Executor, deadline: float) -> None:
         self._executor = executor
         self._deadline = deadline
-        self.review: Review | None = getattr(executor, "review", None)
 
     async def ask(self, request: Request) -> Outcome:
         """Return the reply, or the failure."""
-        await asyncio.sleep(0)  # `asyncio.timeout` needs its task; see `concurrently.start_soon`
         try:
             async with asyncio.timeout_at(self._deadline):
                 return await self._executor.ask(request)
         except TimeoutError:
             return Failure(reason="timeout", message="the time of check was up")
+
+    def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
+        """Pass the review on."""
+        self._executor.review(request, completion, failure)
 
 
 def _seconds(timeout: float) -> float:

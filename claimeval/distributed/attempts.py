@@ -165,7 +165,7 @@ class _Turns:
                 waiter.set_result(None)
 
 
-class _Died:
+class _Died(Executor):
     """Executor for an item that ended three processes."""
 
     async def ask(self, request: Request) -> Outcome:

@@ -31,7 +31,7 @@ from claimeval.distributed.parts import Part
 from claimeval.distributed.shards import Recipe, ShardResult, score_shard, write_part
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.execution import Executor, RunStatus
-from claimeval.execution.asker import ELSEWHERE, OPEN, Asker
+from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, Elsewhere
 from claimeval.execution.runner import GRACE, TERMINATING, Interrupt
 from claimeval.providers import provider
 from claimeval.types.errors import ClaimevalError, StoreError, UsageError
@@ -181,7 +181,7 @@ def _check_version(version: str) -> None:
         )
 
 
-class ActorExecutor:
+class ActorExecutor(Elsewhere):
     """Executor that asks through the coordinator, a call of the actor per request."""
 
     def __init__(self, actor: Any, learned: Mapping[str, Learned]) -> None:
@@ -228,7 +228,7 @@ class ActorExecutor:
         return outcome
 
 
-class _Stored:
+class _Stored(Executor):
     def __init__(self, executor: ActorExecutor) -> None:
         self._executor = executor
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from claimeval.execution import Executor, Review
+from claimeval.execution import Executor
 from claimeval.judging.replies import ParsedReply
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -75,7 +75,6 @@ async def ask_about(
         address: Step, part and evidence in the records of the calls.
         replicate: Number of the replicate, from 0.
     """
-    review: Review | None = getattr(executor, "review", None)
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
     batches: list[tuple[tuple[S, ...], Reason | None]] = [(tuple(subjects), None)]
@@ -90,8 +89,8 @@ async def ask_about(
             if reason_to_re_ask and isinstance(outcome, Failure) and outcome.reason == "not_in_cache":
                 continue
             reading = ParsedReply[T](failure=outcome) if isinstance(outcome, Failure) else read(outcome, request, batch)
-            if review and isinstance(outcome, Completion):
-                review(request, outcome, None if reading.values else _unreadable(reading))
+            if isinstance(outcome, Completion):
+                executor.review(request, outcome, None if reading.values else _unreadable(reading))
             values |= reading.values
             ids = [subject.id for subject in batch]
             missing = [subject for subject, name in zip(batch, ids, strict=True) if name not in reading.values]

@@ -29,7 +29,7 @@ from claimeval.evaluation.judgment import (
     votes,
 )
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
-from claimeval.execution import Executor, Fits, Room
+from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.panel import Panel
@@ -425,15 +425,13 @@ async def extract_text(
         )
 
     whole = request_for()
-    fits: Fits | None = getattr(executor, "fits", None)
-    room_of: Room | None = getattr(executor, "room", None)
-    room = room_of(whole) if room_of else None
+    room = executor.room(whole)
     calls: tuple[Call, ...] = ()
-    if fits is None or room is None or await fits(whole):
+    if room is None or await executor.fits(whole):
         extracted = await ask(whole)
         if not is_too_long(extracted.value):
             return extracted
-        calls, room = extracted.calls, _smaller_room(whole, extracted.value, room_of(whole) if room_of else None)
+        calls, room = extracted.calls, _smaller_room(whole, extracted.value, executor.room(whole))
     while len(windows := extract.windows(whole, request_for(extract.NOTHING), room)) > 1:
         extractions = [await ask(request_for(windows[0]), windows[0])]  # alone, to test whether this size is accepted
         if not is_too_long(extractions[0].value):

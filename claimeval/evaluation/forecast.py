@@ -21,6 +21,7 @@ from claimeval.evaluation.estimates import Range, TokenCounts
 from claimeval.evaluation.job import Job
 from claimeval.evaluation.summary.cost import long_evidence, windows_of
 from claimeval.evaluation.write_queries import WriteQueriesJob
+from claimeval.execution import Executor
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.execution.learning import JudgeWindows
 from claimeval.judging.prompts import PromptRecord
@@ -306,18 +307,25 @@ async def forecast(
     return walk.sum_up(count)
 
 
-class _Frames:
+class _Frames(Executor):
     """Executor that records requests and answers none."""
 
     def __init__(self, lessons: Lessons) -> None:
         self._lessons = lessons
         self._offline = OfflineExecutor()
         self.requests: list[Request] = []
-        windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
-        self.fits, self.room = windows.fits, windows.room
+        self._windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
 
     async def _holds(self, request: Request) -> bool:
         return False
+
+    def room(self, request: Request) -> int | None:
+        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
+        return self._windows.room(request)
+
+    async def fits(self, request: Request) -> bool:
+        """Return whether a request may be sent whole."""
+        return await self._windows.fits(request)
 
     async def ask(self, request: Request) -> Outcome:
         """Record the request."""
@@ -325,7 +333,7 @@ class _Frames:
         return await self._offline.ask(request)
 
 
-class _Walk(Generic[T]):
+class _Walk(Executor, Generic[T]):
     """Executor that answers from the reply cache, and counts the requests that it cannot answer."""
 
     def __init__(
@@ -350,8 +358,7 @@ class _Walk(Generic[T]):
         self._claims_per_sentence: Counter[float] = Counter()
         self._long: dict[str, list[int]] = {}
         """Number of windows of each sample with a text longer than a judge's window, by judge."""
-        windows = JudgeWindows(lambda judge: self._lessons.judge(judge).context_tokens, self._holds)
-        self.fits, self.room = windows.fits, windows.room
+        self._windows = JudgeWindows(lambda judge: self._lessons.judge(judge).context_tokens, self._holds)
         self._stack = AsyncExitStack()
         self._engines: dict[str, Backend] = {}
         """Extractors without cost, by name."""
@@ -361,6 +368,14 @@ class _Walk(Generic[T]):
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
+
+    def room(self, request: Request) -> int | None:
+        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
+        return self._windows.room(request)
+
+    async def fits(self, request: Request) -> bool:
+        """Return whether a request may be sent whole."""
+        return await self._windows.fits(request)
 
     async def _holds(self, request: Request) -> bool:
         if self._store is None or (value := self._store.get(self._lessons.adapt(request, self._store).key)) is None:

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.evaluation.ask import CallAddress, Subject, ask_about
 from claimeval.evaluation.manifest import QuestionRecord
-from claimeval.execution import Executor, Fits, Room
+from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import windows
 from claimeval.judging.panel import Panel, voting
@@ -422,8 +422,10 @@ class _Asking(Generic[S]):
     async def read(self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None) -> _ReadReply:
         """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
         request = self.question.ask(self.judge, chunk, documents)
-        room = self._window_room(request)
-        too_large = (limit is not None and request.size > limit) or (room is not None and not await self._fits(request))
+        room = self.executor.room(request)
+        too_large = (limit is not None and request.size > limit) or (
+            room is not None and not await self.executor.fits(request)
+        )
         if too_large and (
             parts := self._parts(chunk, documents, min(size for size in (room, limit) if size is not None))
         ):
@@ -443,20 +445,11 @@ class _Asking(Generic[S]):
         limit = min(request.size // 2, limit or request.size)
         refused = replies.values[too_long[0].id]
         stated = refused.context_tokens if isinstance(refused, Failure) else None
-        room = request.room(stated) if stated else self._window_room(request)
+        room = request.room(stated) if stated else self.executor.room(request)
         if parts := self._parts(too_long, documents, limit if room is None else min(room, limit)):
             smaller = await self._in_parts(parts, limit)
             return smaller._replace(values=read.values | smaller.values, calls=(*read.calls, *smaller.calls))
         return read._replace(limit=limit)
-
-    def _window_room(self, request: Request) -> int | None:
-        """Return the maximum request size for the judge's window, if known."""
-        room: Room | None = getattr(self.executor, "room", None)
-        return room(request) if room else None
-
-    async def _fits(self, request: Request) -> bool:
-        fits: Fits | None = getattr(self.executor, "fits", None)
-        return fits is None or await fits(request)
 
     def _parts(self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int) -> list[_EvidencePart[S]]:
         """Return parts of at most this size that cover all subjects and documents; none if that is impossible.

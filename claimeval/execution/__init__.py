@@ -5,30 +5,32 @@ The reply cache, retries, rate limits, the budget and batches are handled here. 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
 from claimeval.types.requests import Completion, Failure, Judge, Learned, Outcome, Request
 
-Review = Callable[[Request, Completion, Failure | None], None]
-"""Called with a reply after it was parsed, and the failure if it could not be read."""
 
-Fits = Callable[[Request], Awaitable[bool]]
-"""Return whether a request may be sent whole: it fits the judge's window, the window is unknown, or its reply is
-stored."""
-Room = Callable[[Request], int | None]
-"""Return the maximum size (`Request.size`) of a request for the judge's window; None if the window is unknown."""
+class Executor(ABC):
+    """Object that answers the requests of a job. By default it knows no windows of judges, and reviews nothing."""
 
-
-class Executor(Protocol):
-    """Object that answers requests.
-
-    An executor may also have a method `review` (a `Review`), and `fits` and `room` if it knows the windows of judges.
-    """
-
+    @abstractmethod
     async def ask(self, request: Request) -> Outcome:
         """Return the completion, or a failure with its reason. Errors of the provider are never raised."""
+
+    def room(self, request: Request) -> int | None:
+        """Return the maximum size (`Request.size`) for the window of the request's judge; None if it is unknown."""
+        return None
+
+    async def fits(self, request: Request) -> bool:
+        """Return whether a request may be sent whole: it fits, the window is unknown, or its reply is stored."""
+        return True
+
+    def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
+        """Take note of a reply that was parsed, and of the failure if it could not be read."""
+        return
 
 
 R_co = TypeVar("R_co", covariant=True)

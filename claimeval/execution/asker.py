@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
-from typing import Protocol, Self
+from typing import Self
 
 from claimeval.execution import Executor
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
@@ -95,7 +96,7 @@ OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)
 """An asker that several runs share, in a process that runs shards; None to open one for each run."""
 
 
-class Elsewhere(Protocol):
+class Elsewhere(Executor):
     """An executor whose requests another process sends, which has the reply cache, the pace and the budget."""
 
     stopped: dict[str, str]
@@ -108,21 +109,20 @@ class Elsewhere(Protocol):
     """What was learned about each judge's server, by judge name."""
 
     @property
+    @abstractmethod
     def stored(self) -> Executor:
         """Return an executor that answers only from the reply cache."""
 
+    @abstractmethod
     def stop(self, judge: str, reason: str) -> None:
         """Send nothing more to a judge."""
-
-    async def ask(self, request: Request) -> Outcome:
-        """Return the outcome, or a failure if the judge has stopped or the other process is lost."""
 
 
 ELSEWHERE: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
 """Where the judges that cost money are asked, in a process that an engine such as Ray started; None to ask here."""
 
 
-class ExecutorByJudge:
+class ExecutorByJudge(Executor):
     """Executor that passes each request to the executor of its judge."""
 
     def __init__(self, executors: Mapping[str, Executor], others: Executor) -> None:

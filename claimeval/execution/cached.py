@@ -15,7 +15,7 @@ POLL = 0.05
 """Seconds between two lookups of a reply that another process has requested."""
 
 
-class CachedExecutor:
+class CachedExecutor(Executor):
     """Executor that returns stored replies and passes every other request on once."""
 
     def __init__(self, store: Store, fallback: Executor, on_stored: Callable[[], None] = lambda: None) -> None:
@@ -45,7 +45,6 @@ class CachedExecutor:
         return outcome
 
     async def _ask_once(self, key: str, request: Request) -> Outcome:
-        await asyncio.sleep(0)  # the code below may need its task; see `concurrently.start_soon`
         if (pending := self._pending.get(key)) is not None:
             outcome = await asyncio.shield(pending)
             return outcome if isinstance(outcome, Failure) else replace(outcome, cached=True)
@@ -88,7 +87,7 @@ class CachedExecutor:
                 return None
 
 
-class ComputingExecutor:
+class ComputingExecutor(Executor):
     """Executor that computes the answers of engines immediately and passes other requests on. It stores nothing."""
 
     def __init__(self, engines: Mapping[str, Callable[[Request], Outcome]], others: Executor) -> None:
@@ -103,7 +102,7 @@ class ComputingExecutor:
         return engine(request)
 
 
-class StoredExecutor:
+class StoredExecutor(Executor):
     """Executor that answers only from the reply cache."""
 
     def __init__(self, store: Store) -> None:
@@ -116,7 +115,7 @@ class StoredExecutor:
         return not_in_cache(request)
 
 
-class FurtherAttempts:
+class FurtherAttempts(Executor):
     """Executor that re-asks only for the reasons in the options, once per request and run.
 
     A further attempt follows stored replies that cannot be read. Attempts of earlier runs are answered from the reply
@@ -149,7 +148,7 @@ def not_in_cache(request: Request) -> Failure:
     return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
 
 
-class OfflineExecutor:
+class OfflineExecutor(Executor):
     """Executor that makes no calls."""
 
     async def ask(self, request: Request) -> Outcome:

@@ -37,7 +37,7 @@ class _ReplyCounts:
     """Why that reply could not be read."""
 
 
-class LearningExecutor:
+class LearningExecutor(Executor):
     """Executor that removes parameters that a judge's server refuses, after the first refusal."""
 
     def __init__(self, behind: Executor, store: Store, lessons: Lessons) -> None:
@@ -62,34 +62,43 @@ class LearningExecutor:
                 return outcome
 
 
-class ReviewingExecutor:
+class ReviewingExecutor(Executor):
     """Executor that stops a judge whose first replies cannot be read, and knows the windows of judges."""
 
     def __init__(
         self, behind: Executor, stop: Callable[[str, str], None] | None, windows: JudgeWindows | None = None
     ) -> None:
         """`stop` is called with a judge whose replies cannot be read, and the reason; None if nothing is sent."""
-        self.ask = behind.ask
-        if windows:
-            self.fits, self.room = windows.fits, windows.room
-        self._stop = stop
+        self._behind, self._stop, self._windows = behind, stop, windows
         self._replies: dict[tuple[str, str], _ReplyCounts] = {}
 
-    def review(self, request: Request, reply: Completion, unreadable: Failure | None) -> None:
+    async def ask(self, request: Request) -> Outcome:
+        """Return the outcome of the executor behind."""
+        return await self._behind.ask(request)
+
+    def room(self, request: Request) -> int | None:
+        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
+        return self._windows.room(request) if self._windows else None
+
+    async def fits(self, request: Request) -> bool:
+        """Return whether a request may be sent whole."""
+        return self._windows is None or await self._windows.fits(request)
+
+    def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
         """Count a reply as read or unreadable, and stop the judge if too many of its first replies are unreadable.
 
         Stored replies, including those of batches, are ignored, because they cost nothing more.
         """
-        if self._stop is None or reply.cached:
+        if self._stop is None or completion.cached:
             return
         replies = self._replies.setdefault((request.judge.name, request.prompt), _ReplyCounts())
         if replies.read + replies.useless >= FIRST or not provider(request.judge.model).costs:
             return
-        if unreadable is None or unreadable.reason in _NOT_COUNTED:
+        if failure is None or failure.reason in _NOT_COUNTED:
             replies.read += 1
         else:
             replies.useless += 1
-            replies.excerpt, replies.last_failure = visible(reply.text or "", 80), unreadable
+            replies.excerpt, replies.last_failure = visible(completion.text or "", 80), failure
         if not replies.read and replies.useless == USELESS_IN_A_ROW:
             count = f"{USELESS_IN_A_ROW} unreadable replies in a row"
         elif replies.read + replies.useless == FIRST and replies.useless > USELESS_SHARE * FIRST:

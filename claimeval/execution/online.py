@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from claimeval.execution import Executor
 from claimeval.execution.budget import Budget
 from claimeval.execution.pace import MAX_WAIT, THROTTLED_TIMEOUT, Clock, Pace, Sleep, Slot
 from claimeval.providers import MAX_REPLY_BYTES, Backend, provider
@@ -40,7 +41,7 @@ MAX_STRANGE = 3
 Keep = Callable[[Request, Completion], None]
 
 
-class OnlineExecutor:
+class OnlineExecutor(Executor):
     """Executor that sends requests to the judges' backends. The backends are open for the duration of the block."""
 
     def __init__(

@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.loopback import claim_judge
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.forecast import Forecast, StepForecast, forecast
+from claimeval.execution import Executor
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import rows
@@ -71,7 +72,7 @@ SAMPLES = [
 ]
 
 
-class Paid:
+class Paid(Executor):
     """A provider that takes every sentence for a claim; each reply is stored, and counted by step and judge."""
 
     def __init__(self, store: Store, usage: bool = True) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from claimeval.evaluation.grade import GradeJob, GradingOptions, make_job, unmatched
+from claimeval.execution import Executor
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Document, Sample, SampleResult
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -31,7 +32,7 @@ def plan(judge: str = "openai:m@http://127.0.0.1:9/v1", measures: str = "mrr", p
     )
 
 
-class Rule:
+class Rule(Executor):
     """Says 1 of a document with the words of SAME under the first reference, else 0."""
 
     def __init__(self, failing: Callable[[str], Outcome | None] = lambda text: None) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from claimeval import ir
 from claimeval.evaluation.grade import GradeJob, precision
+from claimeval.execution import Executor
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
 from claimeval.types.records import Document, Sample, SampleResult
@@ -21,7 +22,7 @@ from tests.sample_runs import reasons, values
 from tests.scripted import completion, judge
 
 
-class Rule:
+class Rule(Executor):
     """Gives each document the grade that its text is; one without is unparsable."""
 
     async def ask(self, request: Request) -> Outcome:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from claimeval.execution import Executor
 from claimeval.execution.cached import CachedExecutor, OfflineExecutor
 from claimeval.store.store import Store, pack
 from claimeval.types.chat_format import read_chat, write_chat
@@ -25,7 +26,7 @@ def question(text: str = "Is it so?", **fields: Any) -> Request:
     return replace(asked, **fields)
 
 
-class Asking:
+class Asking(Executor):
     """Answers after a moment, keeps what it answers, and counts."""
 
     def __init__(self, store: Store, outcome: Outcome | None = None) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from typing import Any
 
 import pytest
 
-from claimeval.execution.concurrently import gather_all, map_in_order, start_soon
+from claimeval.execution.concurrently import gather_all, map_in_order
 from tests.execution.virtual_time import now, run
 
 
@@ -133,23 +132,6 @@ def test_ways_go_side_by_side() -> None:
     assert run(main()) == ([0, 1, 2, 3, 4, 5, 6], 2.0)
 
 
-def test_a_way_that_waits_for_nothing_takes_no_turn_of_the_loop() -> None:
-    async def main() -> list[int]:
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            turns += 1
-
-        other = asyncio.create_task(count())
-        results = await gather_all([after(0, i) for i in range(3)])
-        assert turns == 0
-        await other
-        return results
-
-    assert asyncio.run(main()) == [0, 1, 2]
-
-
 @pytest.mark.parametrize("first", [0.0, 1.0])
 def test_an_error_of_one_way_ends_the_others(first: float) -> None:
     ended: list[str] = []
@@ -167,43 +149,6 @@ def test_an_error_of_one_way_ends_the_others(first: float) -> None:
     with pytest.raises(ZeroDivisionError):
         run(gather_all([wait(), fail(), after(0, 1)]))
     assert ended == ["waited"]
-
-
-def test_a_way_may_deal_with_its_own_cancellation() -> None:
-    async def stubborn() -> int:
-        try:
-            return await after(100.0, 0)
-        except asyncio.CancelledError:
-            return await after(1.0, 7)
-
-    async def main() -> tuple[int, float]:
-        way = start_soon(stubborn())
-        await asyncio.sleep(1)
-        way.cancel()
-        return await way, now()
-
-    assert run(main()) == (7, 2.0)
-
-
-def test_a_way_that_is_cancelled_before_its_second_step_is_closed() -> None:
-    ended: list[str] = []
-
-    async def wait() -> int:
-        try:
-            return await after(100.0, 0)
-        finally:
-            ended.append("closed")
-
-    async def main() -> None:
-        way = start_soon(wait())
-        way.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await way
-        await asyncio.sleep(0)
-        assert ended == ["closed"]
-
-    run(main())
-    gc.collect()
 
 
 def test_each_way_has_a_context_of_its_own() -> None:

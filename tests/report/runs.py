@@ -10,6 +10,7 @@ from pathlib import Path
 
 from claimeval.evaluation.claims import ClaimsJob
 from claimeval.evaluation.summary import SummaryBuilder
+from claimeval.execution import Executor
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric, rows
 from claimeval.runs.directory import RunWriter, load_manifest, read_results
@@ -43,7 +44,7 @@ _ALONE = Panel()
 TOWER_SAYS = {"It is 90 metres high.": "contradicted", "Its keeper was a poet.": "not_found"}
 
 
-class Rule:
+class Rule(Executor):
     """Takes every sentence for a claim and labels claims as it is told, naming the document that shares most words."""
 
     def __init__(self, says: Says, failing: Sequence[str]) -> None:

@@ -155,7 +155,7 @@ class BatchBudget(NamedTuple):
     """The ledger row, empty if there is none."""
 
 
-class BatchExecutor:
+class BatchExecutor(Executor):
     """Executor that collects the requests of a pass. `next_round` submits them and gets the replies."""
 
     def __init__(
