@@ -114,7 +114,7 @@ def limited(tmp_path: Path, server: ThreadHandle, *options: str, limit: int) -> 
     return subprocess.run(
         [sys.executable, "-c", LIMITED, str(limit), *scoring(server), *options],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},  # no module cut off at the limit
         capture_output=True,
         text=True,
         timeout=60,

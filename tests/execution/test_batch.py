@@ -208,17 +208,31 @@ def test_a_batch_that_never_ends_is_told_and_left_alone(
     assert came.creates == 1
 
 
-def test_a_provider_out_of_reach_is_tried_for_an_hour(
+def test_a_provider_that_never_answered_is_tried_for_half_a_minute(
     start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polling, "UNREACHABLE", 0.05)
+    monkeypatch.setattr(polling, "FIRST_CONTACT", 0.05)
     server = start_server(judge=claim_judge.answer)
     judge = spec(server, "openai")
     server.stop()
     came = run([judge], tmp_path, samples(1), batch=True)
     (why,) = came.outcome.status.stopped.values()
-    assert why.startswith("unreachable for")
-    assert "no connection" in why
+    assert why.startswith("unreachable for 0 seconds: no connection")
+
+
+def test_a_provider_that_has_a_batch_is_tried_for_an_hour(
+    start_server: StartServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(polling, "FIRST_CONTACT", 0.0)
+    monkeypatch.setattr(polling, "UNREACHABLE", 0.3)
+    server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
+    judge = spec(server, "openai")
+    first = go(server, [judge], tmp_path, detach=True)
+    assert first.creates == 1
+    server.stop()
+    came = run([judge], tmp_path, samples(1), batch=True)
+    (why,) = came.outcome.status.stopped.values()
+    assert why.startswith("unreachable for 0 seconds: no connection")
 
 
 def test_a_server_without_batches_is_told_at_once(start_server: StartServer, tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ DETACHED_INTERVAL = 0.1
 STRAGGLER_WAIT = 600.0
 """Seconds after the last batch ended for which the remaining batches are waited for."""
 UNREACHABLE = 3600.0
-"""Seconds of only errors after which a provider is given up."""
+"""Seconds of only errors after which a provider that has a batch is given up."""
+FIRST_CONTACT = 30.0
+"""Seconds of only errors after which a provider that never answered, and has nothing yet, is given up."""
 OVERDUE = (WINDOW_HOURS + 2) * 3600.0
 """Seconds after which a batch should have expired."""
 MAX_REFUSALS = 3
@@ -81,6 +83,10 @@ class BatchPoller:
         """How often in a row a target's files were refused before they became batches."""
         self._failing_since: dict[BatchTarget, float] = {}
         """Time since which a target has returned only errors."""
+        self._problems: dict[BatchTarget, str] = {}
+        """The latest of these errors."""
+        self._reached: set[BatchTarget] = set()
+        """Targets that have answered."""
 
     async def poll(self, names: Iterable[str], label: str, *, detach: bool) -> bool:
         """Poll batches until they end, and return whether new results arrived.
@@ -129,6 +135,8 @@ class BatchPoller:
                     wait = max(wait, error.retry_after or 0.0)
                     self._record_error(batch, error, pending)
                 else:
+                    self._reached.add(batch.target)
+                    self._problems.pop(batch.target, None)
                     self._failing_since.pop(batch.target, None)
                     self._refused.pop(batch.target, None)
                     unchecked = unchecked or batch.state == "ready"
@@ -190,6 +198,8 @@ class BatchPoller:
         elif error.status == 404:
             advice = f" (batch {batch.id}; to give it up, run `claimeval batch cancel --forget {batch.name[:8]}`)"
         since = self._failing_since.setdefault(batch.target, time.monotonic())
+        self._problems[batch.target] = error.message
+        patience = UNREACHABLE if batch.state == "submitted" or batch.target in self._reached else FIRST_CONTACT
         refused = batch.state == "ready" and not error.retryable and not error.fatal
         if refused and batch.requests > 1 and (error.status == 413 or _TOO_LARGE.search(error.message)):
             self._split(batch, pending)
@@ -198,8 +208,9 @@ class BatchPoller:
         elif error.fatal or not error.retryable:
             times = f"refused {MAX_REFUSALS} times in a row: " if refused else ""
             self._stop(batch.target, times + error.message + advice)
-        elif time.monotonic() - since > UNREACHABLE:
-            self._stop(batch.target, f"unreachable for {UNREACHABLE / 60:.0f} minutes: {error.message}")
+        elif time.monotonic() - since > patience:
+            waited = f"{patience / 60:.0f} minutes" if patience > 60 else f"{patience:.0f} seconds"
+            self._stop(batch.target, f"unreachable for {waited}: {error.message}")
 
     def _stop(self, target: BatchTarget, reason: str) -> None:
         self.stopped.setdefault(target, reason)
@@ -212,7 +223,8 @@ class BatchPoller:
         elapsed = f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
         text = f"{label}, {open_count} open, {answered} of {total} requests answered, {failed} failed, {elapsed}"
         full = "".join(f", queue full: {words[:60]}" for words in dict.fromkeys(self._queue_words.values()))
-        self._progress.set_waiting("batches", text + full)
+        failing = "".join(f", no answer: {words[:60]}" for words in dict.fromkeys(self._problems.values()))
+        self._progress.set_waiting("batches", text + full + failing)
 
 
 TIMEOUT = 60.0
