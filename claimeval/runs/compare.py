@@ -221,6 +221,8 @@ class PairedValues:
         self.ids.append(a.id)
         self.clusters.append(cluster_of(a.sample, self._cluster))
         for name, values in self.values.items():
+            if name not in a.scores or name not in b.scores:
+                raise DataError(f"sample {a.id!r} has no {name} in one of the runs: its results are damaged")
             score = a.scores[name]
             self._units[name] = score.unit
             values.append((score.value, b.scores[name].value))

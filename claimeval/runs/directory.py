@@ -17,7 +17,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -470,7 +470,9 @@ class RunResults(Sequence[SampleResult]):
     A line that cannot be parsed raises DataError with its number. If the replies are missing, results have no calls.
     """
 
-    def __init__(self, results: Path, replies: Path) -> None:
+    def __init__(self, results: Path, replies: Path, metrics: Collection[str] = ()) -> None:
+        """`metrics` have a score in every result."""
+        self._metrics = frozenset(metrics)
         self._results = Lines(results, begun=results.name == RESULTS_PART)
         self._replies = Lines(replies, begun=replies.name == REPLIES_PART) if replies.exists() else None
 
@@ -481,13 +483,16 @@ class RunResults(Sequence[SampleResult]):
         if not results.exists():
             raise _unfinished(folder, RESULTS)
         replies = folder / (REPLIES_PART if results.name == RESULTS_PART else REPLIES)
-        return cls(results, replies)
+        return cls(results, replies, load_manifest(folder).names)
 
     def _result(self, number: int, line: bytes, replies: bytes | None) -> SampleResult:
         try:
-            return lines.read(line, replies)
+            result = lines.read(line, replies)
+            if lost := self._metrics - result.scores.keys():
+                raise ValueError(f"it has no score of {min(lost)}")
         except ValueError as error:
             raise _not_a_result(self._results, number, error) from error
+        return result
 
     def places(self, ids: Container[str]) -> dict[str, int]:
         """Return the positions of the results of these samples, by id, without parsing any result."""
@@ -550,7 +555,11 @@ class ScoredSamples(Sequence[ScoredSample]):
 
 
 def _not_a_result(results: Lines, number: int, error: ValueError) -> DataError:
-    return DataError(f"{results.path}, line {number}: not a result: {str(error).splitlines()[0]}")
+    problem = str(error).splitlines()[0]
+    if isinstance(error, ValidationError):
+        field, what, value = first_problem(error)
+        problem = f"{field or 'the line'}: {what} (it is {value})"
+    return DataError(f"{results.path}, line {number}: not a result: {problem}")
 
 
 def _read(record: type[R], folder: Path, name: str) -> R:

@@ -17,7 +17,7 @@ from claimeval.judging.panel import Panel, voting
 from claimeval.metrics import scoring
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, join_subjects, weights
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
 from claimeval.types.records import Assessment, SampleResult, Verdict
 
@@ -110,7 +110,10 @@ class Revote:
 
     def _panel(self, question: str) -> Panel:
         if question not in self._panels:
-            self._panels[question] = self._record.panel_for(question).provisional
+            try:
+                self._panels[question] = self._record.panel_for(question).provisional
+            except KeyError:
+                raise DataError(f"the run asks no question {question!r}, and its results are damaged") from None
         return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:

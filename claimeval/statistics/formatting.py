@@ -19,10 +19,16 @@ SMALLEST_P = 0.001
 """Smaller p-values are printed as `< 0.001`."""
 
 
+LARGE = 1e15
+"""Values from which on decimals say nothing."""
+
+
 def decimal(value: float | None, digits: int = 3) -> str:
     """Format a value with `digits` decimals; a dash if it is undefined. Never returns `-0`."""
     if value is None:
         return UNDEFINED
+    if abs(value) >= LARGE:
+        return f"{value:.3g}"
     rounded = Decimal(value * HAIR).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return f"{abs(rounded) if rounded.is_zero() else rounded:f}"
 

@@ -129,7 +129,7 @@ def has_words(text: str) -> bool:
 class Record(BaseModel):
     """A frozen record that rejects undeclared fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
         """Return the JSON that pydantic writes. Lone surrogates, which UTF-8 cannot hold, become JSON escapes."""

@@ -7,11 +7,12 @@ import fcntl
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -315,3 +316,37 @@ def test_a_run_that_stops_early_does_not_replace_one_that_got_further(tmp_path: 
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.suffix != ".html"} == before
     assert stopped.value.run is not None
     assert stopped.value.run["rated_relevance"].mean == 1.0
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda row: row["scores"].clear(), "has no faithfulness in one of the runs: its results are damaged"),
+        (lambda row: row["scores"]["faithfulness"].update(value=float("inf")), "scores.faithfulness.value: "),
+        (lambda row: row["claims"][0].update(text=3), "line 1: not a result: claims.0.text: Input should be a valid"),
+        (
+            lambda row: row["assessments"][0].update(label="supported", unassessed="tie"),
+            "a verdict or an assessment has a label or a reason",
+        ),
+    ],
+    ids=["no score", "infinite", "a number for a text", "no label"],
+)
+def test_a_damaged_line_is_one_line_and_2(damage: Callable[[Any], None], said: str, tmp_path: Path) -> None:
+    ce.score(samples(), judges="local:lexical", metrics="faithfulness", out=tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    lines = (tmp_path / "b" / "results.jsonl").read_text().splitlines()
+    damage(row := json.loads(lines[0]))
+    (tmp_path / "b" / "results.jsonl").write_text("\n".join([json.dumps(row), *lines[1:], ""]))
+    done = call("compare", "a", "b", folder=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, said in line) == (2, True), line
+
+
+def test_votes_on_a_question_that_the_run_does_not_ask_are_damage(tmp_path: Path) -> None:
+    run = ce.score(samples(), judges="local:lexical", metrics="faithfulness", out=tmp_path / "a")
+    assert run.path
+    text = (run.path / "results.jsonl").read_text()
+    (run.path / "results.jsonl").write_text(text.replace('"question":"support"', '"question":"suppoJt"'))
+    done = call("rejudge", "a", "--vote", "any", "--out", "b", folder=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "asks no question 'suppoJt'" in done.stderr
