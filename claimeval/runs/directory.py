@@ -27,6 +27,8 @@ from pydantic import ValidationError
 
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
+from claimeval.metrics.derived import is_derived
+from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
 from claimeval.runs.lines import Lines, WrittenResult, compress
@@ -418,7 +420,15 @@ def no_follow(path: str, flags: int) -> int:
 
 def load_manifest(folder: Path) -> Manifest:
     """Read the manifest of a run directory."""
-    return _read(Manifest, folder, MANIFEST)
+    manifest = _read(Manifest, folder, MANIFEST)
+    known = {prompt.id for prompt in manifest.prompts} | {None}
+    unknown = [q.prompt for q in manifest.questions if q.prompt not in known]
+    unknown += [
+        m for m in manifest.metrics if manifest.of_claims and isinstance(m, str) and not (m in METRICS or is_derived(m))
+    ]
+    if unknown:
+        raise DataError(f"{folder / MANIFEST} cannot be read: it names {unknown[0]!r}, which it does not have")
+    return manifest
 
 
 def load_summary(folder: Path) -> Summary:

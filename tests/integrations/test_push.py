@@ -271,8 +271,8 @@ def test_a_run_of_mlflow_has_metrics_tables_and_the_report(
     metric = run["faithfulness"]
     assert found.data.metrics["faithfulness"] == metric.mean == 0.75
     assert found.data.metrics["faithfulness.n"] == 2
-    assert metric.ends
-    assert found.data.metrics["faithfulness.low"] == metric.ends[0]
+    assert found.data.params["faithfulness.ends"] == metric.ends == "interval"
+    assert found.data.metrics["faithfulness.low"] == metric.low
     assert found.data.params["judges"] == "local:lexical"
     assert len(client.get_metric_history(found.info.run_id, "faithfulness")) == 1
     names = {one.path for one in client.list_artifacts(found.info.run_id)}
@@ -299,6 +299,9 @@ def test_mlflow_gets_bounds_where_the_interval_is_withdrawn(
     (found,) = mlflow.MlflowClient(tracking_uri=store).search_runs(["1"])
     ends = found.data.metrics["faithfulness.low"], found.data.metrics["faithfulness.high"]
     assert ends == (0.5, 1.0)
+    assert found.data.metrics["faithfulness.assessed_only"] == 1.0
+    assert "faithfulness" not in found.data.metrics
+    assert found.data.params["faithfulness.ends"] == "bounds"
 
 
 @pytest.mark.filterwarnings("ignore")

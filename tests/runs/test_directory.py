@@ -324,12 +324,8 @@ def test_a_run_that_stops_early_does_not_replace_one_that_got_further(tmp_path: 
         (lambda row: row["scores"].clear(), "has no faithfulness in one of the runs: its results are damaged"),
         (lambda row: row["scores"]["faithfulness"].update(value=float("inf")), "scores.faithfulness.value: "),
         (lambda row: row["claims"][0].update(text=3), "line 1: not a result: claims.0.text: Input should be a valid"),
-        (
-            lambda row: row["assessments"][0].update(label="supported", unassessed="tie"),
-            "a verdict or an assessment has a label or a reason",
-        ),
     ],
-    ids=["no score", "infinite", "a number for a text", "no label"],
+    ids=["no score", "infinite", "a number for a text"],
 )
 def test_a_damaged_line_is_one_line_and_2(damage: Callable[[Any], None], said: str, tmp_path: Path) -> None:
     ce.score(samples(), judges="local:lexical", metrics="faithfulness", out=tmp_path / "a")
