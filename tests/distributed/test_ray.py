@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
-from benchmarks.loopback.process import serve_in_thread
+from benchmarks.loopback import Faults, Options, Reply, serve_in_thread
+from benchmarks.loopback.claim_judge import answer
 from claimeval.store.store import Store
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -134,6 +135,39 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
         ce.score(samples, judges=judge, out=tmp_path / "home", options=RunOptions(cache=tmp_path / "cache"))
         assert provider.asked - before == last
     assert files(tmp_path / "ray") == files(tmp_path / "home")
+
+
+@pytest.mark.parametrize(
+    ("command", "fault", "code"),
+    [
+        ("score", "wrong key", 3),
+        ("rate", "wrong key", 3),
+        ("grade", "wrong key", 3),
+        ("rejudge", "unreadable", 3),
+        ("rate", "cap 0", 3),
+        ("score", "failed gate", 1),
+        ("grade", "23 digits", 2),
+    ],
+)
+def test_a_command_on_a_cluster_ends_with_the_code_of_one_process(
+    command: str, fault: str, code: int, cluster: RayCluster, tmp_path: Path
+) -> None:
+    """Cells of tests/test_endings.py."""
+    samples, more = data(tmp_path, 12), list[str]()
+    faults = Faults(rates={"status_401": 1.0}) if fault == "wrong key" else Faults()
+    judge = (lambda _: Reply("I would rather not say.")) if fault == "unreadable" else answer
+    with serve_in_thread(Options(faults=faults), judge=judge) as server:
+        source: Path = samples
+        if command == "rejudge":
+            run = ce.score(samples, judges="local:lexical", metrics="faithfulness", out=tmp_path / "source")
+            source = run.path or samples
+        more += {"cap 0": ["--max-calls", "0"], "failed gate": ["--fail-under", "faithfulness=1"]}.get(fault, [])
+        more += ["--max-calls", "9" * 23] if fault == "23 digits" else []
+        asked = ("-j", f"openai:judge@{server.url}", "--out", tmp_path / "out", "--cache", tmp_path / "cache")
+        done = cluster.run(command, source, *asked, *more)
+    assert done.returncode == code, done.stderr[-3000:]
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("claimeval: ")
 
 
 def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, tmp_path: Path) -> None:
