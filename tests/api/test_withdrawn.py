@@ -6,9 +6,11 @@ to .883, as if these were a random sample.
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -80,7 +82,22 @@ def of_text(text: str) -> Reported:
     return float(value), float(low), float(high), "bounds"
 
 
-ROUNDED = ("the terminal", "report -f md", "repr in Python")
+def of_notebook(folder: Path) -> Reported:
+    """The card of the metric, whose ends are called bounds."""
+    text = re.sub(r"<[^>]+>", " ", ce.Run.load(folder / "a")._repr_html_())
+    ((value, low, high),) = re.findall(r"faithfulness\s+([.\d]+)\s+bounds ([.\d]+) to ([.\d]+)", text)
+    return float(value), float(low), float(high), "bounds"
+
+
+def of_page(folder: Path) -> Reported:
+    """The data that the page draws."""
+    html = (folder / "a" / "report.html").read_text(encoding="utf-8")
+    (packed,) = re.findall(r'id="overview"[^>]*>([^<]+)<', html)
+    overview = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return of(overview["runs"][0]["summary"]["metrics"]["faithfulness"])
+
+
+ROUNDED = ("a notebook", "the terminal", "report -f md", "repr in Python")
 EXITS: dict[str, Callable[[Path], Reported]] = {
     "a run in Python": lambda folder: of(ce.Run.load(folder / "a")["faithfulness"]),
     "summary.json": lambda folder: of(json.loads((folder / "a/summary.json").read_text())["metrics"]["faithfulness"]),
@@ -94,6 +111,8 @@ EXITS: dict[str, Callable[[Path], Reported]] = {
     ),
     "a series": lambda folder: of(ce.compare(*(folder / name for name in "abc")).trend.tracks[0].points[0]),
     "experiment.csv": of_experiment,
+    "a notebook": of_notebook,
+    "the page": of_page,
     "MLflow": of_mlflow,
     "pytest": lambda folder: told(figures("faithfulness", ce.Run.load(folder / "a")["faithfulness"])),
     "the terminal": lambda folder: of_text(call("rejudge", "a", "--out", "again", folder=folder).stdout),
