@@ -183,7 +183,7 @@ BAD = [
     ({"body": None, "body_base64": "!"}, "body_base64: "),
     ({"origin": {}}, "origin.model: "),
     ({"origin": {**ORIGIN._asdict(), "at": -1}}, "origin.at: -1.0 is no time"),
-    ({"origin": {**ORIGIN._asdict(), "at": float("nan")}}, "origin.at: nan is no time"),
+    ({"origin": {**ORIGIN._asdict(), "at": float("nan")}}, "origin.at: Input should be a finite number"),
     ({"origin": {**ORIGIN._asdict(), "at": 1e300}}, "origin.at: 1e+300 is no time"),
     ({"extra": 1}, "extra: Extra inputs are not permitted"),
 ]
