@@ -18,7 +18,7 @@ from benchmarks.loopback import Latency, Options, serve
 from benchmarks.loopback import Limits as ServerLimits
 from benchmarks.runs import plan_at, samples, table
 from claimeval.evaluation.claims import ClaimsJob
-from claimeval.evaluation.job import run_job
+from claimeval.execution.runner import run_job
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 
@@ -47,14 +47,7 @@ async def for_a_while(plan: ClaimsJob, folder: Path, seconds: float) -> None:
     def ignore(result: object) -> None:
         """Ignore a result."""
 
-    running = run_job(
-        plan,
-        samples(10_000),
-        plan.manifest,
-        options=RunOptions(cache=folder / "store"),
-        progress=Progress(),
-        on_result=ignore,
-    )
+    running = run_job(plan, samples(10_000), ignore, RunOptions(cache=folder / "store"), Progress())
     try:
         async with asyncio.timeout(seconds):
             await running

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
-from claimeval.evaluation.job import run_job
+from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.runs.directory import RunWriter
+from claimeval.runs.jobs import RunSink
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample
@@ -46,19 +47,11 @@ def run(plan: ClaimsJob, count: int, folder: Path, **options: Any) -> Progress:
     """Run a job with reply cache, results and summary."""
     progress = Progress(count)
     writer = RunWriter(folder / "run", plan.manifest, overwrite=True)
-    outcome = asyncio.run(
-        run_job(
-            plan,
-            samples(count),
-            writer.manifest,
-            options=RunOptions(cache=folder / "store", **options),
-            progress=progress,
-            on_result=writer.add,
-        )
-    )
-    writer.finish(outcome.summary)
-    assert outcome.summary.complete
-    assert outcome.summary["faithfulness"].mean == 0.75, "the judge's rules predict this score"
+    sink = RunSink(writer)
+    settings = RunOptions(cache=folder / "store", **options)
+    summary = sink.finish(asyncio.run(run_job(plan, samples(count), sink.add, settings, progress)))
+    assert summary.complete
+    assert summary["faithfulness"].mean == 0.75, "the judge's rules predict this score"
     return progress
 
 

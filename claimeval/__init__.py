@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from claimeval.api.comparison import Comparison, compare, experiment
     from claimeval.api.data import doctor, draw, import_replies, read_samples
     from claimeval.api.forecast import plan, probe
+    from claimeval.api.judged import judge
     from claimeval.api.measures import extraction, measure
     from claimeval.api.people import agreement, annotate, correct
     from claimeval.api.ratings import agrade, arate, grade, rate
     from claimeval.api.run import Run
     from claimeval.api.test_sets import write_queries
     from claimeval.metrics.rows import Metric
-    from claimeval.types.errors import ClaimevalError, DataError, StoppedEarly, StoreError, UsageError
+    from claimeval.types.errors import ClaimevalError, DataError, NoteWarning, StoppedEarly, StoreError, UsageError
     from claimeval.types.estimates import Estimate
     from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
     from claimeval.types.records import Document, Sample
@@ -40,13 +41,14 @@ _HOMES = {
     "api.comparison": ("Comparison", "compare", "experiment"),
     "api.data": ("doctor", "draw", "import_replies", "read_samples"),
     "api.forecast": ("plan", "probe"),
+    "api.judged": ("judge",),
     "api.measures": ("extraction", "measure"),
     "api.people": ("agreement", "annotate", "correct"),
     "api.ratings": ("agrade", "arate", "grade", "rate"),
     "api.run": ("Run",),
     "api.test_sets": ("write_queries",),
     "metrics.rows": ("Metric",),
-    "types.errors": ("ClaimevalError", "DataError", "StoppedEarly", "StoreError", "UsageError"),
+    "types.errors": ("ClaimevalError", "DataError", "NoteWarning", "StoppedEarly", "StoreError", "UsageError"),
     "types.estimates": ("Estimate",),
     "types.options": ("LocalOptions", "PanelOptions", "RunOptions"),
     "types.records": ("Document", "Sample"),
@@ -63,6 +65,7 @@ __all__ = [
     "Judge",
     "LocalOptions",
     "Metric",
+    "NoteWarning",
     "PanelOptions",
     "Run",
     "RunOptions",
@@ -86,6 +89,7 @@ __all__ = [
     "extraction",
     "grade",
     "import_replies",
+    "judge",
     "measure",
     "plan",
     "probe",

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.job import JobOutcome, run_job
+from claimeval.evaluation.job import run_identity
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.summary import SummaryBuilder
+from claimeval.evaluation.summary import Summary, SummaryBuilder
+from claimeval.execution import RunStatus
+from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
-from claimeval.runs.directory import RunWriter
+from claimeval.runs.directory import RunInMemory, RunWriter
+from claimeval.runs.jobs import RunSink
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Reason, Sample, SampleResult, Score
@@ -32,9 +35,14 @@ RIGHT = 0.5
 """The faithfulness of SAMPLE."""
 
 
+class Outcome(NamedTuple):
+    summary: Summary
+    status: RunStatus
+
+
 class Run(NamedTuple):
-    results: list[SampleResult]
-    outcome: JobOutcome
+    results: Sequence[SampleResult]
+    outcome: Outcome
     progress: Progress
 
     @property
@@ -91,7 +99,6 @@ def run(
     **options: Any,
 ) -> Run:
     """Carries the evaluation out; what fails fails quickly unless `options` say otherwise."""
-    results: list[SampleResult] = []
     progress = Progress(len(samples))
     quick: dict[str, Any] = {"attempts": 2, "timeout": 5.0, "backoff": 0.0}
     settled = RunOptions(**quick | options, cache=cache)
@@ -99,10 +106,12 @@ def run(
         judges=judges, extractor=extractor, extract_prompt=extract_prompt, assess_prompt=assess_prompt
     )
     job = make_job(wanted, select_metrics(metrics))
-    outcome = asyncio.run(
-        run_job(job, samples, job.manifest, options=settled, progress=progress, on_result=results.append)
-    )
-    return Run(results, outcome, progress)
+    memory = RunInMemory(job.manifest)
+    sink = RunSink(memory, settled.prices)
+    budget = run_identity(job.manifest, samples) if settled.capped else ""
+    status = asyncio.run(run_job(job, samples, sink.add, settled, progress, run=budget))
+    summary = sink.finish(status)
+    return Run(memory.results, Outcome(summary, status), progress)
 
 
 def attach(folder: Path, kind: str, results: Sequence[SampleResult], units: Mapping[str, str]) -> None:

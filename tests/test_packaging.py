@@ -33,7 +33,7 @@ import claimeval
 from claimeval.judging import prompts as prompting
 from claimeval.types.bundled import bundled
 assert claimeval.__file__.startswith(sys.argv[1]), claimeval.__file__
-print(*sorted(name for step in prompting.VARIABLES for name in prompting.shipped(step)))
+print(*sorted(name for step in prompting.STEPS for name in prompting.shipped(step)))
 print(sum(1 for _ in bundled('demo.jsonl').open(encoding='utf-8')))
 print(prompting.load('assess', 'three_way').digest)
 """
@@ -67,7 +67,7 @@ def test_an_installed_wheel_finds_prompts_and_samples(wheels: dict[str, Path], k
         [sys.executable, "-I", "-c", ASK, str(tmp_path)], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     names, samples, digest = done.stdout.splitlines()
-    assert names.split() == sorted(name for step in prompts.VARIABLES for name in prompts.shipped(step))
+    assert names.split() == sorted(name for step in prompts.STEPS for name in prompts.shipped(step))
     assert int(samples) == len(bundled("demo.jsonl").read_bytes().splitlines())
     assert digest == prompts.load("assess", "three_way").digest
 

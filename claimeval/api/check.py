@@ -13,7 +13,7 @@ from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec, with_hints
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
-from claimeval.execution.runner import run_items
+from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.metrics.rows import FIELDS, metric_names
 from claimeval.metrics.scoring import without_lost
@@ -122,15 +122,8 @@ async def acheck(
     if inspect := BEFORE_RUN.get():
         inspect(Prepared(claims, claims.manifest, [sample], 1, None))
     job = _CheckJob(claims, deadline)
-    await run_items(
-        job,
-        [sample],
-        options=options,
-        progress=Progress(1, options.progress),
-        on_result=lambda _: None,
-        run=f"check {uuid.uuid4().hex}",
-        signals=False,
-    )
+    progress, budget = Progress(1, options.progress), f"check {uuid.uuid4().hex}"
+    await run_job(job, [sample], lambda _: None, options, progress, run=budget, signals=False)
     assert job.result, "the only sample was evaluated"
     return without_lost(claims.metrics, job.result)
 

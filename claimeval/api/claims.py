@@ -294,6 +294,7 @@ async def arejudge(
 ) -> Run:
     """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
     from claimeval.runs.rejudge import Results, prepare
+    from claimeval.runs.revote import Recount
 
     panel = panel or PanelOptions()
     job_options = ClaimsOptions(
@@ -322,7 +323,8 @@ async def arejudge(
     else:
         rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, options=options)
         record = before.recorded(rejudged.manifest, limit, fields)
-        prepared = Prepared(rejudged.plan, record, rejudged.results, rejudged.samples, path_of(source), rejudged)
+        again = rejudged.plan if rejudged.asks else Recount(record)
+        prepared = Prepared(again, record, rejudged.results, rejudged.samples, path_of(source))
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from claimeval.api.run import Run, raise_if_stopped
+from claimeval.api.run import Run
 from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name, metric_names
 from claimeval.report import forms
 from claimeval.runs.compare import differences, limited
 from claimeval.runs.directory import incomplete, write_lines
+from claimeval.runs.ending import Ending
 from claimeval.runs.overview import MetricComparison, PairedRuns
 from claimeval.runs.series import Series, track
 from claimeval.statistics.formatting import signed
@@ -255,7 +256,7 @@ def experiment(
             check_folder(folder)
         carried = blocking((run_and_select if prepared.halves else run)(prepared, folder, options=options))
         if carried.stopped:
-            raise_if_stopped(carried.last.status)
+            raise Ending.of(carried.status).error()
         stopped = "; ".join(f"arm {name} failed: {why}" for name, why in carried.failed.items())
         stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
         if len(carried.failed) == len(plan.arms):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, ParamSpec
 from claimeval.api.comparison import experiment, prepared_experiment
 from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec
 from claimeval.evaluation.forecast import Forecast, forecast
-from claimeval.evaluation.measure import MeasureJob
 from claimeval.evaluation.probe import probe as try_judge
+from claimeval.execution import ComputedJob
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.providers import specs
 from claimeval.runs.experiments import read
@@ -83,8 +83,9 @@ def _stop(prepared: Prepared) -> None:
 
 def _forecast(prepared: Prepared, options: RunOptions) -> Forecast:
     job: Any = prepared.job
-    if isinstance(job, MeasureJob):
-        return Forecast(samples=prepared.total or 0, lines=(), basis=())
+    if isinstance(job, ComputedJob):
+        total = sum(1 for _ in prepared.items) if prepared.total is None else prepared.total
+        return Forecast(samples=total, lines=(), basis=())
 
     async def walk() -> Forecast:
         """Forecast with the reply cache open in this thread."""

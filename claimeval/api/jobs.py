@@ -19,27 +19,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from claimeval import providers
 from claimeval.api.data import Examination
-from claimeval.api.run import Run, failures_in_words, raise_if_stopped, write_page
+from claimeval.api.run import Run, write_page
 from claimeval.evaluation.job import Job, Reiterable, run_identity
+from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
-from claimeval.execution import RunStatus
+from claimeval.execution import DONE, ComputedJob, RunStatus
+from claimeval.execution.runner import run_job
 from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
-from claimeval.runs.directory import MANIFEST, ResultWriter, RunInMemory, RunResults, RunWriter
-from claimeval.runs.jobs import read_vote_labels, recount_into, run_into
+from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, writer_for
+from claimeval.runs.ending import Ending
+from claimeval.runs.jobs import RunSink, read_vote_labels
 from claimeval.store.store import cache_folder
 from claimeval.types.errors import UsageError, not_installed
 from claimeval.types.options import PanelOptions, RunOptions, Shard
 from claimeval.types.progress import Progress
+from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
+    from claimeval.data.labels import HumanLabel
     from claimeval.distributed.parts import Part, PartIndex
     from claimeval.evaluation.measure import MeasureJob
     from claimeval.evaluation.summary import SummaryBuilder
-    from claimeval.runs.rejudge import PreparedRejudge
 
 logger = logging.getLogger("claimeval")
 
@@ -51,15 +53,13 @@ Judges = JudgeSpec | Sequence[JudgeSpec]
 class Prepared(NamedTuple):
     """A job that is checked and ready to run, with its items."""
 
-    job: Job[Any] | MeasureJob
+    job: Job[Any] | ComputedJob[SampleResult]
     manifest: Manifest
     items: Iterable[Any]
     total: int | None
     """The number of items; None if it is not known."""
     source: Path | None
     """The file or run directory of the items."""
-    rejudged: PreparedRejudge | None = None
-    """The reusable verdicts of the source, for a rejudge."""
     unit: str = "samples"
     """The unit of the progress."""
 
@@ -68,11 +68,6 @@ class Prepared(NamedTuple):
         """Return the job over samples that were examined."""
         record = examination.described(job.manifest)
         return cls(job, record, examination.items, examination.total, examination.path)
-
-    @property
-    def recounts(self) -> bool:
-        """Whether only the votes of the source are counted again, without asking a judge."""
-        return self.rejudged is not None and not self.rejudged.asks
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -96,54 +91,63 @@ def before_run(inspect: Callable[[Prepared], None]) -> Iterator[None]:
 async def run_prepared(
     prepared: Prepared, *, out: str | Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
 ) -> Run:
-    """Run a prepared job, or only count its votes, and write the run to `out`.
+    """Run a prepared job into a directory, memory, a shard or the shards of a cluster.
 
     Args:
         prepared: The job with its items.
         out: The run directory to write. None keeps the run in memory.
         overwrite: Whether to replace a run with other settings in `out`.
-        panel: How verdicts are counted.
+        panel: Its `labels` are used to learn the weights of a weighted vote.
         options: Concurrency, limits, cache and progress.
 
     Returns:
-        The run, complete or stopped early.
+        The complete run.
+
+    Raises:
+        StoppedEarly: The run stopped early; `.run` is the unfinished run.
+        Interrupted: The same on Ctrl-C.
     """
     if inspect := BEFORE_RUN.get():
         inspect(prepared)
-    record = prepared.manifest
     folder = None if out is None else folder_for(out, prepared)
     if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
-    if options.engine is not None:
-        return await _run_on_engine(prepared, folder, overwrite, panel, options)
-    if options.shard is not None:
-        return await _run_shard(prepared, folder, overwrite, panel, options)
-    if folder:
-        begun = folder.exists()
-        with RunWriter(folder, record, overwrite=overwrite, compressed=options.compress) as writer:
-            status = await _write(writer, prepared, panel, options)
-        run = Run.load(folder)
-        if writer.kept:
-            kept = f"{folder} keeps the results of an earlier run of {writer.kept.samples:,} samples"
-            warnings.warn(f"{kept}: this one stopped early", stacklevel=2)
-        if status.stopped and not begun and not run.record.samples:  # a refused key, for example
-            run = run.in_memory()
-            shutil.rmtree(folder)
-        elif not status.interrupted:
-            write_page(run)
-    else:
-        in_memory = RunInMemory(record)
-        status = await _write(in_memory, prepared, panel, options)
-        assert in_memory.summary, "a run that was written has its summary"
-        run = Run(in_memory.manifest, in_memory.summary, in_memory.results)
-    for line in failures_in_words(run.record):
-        warnings.warn(line, stacklevel=2)
-    raise_if_stopped(status, run)
+    run_way = _run_on_engine if options.engine is not None else _run_shard if options.shard is not None else _run_here
+    labels = read_vote_labels(prepared.manifest, panel)
+    return (await run_way(prepared, folder, overwrite, labels, panel, options)).ended()
+
+
+async def _run_here(
+    prepared: Prepared,
+    folder: Path | None,
+    overwrite: bool,
+    labels: Sequence[HumanLabel] | None,
+    panel: PanelOptions,
+    options: RunOptions,
+) -> Run:
+    """Run a prepared job in this process, into a directory or in memory."""
+    _announce(prepared.job, options)
+    progress = Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
+    budget = run_identity(prepared.manifest, prepared.items) if options.capped and prepared.job.asked else ""
+    begun = folder is not None and folder.exists()
+    with writer_for(folder, prepared.manifest, overwrite=overwrite, compressed=options.compress) as writer:
+        sink = RunSink(writer, options.prices)
+        status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
+        summary = sink.finish(status, labels)
+    ending = Ending.of(status)
+    if isinstance(writer, RunInMemory):
+        return Run(writer.manifest, summary, writer.results, ending=ending)
+    assert folder, "a run directory is written to"
+    run = Run.load(folder, ending)
+    if writer.kept:
+        kept = f"{folder} keeps the results of an earlier run of {writer.kept.samples:,} samples"
+        warnings.warn(f"{kept}: this one stopped early", stacklevel=2)
+    if status.stopped and not begun and not run.record.samples:  # a refused key, for example
+        run = run.in_memory()
+        shutil.rmtree(folder)
+    elif not status.interrupted:
+        write_page(run)
     return run
-
-
-SHARDED = ("score", "rate", "grade", "measure")
-"""The jobs whose runs can be split into shards."""
 
 
 class ShardRun(Run):
@@ -154,23 +158,27 @@ class ShardRun(Run):
     ):
         summary = tallies.summary(complete=status.complete, stopped=status.reason)
         results = RunResults(part.lines, part.replies) if index else ()
-        super().__init__(manifest.finished(summary.samples), summary, results)
+        super().__init__(manifest.finished(summary.samples), summary, results, ending=Ending.of(status))
         self.part = part
         """The files of its results."""
 
 
 async def _run_shard(
-    prepared: Prepared, folder: Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
+    prepared: Prepared,
+    folder: Path | None,
+    overwrite: bool,
+    labels: Sequence[HumanLabel] | None,
+    panel: PanelOptions,
+    options: RunOptions,
 ) -> Run:
     """Run one shard of a prepared job, unless it is finished or the run is merged."""
-    from claimeval.distributed.parts import DONE, Part, begin, is_merged, keep_labels, tallies_of
+    from claimeval.distributed.parts import Part, begin, is_merged, keep_labels, tallies_of
     from claimeval.distributed.shards import Recipe, cut, run_shard
 
-    if prepared.manifest.job not in SHARDED:
+    if not kind_of(prepared.manifest).in_shards:
         raise UsageError(f"shard: a run of {prepared.manifest.job} cannot be split into shards")
     if folder is None:
         raise UsageError("a shard needs `out`, the run directory that all shards share")
-    read_vote_labels(prepared.manifest, panel)
     shard = Shard.parse(options.shard or "")
     if not overwrite and is_merged(folder, prepared.manifest):
         logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
@@ -184,21 +192,21 @@ async def _run_shard(
     items = prepared.items
     every = items if isinstance(items, Reiterable) else Reiterable(lambda: iter(items))
     positions = cut(every.count() if prepared.total is None else prepared.total, shard)
-    recipe = Recipe(prepared.job, record, options, prepared.recounts)
     progress = Progress(len(positions), options.progress or progress_bar(), unit=prepared.unit)
-    run = run_identity(record, items) if options.capped else ""
-    if not is_measure(prepared.job) and not prepared.recounts:
-        _announce(prepared.job, options)
-    shard_result, tallies, status = await run_shard(recipe, part, every.part(positions), positions, progress, run)
-    result = ShardRun(part, record, tallies, status, shard_result)
-    for line in failures_in_words(result.record):
-        warnings.warn(line, stacklevel=2)
-    raise_if_stopped(status, result)
-    return result
+    budget = run_identity(record, items) if options.capped else ""
+    _announce(prepared.job, options)
+    recipe = Recipe(prepared.job, record, options)
+    index, tallies, status = await run_shard(recipe, part, every.part(positions), positions, progress, budget)
+    return ShardRun(part, record, tallies, status, index)
 
 
 async def _run_on_engine(
-    prepared: Prepared, folder: Path | None, overwrite: bool, panel: PanelOptions, options: RunOptions
+    prepared: Prepared,
+    folder: Path | None,
+    overwrite: bool,
+    labels: Sequence[HumanLabel] | None,
+    panel: PanelOptions,
+    options: RunOptions,
 ) -> Run:
     """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged already."""
     from claimeval.distributed.parts import Part, begin, is_merged, keep_labels
@@ -210,8 +218,8 @@ async def _run_on_engine(
         raise not_installed(f"--engine needs {error.name}", "ray") from error
     if folder is None:
         with TemporaryDirectory() as name:
-            return (await _run_on_engine(prepared, Path(name) / "run", overwrite, panel, options)).in_memory()
-    read_vote_labels(prepared.manifest, panel)
+            run = await _run_on_engine(prepared, Path(name) / "run", overwrite, labels, panel, options)
+            return run.ended().in_memory()
     if overwrite or not is_merged(folder, prepared.manifest):
         items = prepared.items
         total = prepared.total if prepared.total is not None else sum(1 for _ in items)
@@ -222,41 +230,16 @@ async def _run_on_engine(
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
         progress = Progress(total, options.progress or progress_bar(), unit=prepared.unit)
         progress.done = total - sum(len(work.positions) for work in works)
-        run = run_identity(record, items) if options.capped else ""
-        status = await run_shards(Recipe(prepared.job, record, options, prepared.recounts), works, items, progress, run)
-        raise_if_stopped(status)
-    finished = Run.merge(folder, compress=options.compress)
-    for line in failures_in_words(finished.record):
-        warnings.warn(line, stacklevel=2)
-    return finished
+        budget = run_identity(record, items) if options.capped else ""
+        ending = Ending.of(await run_shards(Recipe(prepared.job, record, options), works, items, progress, budget))
+        if ending.stopped:
+            raise ending.error()
+    return Run.merge(folder, compress=options.compress)
 
 
-async def _write(writer: ResultWriter, prepared: Prepared, panel: PanelOptions, options: RunOptions) -> RunStatus:
-    """Run the job, or only count the votes of its source again, and write the run."""
-    if prepared.rejudged and prepared.recounts:
-        return recount_into(writer, prepared.rejudged, panel, options).status
-    job, progress = prepared.job, Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
-    if is_measure(job):
-        from claimeval.evaluation.measure import run_measure
-
-        outcome = run_measure(
-            job, prepared.items, writer.manifest, options=options, progress=progress, on_result=writer.add
-        )
-        writer.finish(outcome.summary)
-    else:
-        _announce(job, options)
-        outcome = await run_into(writer, job, prepared.items, options=options, progress=progress, panel=panel)
-    return outcome.status
-
-
-def is_measure(job: Job[Any] | MeasureJob) -> TypeIs[MeasureJob]:
-    """Return whether the job is `measure`, which asks no judge."""
-    return job.name == "measure"
-
-
-def _announce(job: Job[Any], options: RunOptions) -> None:
+def _announce(job: Job[Any] | ComputedJob[SampleResult], options: RunOptions) -> None:
     """Log the device of local judges, and warn if requests are pending in batches that would be paid twice."""
-    if options.offline:
+    if options.offline or isinstance(job, ComputedJob):
         return
     for judge in job.judges:
         if judge in job.asked and (device := providers.row_of(judge).describe_device(judge)):
@@ -281,7 +264,7 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
     if not str(out).endswith("/"):
         return Path(out)
     record, source = prepared.manifest, prepared.source
-    if source and prepared.rejudged is None and (source / MANIFEST).exists():
+    if source and record.source is None and (source / MANIFEST).exists():
         return source / record.job
     digest = hashlib.sha256(record.model_dump_json(exclude={"versions", "claimeval"}).encode()).hexdigest()
     return Path(out) / f"{Path(record.data.path or 'data').stem}-{digest[:8]}"

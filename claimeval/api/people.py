@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, TypeVar, cast, get_args
 
 from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
@@ -30,7 +31,7 @@ from claimeval.runs.labeling import (
     Mark,
 )
 from claimeval.runs.ratings import has_ratings, rate_run, rate_table
-from claimeval.types.errors import UsageError, unknown_name
+from claimeval.types.errors import NoteWarning, UsageError, unknown_name
 from claimeval.types.records import Claim, Document, Label, Sample
 
 
@@ -115,7 +116,17 @@ def agreement(
     if ratings or scores or pairs:
         raise UsageError("ratings: give a table that has them, or a run and a file of ratings as labels")
     with _folder(run).on_disk() as folder:
-        return measure_run(folder, None if labels is None else Path(labels), evidence, cluster, by, half_width)
+        return _noted(measure_run(folder, None if labels is None else Path(labels), evidence, cluster, by, half_width))
+
+
+N = TypeVar("N", Agreement, Correction)
+
+
+def _noted(report: N) -> N:
+    """Return a report, and warn of its notes."""
+    for note in report.notes:
+        warnings.warn(note, NoteWarning, stacklevel=3)
+    return report
 
 
 def correct(
@@ -149,7 +160,7 @@ def correct(
     """
     with _folder(run).on_disk() as folder:
         human_labels = corrections.labels_of(folder, None if labels is None else Path(labels), metric)
-        return corrections.correct(folder, metric, human_labels, method, seed, cluster)
+        return _noted(corrections.correct(folder, metric, human_labels, method, seed, cluster))
 
 
 def annotate(

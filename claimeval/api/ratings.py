@@ -15,6 +15,7 @@ from claimeval.data.reading import NO_FIELDS
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
 from claimeval.evaluation.grade import Against, GradingOptions, pool, samples_of_pool, survey
 from claimeval.evaluation.grade import make_job as grade_job
+from claimeval.evaluation.kinds import Judging
 from claimeval.evaluation.rate import RateOptions
 from claimeval.evaluation.rate import make_job as rate_job
 from claimeval.evaluation.retrieval import MEASURES
@@ -98,16 +99,13 @@ async def arate(
 ) -> Run:
     """Rate as `rate` does, in an asynchronous program. The arguments are the same."""
     read = Read(fields, limit, skip_malformed)
-    job_options = RateOptions(
-        judges=parse_specs(judges),
+    asked = RateOptions(
         ask=ask.split(",") if isinstance(ask, str) else ask,
         prompts={name: str(prompt) for name, prompt in prompts.items()},
-        panel=panel,
-        cluster=options.cluster,
     )
+    judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)
-    job = rate_job(job_options, examination)
-    prepared = Prepared.over(job, examination)
+    prepared = Prepared.over(rate_job(judging, asked, examination), examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args, overload
 
 from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
+from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.rows import canonical_name
@@ -25,27 +27,27 @@ from claimeval.runs.directory import (
     load_summary,
     write_summary,
 )
+from claimeval.runs.ending import Ending
+from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
 from claimeval.statistics.formatting import decimal, percent
-from claimeval.types.errors import Interrupted, StoppedEarly, UsageError, unknown_name, visible
+from claimeval.types.errors import Interrupted, NoteWarning, UsageError, unknown_name
 from claimeval.types.estimates import Cost
 from claimeval.types.progress import Progress
-from claimeval.types.records import REASONS, Claim, Sample, SampleResult
+from claimeval.types.records import Claim, Sample, SampleResult
 
 if TYPE_CHECKING:
     import pandas
 
     from claimeval.evaluation.summary.panel import PanelSummary
-    from claimeval.execution import RunStatus
     from claimeval.report import tables
-    from claimeval.runs.slices import Slices
+    from claimeval.runs.ending import Ending
+from claimeval.runs.slices import Slices
 
 Format = Literal["html", "md", "csv", "json"]
 Figure = Literal["mean", "low", "hits", "judged", "n"]
 """What an assertion compares."""
 NO_GATES: Mapping[str, float] = MappingProxyType({})
-EXCERPT = 120
-"""Characters of a reply that a warning quotes."""
 WORST = 5
 """Claims that a failed assertion names."""
 MAX_MISSING = 0.01
@@ -75,7 +77,13 @@ class Run:
     """
 
     def __init__(
-        self, manifest: Manifest, record: Summary, results: Sequence[SampleResult], *, path: Path | None = None
+        self,
+        manifest: Manifest,
+        record: Summary,
+        results: Sequence[SampleResult],
+        *,
+        path: Path | None = None,
+        ending: Ending | None = None,
     ) -> None:
         self.manifest = manifest
         """The settings: data, judges, prompts, panel, versions."""
@@ -87,6 +95,8 @@ class Run:
         """A result for every sample: claims, verdicts, scores, calls."""
         self.path = path
         """The run directory; None for a run in memory."""
+        self.ending = ending or Ending.recorded(record)
+        """How the run ended: exit code of the command, why it stopped early, failed gates."""
 
     @property
     def job(self) -> str:
@@ -100,8 +110,11 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes to read with the numbers, such as "lexical support score, not an LLM judgment"."""
-        return self.record.notes
+        """What to know before trusting the numbers, most serious first.
+
+        The command prints the same notes, functions warn of them (`NoteWarning`), and the report shows them.
+        """
+        return tuple(note.text for note in notes(self.record, self.manifest.short_names))
 
     @property
     def panel(self) -> PanelSummary | None:
@@ -116,10 +129,8 @@ class Run:
     @property
     def samples(self) -> Sequence[Sample]:
         """The samples, in order; for `write_queries` the questions that were kept."""
-        from claimeval.evaluation import write_queries
-
-        if self.job == write_queries.NAME:
-            return tuple(write_queries.kept_samples(self.manifest, self.results))
+        if made := kind_of(self.manifest).samples:
+            return tuple(made(self.manifest, self.results))
         return _Mapped(self.results, lambda result: result.sample)
 
     @property
@@ -220,7 +231,7 @@ class Run:
         record = self.record.model_copy(update={"by": {**self.record.by, field: self.by(field).by_value}})
         if self.path:
             write_summary(self.path, record)
-        return Run(self.manifest, record, self.results, path=self.path)
+        return Run(self.manifest, record, self.results, path=self.path, ending=self.ending)
 
     def to_pandas(self, table: tables.Table = "samples") -> pandas.DataFrame:
         """Return a table of the run; undefined values are NaN, and None in columns of text.
@@ -419,14 +430,18 @@ class Run:
         return folder
 
     @classmethod
-    def load(cls, path: str | Path) -> Run:
+    def load(cls, path: str | Path, ending: Ending | None = None) -> Run:
         """Load a run directory; its results are read from disk on demand.
+
+        Args:
+            path: The run directory.
+            ending: How the run ended, if it was made just now. Default: as its summary says.
 
         Raises:
             DataError: The folder holds no finished run, or one of another format.
         """
         folder = Path(path)
-        return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder)
+        return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder, ending=ending)
 
     @classmethod
     def merge(cls, path: str | Path, *, compress: bool = False) -> Run:
@@ -452,7 +467,20 @@ class Run:
 
     def in_memory(self) -> Run:
         """Return the run without its path, with all results in memory."""
-        return Run(self.manifest, self.record, tuple(self.results))
+        return Run(self.manifest, self.record, tuple(self.results), ending=self.ending)
+
+    def ended(self) -> Run:
+        """Return the run if it is complete, and warn of its notes.
+
+        Raises:
+            StoppedEarly: It stopped early; `.run` is this run.
+            Interrupted: It was interrupted.
+        """
+        for note in self.notes if self.ending.code != Interrupted.exit_code else ():
+            warnings.warn(note, NoteWarning, stacklevel=2)
+        if self.ending.stopped:
+            raise self.ending.error(self)
+        return self
 
     def _write(self, folder: Path, *, overwrite: bool = False) -> Path:
         if self.path and self.path.resolve() == folder.resolve():
@@ -481,13 +509,6 @@ def write_page(run: Run) -> None:
         forms.write(run.path, "html")
     else:
         (run.path / "report.html").unlink(missing_ok=True)
-
-
-def failures_in_words(record: Summary) -> Iterator[str]:
-    """Yield a line for each reason why verdicts or scores are missing, with the reply of one judge."""
-    for reason, example in record.lost.items():
-        excerpt = visible(example.excerpt, EXCERPT) or "nothing"
-        yield f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
 
 
 def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> None:
@@ -520,18 +541,3 @@ class _Mapped(Sequence[R]):
         if isinstance(index, slice):
             return [self._function(result) for result in self._results[index]]
         return self._function(self._results[index])
-
-
-def raise_if_stopped(status: RunStatus, run: Run | None = None) -> None:
-    """Raise Interrupted or StoppedEarly, with the unfinished run, if a job ended early or a judge stopped."""
-    if status.interrupted:
-        raise Interrupted(run)
-    if status.budget_exhausted:
-        raise StoppedEarly(
-            f"Budget reached: {status.budget_exhausted}. To resume, raise the limit and run the same command.", run
-        )
-    if status.lost or status.pending_batches:
-        raise StoppedEarly(status.lost or status.pending_batches or "", run)
-    if status.stopped or not status.complete:
-        reasons = "; ".join(f"judge {judge} was stopped: {message}" for judge, message in status.stopped.items())
-        raise StoppedEarly(f"{reasons.rstrip('.')}. Fix the problem, then run the same command to resume.", run)

@@ -49,7 +49,7 @@ def stats(args: StatsOptions) -> int:
     output, on_disk = args.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
     output.line()
     output.line(f": {_summary(statistics)}, {byte_size(on_disk)} on disk", bold=str(folder))
-    names = {prompts.load(step, name).digest: name for step in prompts.VARIABLES for name in prompts.shipped(step)}
+    names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
     for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
         output.line()
         output.line(model + (f" at {endpoint}" if endpoint else ""))

@@ -203,7 +203,10 @@ def field_texts(record: type) -> dict[str, str]:
 
     texts = {field.name: "" for field in fields(record)}
     for base in reversed([base for base in record.__mro__ if is_dataclass(base)]):
-        tree = ast.parse(dedent(inspect.getsource(base))).body[0]
+        try:
+            tree = ast.parse(dedent(inspect.getsource(base))).body[0]
+        except OSError:  # made from a row, and not written in a file
+            continue
         for field, text in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
                 first = inspect.cleandoc(ast.literal_eval(text.value)).partition("\n\n")[0]

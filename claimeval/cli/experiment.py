@@ -54,7 +54,7 @@ def do(args: ExperimentOptions) -> int:
     output = args.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
         options = replace(args.options, progress=line.show)
-        stopped: str | None = None
+        code, stopped = 0, None
         try:
             result = comparison.experiment(
                 args.file,
@@ -67,7 +67,7 @@ def do(args: ExperimentOptions) -> int:
         except StoppedEarly as early:
             if early.run is None:
                 raise
-            result, stopped = early.run, str(early)
+            result, code, stopped = early.run, early.exit_code, str(early)
     table, path = result.table, result.runs[0].path
     assert table, "an experiment has a table"
     assert path, "the arms are on disk"
@@ -77,7 +77,7 @@ def do(args: ExperimentOptions) -> int:
     output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
     if stopped:
         say(stopped)
-    return output.result("experiment", table.model_dump(), path=folder, exit_code=3 if stopped else 0, stopped=stopped)
+    return output.result("experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped)
 
 
 experiment = command("experiment", ExperimentOptions, do)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, say, tally
 from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
-from claimeval.statistics.formatting import decimal, interval
+from claimeval.statistics.formatting import decimal, interval, percent
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
@@ -90,7 +90,7 @@ class GradeOptions:
 
 def do(args: GradeOptions) -> int:
     """Grade the documents, write and print the grades, and return the exit code."""
-    from claimeval.cli.running import gate_of_missing, print_finished, watch
+    from claimeval.cli.running import print_finished, watch
     from claimeval.evaluation.grade import summarize_grades
     from claimeval.runs.jobs import QRELS
 
@@ -112,14 +112,18 @@ def do(args: GradeOptions) -> int:
         else:
             say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
     failed_share = grades.counts.failures / grades.counts.pairs if grades.counts.pairs else 0.0
-    code = finished.code or gate_of_missing(failed_share, "pairs", args.gates.max_missing)
+    ending = finished.ending
+    if failed_share > args.gates.max_missing and not finished.stopped:
+        lost = f"gate failed: {percent(failed_share)} of the pairs were lost to failures, over --max-missing"
+        say(lost)
+        ending = ending.gated((lost,))
     record = {
         "counts": grades.counts.model_dump(mode="json"),
         "members": {name: counts.model_dump(mode="json") for name, counts in grades.members.items()},
         "alpha": grades.alpha and grades.alpha.model_dump(),
         "against_people": {name: report.model_dump(mode="json") for name, report in compared.items()},
     }
-    return print_finished("grade", finished._replace(code=code), output, record)
+    return print_finished("grade", finished._replace(ending=ending), output, record)
 
 
 def door(args: GradeOptions, options: RunOptions) -> Run:

@@ -16,7 +16,6 @@ from claimeval.types.errors import UsageError, visible
 if TYPE_CHECKING:
     from claimeval.evaluation.summary.panel import Dispute
     from claimeval.runs.agreement import Agreement, CalibrationReport, RaterReport, RaterSlice
-    from claimeval.runs.correct import Correction
     from claimeval.runs.judges import JudgeNumbers
     from claimeval.types.estimates import Estimate
 
@@ -245,10 +244,8 @@ def _print(output: Output, run: Path, report: Agreement, names: ShortNames, fiel
     what = "labeled items" if report.raters else "claims, no human labels"
     output.line()
     output.line(f": {report.items} {what} on {report.questions} {cluster_noun(field)}", bold=str(run))
-    if report.unmatched:
-        output.note(f"{number_of(report.unmatched, 'label')} of nothing that was judged in this run", kind="Caution")
-    if words := report.labels.words():
-        output.line(f"Labels {words}")
+    for note in report.notes:
+        output.note(note, kind="Caution")
     if report.raters:
         _print_numbers(output, report.raters, names)
     for rater in report.raters[:TABLES]:
@@ -470,8 +467,13 @@ def do_correct(args: CorrectOptions) -> int:
     output.table(
         ("by", "value", "95 % interval", "width"), [(name, *_cells(number)) for name, number in numbers.items()]
     )
-    for remark in _remarks(correction):
-        output.line(f"- {remark}")
+    if correction.ppi_lambda is not None:
+        output.line(f"- weight of the judges: {decimal(correction.ppi_lambda, 2)} (0: ignored, 1: full weight)")
+    output.line("- the judges' interval ignores their errors")
+    if correction.labels_needed is not None:
+        output.line(f"- {correction.labels_needed} more labels would halve the corrected interval")
+    for note in correction.notes:
+        output.line(f"- {note}")
     return output.result("correct", correction.model_dump())
 
 
@@ -483,22 +485,3 @@ def _cells(number: Estimate) -> list[str]:
         return [f"- ({number.because})", "-", "-"]
     width = None if number.low is None or number.high is None else number.high - number.low
     return [decimal(number.value), interval(number.reported), decimal(width)]
-
-
-def _remarks(correction: Correction) -> list[str]:
-    remarks = ["the judges' interval ignores their errors"]
-    if correction.people.value in (0.0, 1.0):
-        label = "supported" if correction.people.value else "not supported"
-        remarks.append(
-            f"all {correction.labeled} labels say {label}, so they do not show where the judges err; "
-            "`claimeval annotate RUN --design stratified` draws claims of every label"
-        )
-    if correction.ppi_lambda is not None:
-        remarks.append(f"weight of the judges: {decimal(correction.ppi_lambda, 2)} (0: ignored, 1: full weight)")
-    if correction.labels_needed is not None:
-        remarks.append(f"{correction.labels_needed} more labels would halve the corrected interval")
-    if words := correction.labels.words():
-        remarks.append(f"labels {words}")
-    if correction.unmatched:
-        remarks.append(f"{number_of(correction.unmatched, 'label')} of no judged claim of {correction.metric}")
-    return remarks

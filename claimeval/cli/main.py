@@ -26,7 +26,7 @@ from claimeval.cli.terminal import (
     interrupt_on_termination,
     prepare_streams,
 )
-from claimeval.types.errors import ClaimevalError, UsageError, clash, escaped, visible
+from claimeval.types.errors import ClaimevalError, Interrupted, UsageError, clash, escaped, visible
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
 """The headings of `--help`. Each module lists its commands under them: `LISTED = {NAME: (HEADING, POSITION, TEXT)}`.
@@ -79,11 +79,14 @@ def listed() -> dict[str, Listed]:
 
 
 def commands() -> dict[str, dict[str, str]]:
-    """Return the text of each command by heading and name."""
+    """Return the text of each command by heading and name; those of other packages come last."""
+    from claimeval.evaluation.kinds import installed_names
+
     by_heading: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
     for name, entry in sorted(listed().items(), key=lambda item: item[1].position):
         by_heading[entry.heading][name] = entry.text
-    return by_heading
+    of_others = dict.fromkeys(installed_names(), "Judge with a job of another package.")
+    return by_heading | ({"Installed": of_others} if of_others else {})
 
 
 class Root(HelpPage, click.Group):
@@ -98,7 +101,7 @@ class Root(HelpPage, click.Group):
         name_listed = UNLISTED.get(name, name)
         entry = _listed_in(name_listed).get(name_listed) or listed().get(name_listed)
         if entry is None:
-            return None
+            return _installed(name)
         module = importlib.import_module(f"claimeval.cli.{entry.module}")
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
@@ -126,6 +129,17 @@ class Root(HelpPage, click.Group):
         }.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(0 if heading == "Options" else width), text) for name, text in rows])
+
+
+def _installed(name: str) -> click.Command | None:
+    """Return the command of a job of another package; None if there is none."""
+    from claimeval.evaluation.kinds import installed_names
+
+    if name not in installed_names():
+        return None
+    from claimeval.cli.judged import command_of
+
+    return command_of(name)
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) -> None:
@@ -195,16 +209,14 @@ def main() -> None:
             code = run(sys.argv[1:])
         finally:
             sys.stdout.flush()
-    except UsageError as error:
-        fail(str(error), 2)
     except ClaimevalError as error:
-        fail(str(error), 3)
+        fail(str(error), error.exit_code)
     except KeyboardInterrupt as error:
         end_on_next_signal()
-        fail(str(error) or "interrupted", 130)
+        fail(str(error) or "interrupted", Interrupted.exit_code)
     except Exception as error:  # noqa: BLE001  # last resort: Python's exit code 1 would mean a failed gate
         if "KeyboardInterrupt" in str(error):  # pydantic wraps one that occurs while it builds a validator
-            fail("interrupted", 130)
+            fail("interrupted", Interrupted.exit_code)
         if isinstance(error, OSError) and (message_and_code := in_words(error)):
             fail(*message_and_code)
         import traceback

@@ -59,7 +59,7 @@ def call(arguments: Sequence[str]) -> None:
     name = arguments[0]
     if name in listed() and name not in planned_commands():
         raise UsageError(f"{name} asks no judge; these can be planned: {', '.join(planned_commands())}")
-    if name not in listed():
+    if name not in listed() and app.get_command(context, name) is None:
         name = "experiment" if Path(name).suffix in (".yaml", ".yml") else "score"
     command = copy(app.get_command(context, name))
     assert isinstance(command, RecordCommand), "commands that can be planned have a record of options"

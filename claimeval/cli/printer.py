@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Names
 from claimeval.cli.terminal import write_data
-from claimeval.types.errors import HIDDEN, escaped, visible
+from claimeval.types.errors import HIDDEN, NoteWarning, escaped, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -208,6 +208,7 @@ def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
     level = logger.level
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", UserWarning)
+        warnings.simplefilter("ignore", NoteWarning)  # the command prints the notes of its run
         warnings.showwarning = lambda message, *_: _say_lines(str(message))
         logger.addHandler(handler)
         logger.setLevel(logging.ERROR if quiet else logging.INFO)

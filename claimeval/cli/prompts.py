@@ -30,7 +30,7 @@ def list_(args: PromptListOptions) -> int:
     """Print all shipped prompts, and return the exit code."""
     from claimeval.judging import prompts
 
-    shipped = [prompts.load(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
+    shipped = [prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)]
     rows = [
         (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in shipped if "." not in prompt.name
     ]
@@ -102,14 +102,14 @@ class CheckOptions(PromptOptions):
 
 def check(args: CheckOptions) -> int:
     """Load the prompt, print its properties, and return the exit code."""
-    from claimeval.judging.prompts import VARIABLES, find
+    from claimeval.judging.prompts import STEPS, find
 
     prompt = find(args.prompt, args.step)
     scale = f", scale {prompt.scale.name}" if prompt.scale else ""
     args.output.line(
         f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
     )
-    if unused := VARIABLES[prompt.step] - prompt.reads:
+    if unused := STEPS[prompt.step].variables - prompt.reads:
         args.output.line(f"unused variables: {', '.join(sorted(unused))}", wrap=True)
     return args.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 

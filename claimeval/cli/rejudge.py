@@ -75,7 +75,7 @@ def do(args: RejudgeOptions) -> int:
         "rejudge",
         records[0] if len(records) == 1 else {"runs": records},
         path=args.out,
-        exit_code=max(finished.code for finished, _ in results),
+        exit_code=max(finished.ending.code for finished, _ in results),
         stopped=next((finished.stopped for finished, _ in results if finished.stopped), None),
     )
 
@@ -119,7 +119,12 @@ def _rejudge_and_print(args: RejudgeOptions, source: Path, folder: Path) -> tupl
         "reused_claims": reused.extractions,
         "reused_verdicts": reused.assessments,
     }
-    return finished, {"run": run.path and str(run.path), "calls_of_this_command": made, **run.record.model_dump()}
+    return finished, {
+        "run": run.path and str(run.path),
+        "calls_of_this_command": made,
+        **run.record.model_dump(),
+        "notes": run.notes,
+    }
 
 
 rejudge = command("rejudge", RejudgeOptions, do, door)

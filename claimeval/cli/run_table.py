@@ -15,7 +15,8 @@ from claimeval.metrics.derived import derived
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.report.selection import WHOLE
 from claimeval.runs.directory import ScoresSummary, beside, read_results, results_file
-from claimeval.runs.overview import WorstClaim, WorstClaims, cautions
+from claimeval.runs.notes import notes
+from claimeval.runs.overview import WorstClaim, WorstClaims
 from claimeval.runs.slices import CELLS, DiagnosisCounts, DiagnosisTally, chance_of_many
 from claimeval.statistics.formatting import decimal, dollars, interval, number_of, percent, signed_estimate
 from claimeval.types.clusters import sample_count
@@ -56,8 +57,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
     """Print the scores, the panel, the worst claims, and the run directory."""
     output.line()
     output.line(_heading(manifest, summary, total), bold=Path(manifest.data.path or "samples").name)
-    for note in summary.notes:
-        output.note(f"{note}.")
+    print_notes(output, manifest, summary)
     micro = any(metric.micro is not None for metric in summary.metrics.values())
     of = "claims" if manifest.of_claims else "samples"
     _print_scores(output, summary.metrics, manifest.short_names, of=of, micro=micro)
@@ -89,6 +89,13 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         _print_worst_claim(output, claim)
     output.line()
     output.line(f"Run: {folder} ({results_file(folder).name}, summary.json, manifest.json)")
+
+
+def print_notes(output: Output, manifest: Manifest, summary: Summary) -> None:
+    """Print what to know before trusting the numbers; the last line of the command says why a run stopped."""
+    for note in notes(summary, manifest.short_names):
+        if note.kind != "incomplete":
+            output.note(note.text, kind="Note" if note.kind == "note" else "Caution")
 
 
 def _print_diagnosis(output: Output, counts: DiagnosisCounts) -> None:
@@ -290,11 +297,8 @@ def _print_worst_claim(output: Output, claim: WorstClaim) -> None:
 
 
 def print_panel(output: Output, manifest: Manifest, summary: Summary) -> None:
-    """Print cautions about judges and, for a panel, its rules, agreement and disputes."""
+    """Print the rules, agreement and disputes of a panel; nothing for a single judge."""
     names = manifest.short_names
-    for caution in cautions(summary, names):
-        if caution.kind in ("incomplete_panel", "long_evidence", "unclear", "same_family", "self_preference"):
-            output.note(caution.text, kind="Caution")
     if panel := summary.panel:
         output.line()
         output.line(f": {_rules(manifest.panel, len(panel.judges))}", bold=f"Panel of {len(panel.judges)}")

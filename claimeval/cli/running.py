@@ -12,10 +12,10 @@ from typing import NamedTuple
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
 from claimeval.cli.printer import Output, notes_on_stderr, say
-from claimeval.cli.run_table import print_cost, print_run, report_line
+from claimeval.cli.run_table import print_cost, print_notes, print_run, report_line
 from claimeval.cli.shared import Gates
 from claimeval.cli.terminal import ProgressLine, end_on_next_signal
-from claimeval.statistics.formatting import percent
+from claimeval.runs.ending import Ending
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -28,10 +28,13 @@ class Finished(NamedTuple):
     run: Run
     progress: Progress
     prepared: Prepared
-    code: int
-    """The exit code, including failed gates."""
-    stopped: str | None
-    """Why it stopped early; None if it is complete."""
+    ending: Ending
+    """How it ended, failed gates included."""
+
+    @property
+    def stopped(self) -> str | None:
+        """Why it stopped early; None if it is complete."""
+        return self.ending.stopped
 
     @property
     def of_shard(self) -> bool:
@@ -58,7 +61,6 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
             check_field(gates.by, (item.sample if isinstance(item, SampleResult) else item for item in prepared.items))
         jobs.append(prepared)
 
-    stop: StoppedEarly | Interrupted | None = None
     quiet = output.quiet
     with notes_on_stderr(quiet=quiet), before_run(inspect), ProgressLine(None if quiet else sys.stderr) as line:
         try:
@@ -68,18 +70,22 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
                 end_on_next_signal()
             if early.run is None:
                 raise
-            run, stop = early.run, early
+            run = early.run
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
-    failed = (
-        ()
-        if stop or isinstance(run, ShardRun)
-        else run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
-    )
-    for problem in (str(stop),) if stop else failed:
-        say(problem)
-    code = 130 if isinstance(stop, Interrupted) else 3 if stop else 1 if failed else 0
-    return Finished(run, progress, jobs[0], code, str(stop) if stop else None)
+    return Finished(run, progress, jobs[0], gated(run, gates))
+
+
+def gated(run: Run, gates: Gates) -> Ending:
+    """Return the ending of a run with the gates that it fails, and print why it stopped or failed.
+
+    Shards have no gates.
+    """
+    failed = () if isinstance(run, ShardRun) or run.ending.stopped else run.gate(**gates.limits)
+    ending = run.ending.gated(failed)
+    for line in ending.lines:
+        say(line)
+    return ending
 
 
 def print_finished(
@@ -102,7 +108,9 @@ def print_finished(
     run, progress = finished.run, finished.progress
     if isinstance(run, ShardRun):
         record = print_shard(finished, output)
-        return output.result(command, record, path=run.part.folder, exit_code=finished.code, stopped=finished.stopped)
+        return output.result(
+            command, record, path=run.part.folder, exit_code=finished.ending.code, stopped=finished.stopped
+        )
     if run.path and (run.record.samples or not finished.stopped):
         if table:
             print_run(output, run.path, run.manifest, run.record, progress.total or run.record.samples)
@@ -113,12 +121,13 @@ def print_finished(
             print_cost(output, run.record, run.manifest.short_names, progress)
     asked = {"calls_of_this_command": progress.record()} if run.manifest.asked else {}
     record = {**_record(run, run.path), **asked, **more}
-    return output.result(command, record, path=run.path, exit_code=finished.code, stopped=finished.stopped)
+    return output.result(command, record, path=run.path, exit_code=finished.ending.code, stopped=finished.stopped)
 
 
 def _record(run: Run, folder: Path | None) -> dict[str, object]:
     report = folder and folder / "report.html"
-    return {"report": str(report) if report and report.exists() else None, **run.record.model_dump()}
+    written = str(report) if report and report.exists() else None
+    return {"report": written, **run.record.model_dump(), "notes": run.notes}
 
 
 def print_shard(finished: Finished, output: Output) -> dict[str, object]:
@@ -126,6 +135,7 @@ def print_shard(finished: Finished, output: Output) -> dict[str, object]:
     run, progress = finished.run, finished.progress
     assert isinstance(run, ShardRun), "it is of a shard"
     part = run.part
+    print_notes(output, run.manifest, run.record)
     if run.complete:
         count, ended = part.shard.count, part.siblings
         output.line(f"Shard {part.shard}: {len(run):,} samples in {part.lines}")
@@ -144,18 +154,7 @@ def print_merged(folder: Path, gates: Gates, output: Output, *, compress: bool) 
     check_gates(run.summary, gates.fail_under, gates.fail_over)
     if gates.by:
         run = run.with_slices(gates.by)
-    failed = run.gate(fail_under=gates.fail_under, fail_over=gates.fail_over, max_missing=gates.max_missing)
     print_run(output, folder, run.manifest, run.record, run.record.samples)
     output.line(report_line(folder, run.record.samples) or "")
     print_cost(output, run.record, run.manifest.short_names)
-    for problem in failed:
-        say(problem)
-    return output.result("merge", _record(run, folder), path=folder, exit_code=1 if failed else 0)
-
-
-def gate_of_missing(share: float, subjects: str, max_missing: float) -> int:
-    """Return exit code 1 and print a line if more than `max_missing` was lost to failures, else 0."""
-    if share <= max_missing:
-        return 0
-    say(f"gate failed: {percent(share)} of the {subjects} were lost to failures, over --max-missing")
-    return 1
+    return output.result("merge", _record(run, folder), path=folder, exit_code=gated(run, gates).code)

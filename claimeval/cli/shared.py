@@ -73,6 +73,11 @@ class Gates:
     def __post_init__(self) -> None:
         require_at_least(self, 0, "max_missing")
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The arguments of `Run.gate`."""
+        return {"fail_under": self.fail_under, "fail_over": self.fail_over, "max_missing": self.max_missing}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:

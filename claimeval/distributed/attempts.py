@@ -19,11 +19,13 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from claimeval.evaluation.job import Job
-from claimeval.evaluation.measure import MeasureJob, Scored
-from claimeval.execution import Executor
+from claimeval.evaluation.measure import MeasureJob, Scored, texts_counted
+from claimeval.execution import ComputedJob, Executor
 from claimeval.runs.directory import explained, no_follow
 from claimeval.store.store import Store
 from claimeval.types.errors import ClaimevalError
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult, Score
 from claimeval.types.requests import Failure, Judge, Outcome, Request
 
@@ -208,19 +210,18 @@ class WatchedJob:
 
 
 @dataclass(frozen=True)
-class WatchedMeasure:
+class WatchedMeasure(ComputedJob[SampleResult]):
     """Metrics without a judge over the samples of a shard, whose attempts are recorded."""
 
     job: MeasureJob
     attempts: Attempts
 
-    @property
-    def local(self) -> bool:
-        """Whether a local model is used."""
-        return self.job.local
-
-    def results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
+    def compute(self, items: Iterable[Sample], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
         """Yield the result of each sample, in order; suspects are measured alone."""
+        with self.job.cache(options) as store:
+            yield from self._results(items, store, texts_counted(progress))
+
+    def _results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
         crashes = self.attempts.crashes
         numbered = enumerate(samples)
         for suspect, group in groupby(numbered, key=lambda numbered: numbered[0] if numbered[0] in crashes else None):

@@ -23,11 +23,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
 
-from claimeval.evaluation import write_queries
-from claimeval.evaluation.job import JobOutcome
+from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import RUN_FORMAT, Manifest, file_digest
 from claimeval.evaluation.summary import SummaryBuilder
-from claimeval.execution import RunStatus
+from claimeval.execution import DONE
 from claimeval.runs import lines
 from claimeval.runs.directory import (
     MANIFEST,
@@ -411,7 +410,6 @@ def labels_in(folder: Path) -> Path | None:
     return next((file for file in (folder / PARTS).glob("labels.*") if file.suffix != ".part"), None)
 
 
-DONE = RunStatus(complete=True, interrupted=False, stopped={})
 PIECE = 2**20
 """Bytes per read."""
 LISTED = 12
@@ -458,10 +456,10 @@ def merge(folder: Path, *, compress: bool = False) -> None:
                 tallies.absorb(index.tallies)
         if any(index.has_calls for index in indexes):
             writer.add_replies(_replies(parts, indexes))
-        if manifest.job != write_queries.NAME and (repeated := tallies.repeated()):
+        if kind_of(manifest).unique and (repeated := tallies.repeated()):
             raise _repeated_id(writer.added(), repeated)
         labels = read_vote_labels(manifest, PanelOptions(labels=labels_in(folder)))
-        finish(writer, JobOutcome(tallies.summary(), DONE), labels)
+        finish(writer, tallies.summary(), DONE, labels)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 

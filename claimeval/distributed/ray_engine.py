@@ -323,7 +323,7 @@ def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int
 
 
 def _judges(recipe: Recipe) -> tuple[Judge, ...]:
-    return () if recipe.recounts or isinstance(recipe.job, MeasureJob) else recipe.job.asked
+    return recipe.job.asked
 
 
 def _near(recipe: Recipe) -> tuple[Judge, ...]:

@@ -12,16 +12,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from claimeval.distributed.attempts import Attempts, AttemptsFile, WatchedJob, WatchedMeasure
-from claimeval.distributed.parts import DONE, Part, PartIndex, PartTallies, PartWriter
+from claimeval.distributed.parts import Part, PartIndex, PartTallies, PartWriter
 from claimeval.evaluation.job import Job, Reiterable
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.measure import MeasureJob, measure_samples
-from claimeval.execution import Executor, ItemJob, RunStatus
-from claimeval.execution.concurrently import map_in_order
-from claimeval.execution.runner import WINDOW, run_items, workers_for
+from claimeval.evaluation.measure import MeasureJob
+from claimeval.execution import ComputedJob, ItemJob, RunStatus
+from claimeval.execution.runner import run_job
 from claimeval.runs import lines
 from claimeval.runs.lines import WrittenResult
-from claimeval.runs.revote import Revote
 from claimeval.types.options import RunOptions, Shard
 from claimeval.types.progress import Progress
 from claimeval.types.records import SampleResult
@@ -32,12 +30,10 @@ from claimeval.types.requests import Learned
 class Recipe:
     """The job of a run with its settings. Can be pickled; prompts are included as text, not as paths."""
 
-    job: Job[Any] | MeasureJob
+    job: Job[Any] | ComputedJob[SampleResult]
     manifest: Manifest
     """The manifest of the whole run."""
     options: RunOptions = RunOptions()
-    recounts: bool = False
-    """Whether only the votes of a source are counted again, without asking a judge."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the progress, which belongs to this process."""
@@ -79,8 +75,8 @@ async def run_shard(
         The index of the part, or None if it stopped early; the tallies; and the status of the shard.
     """
     with PartWriter(part) as writer, AttemptsFile(part.attempts_file) as attempts:
-        watch = None if recipe.recounts or recipe.options.batch else attempts
-        tallies, status = await evaluate(recipe, items, writer.add, progress=progress, run=run, attempts=watch)
+        watch = None if recipe.options.batch else attempts
+        tallies, status = await _run(recipe, items, writer.add, progress, run=run, attempts=watch)
         index = None
         if status.complete:
             index = writer.finish(recipe.manifest, positions, tallies.state(), status.learned)
@@ -89,24 +85,18 @@ async def run_shard(
 
 
 async def score_shard(
-    recipe: Recipe, items: Iterable[Any], *, executor: Executor | None = None, attempts: Attempts | None = None
+    recipe: Recipe, items: Iterable[Any], attempts: Attempts | None = None
 ) -> tuple[ShardResult, RunStatus]:
     """Run the job for the items of a shard, and return the content of its part and its status.
 
     Args:
         recipe: The job and its settings.
         items: The items of this shard.
-        executor: Answers the questions of the job. Default: as the options say.
         attempts: Records the items in work.
     """
     written: list[WrittenResult] = []
-    tallies, status = await evaluate(
-        recipe,
-        items,
-        lambda result: written.append(lines.write(result)),
-        progress=Progress(),
-        executor=executor,
-        attempts=attempts,
+    tallies, status = await _run(
+        recipe, items, lambda result: written.append(lines.write(result)), Progress(), attempts=attempts
     )
     result = ShardResult(
         results=b"".join(result.line for result in written),
@@ -135,14 +125,13 @@ def write_part(
         return writer.finish(recipe.manifest, positions, result.tallies, learned or {})
 
 
-async def evaluate(
+async def _run(
     recipe: Recipe,
     items: Iterable[Any],
-    on_result: Callable[[SampleResult], None],
-    *,
+    sink: Callable[[SampleResult], None],
     progress: Progress,
+    *,
     run: str = "",
-    executor: Executor | None = None,
     attempts: Attempts | None = None,
 ) -> tuple[PartTallies, RunStatus]:
     """Run the job for the items, and return the tallies of their results.
@@ -150,34 +139,20 @@ async def evaluate(
     Args:
         recipe: The job and its settings.
         items: The items.
-        on_result: Called with each result, in the order of the items.
+        sink: Takes each result, in the order of the items.
         progress: Updated with every item.
         run: The name of the budget.
-        executor: Answers the questions of the job. Default: opens the reply cache and the judges.
         attempts: Records the items in work, if given.
     """
     tallies = PartTallies(recipe.manifest, recipe.options.prices)
 
     def take(result: SampleResult) -> None:
         tallies.add(result)
-        on_result(result)
+        sink(result)
 
-    options = recipe.options
-    if recipe.recounts:
-        for result in map(Revote(recipe.manifest), items):
-            take(result)
-            progress.sample_done()
-        return tallies, DONE
-    if isinstance(recipe.job, MeasureJob):
-        measuring = WatchedMeasure(recipe.job, attempts) if attempts else recipe.job
-        return tallies, measure_samples(measuring, items, options=options, progress=progress, on_result=take)
-    job: ItemJob[Any, SampleResult] = recipe.job
-    if attempts:
+    job: ItemJob[Any, SampleResult] | ComputedJob[SampleResult] = recipe.job
+    if attempts and isinstance(recipe.job, MeasureJob):
+        job = WatchedMeasure(recipe.job, attempts)
+    elif attempts and not isinstance(recipe.job, ComputedJob):
         job, items = WatchedJob(recipe.job, attempts), Reiterable(partial(enumerate, items))
-    if executor is None:
-        return tallies, await run_items(job, items, options=options, progress=progress, on_result=take, run=run)
-    workers = workers_for(options)
-    async for result in map_in_order(items, lambda item: job.evaluate(item, executor), workers, WINDOW * workers):
-        take(result)
-        progress.sample_done()
-    return tallies, DONE
+    return tallies, await run_job(job, items, take, recipe.options, progress, run=run)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.execution import Executor
+from claimeval.execution.concurrently import gather_all
 from claimeval.judging.replies import ParsedReply
 from claimeval.types.records import Call, Evidence, Part, Reason
 from claimeval.types.requests import Completion, Failure, Outcome, Request
@@ -38,20 +39,83 @@ class CallAddress(NamedTuple):
 
 S = TypeVar("S", bound=Subject)
 T = TypeVar("T")
+W = TypeVar("W")
 
 
-class Replies(NamedTuple, Generic[T]):
-    """A judge's replies: a value by subject id, or why there is none."""
+class Answers(NamedTuple, Generic[T]):
+    """A judge's answers about subjects."""
 
-    values: dict[str, T | Failure]
+    values: dict[str, list[T | Failure]]
+    """By subject: a value, or why there is none, for each window of the text."""
     calls: tuple[Call, ...]
+    windows: int = 1
+    limit: int | None = None
+    """Half the size of the shortest request that was refused as too long; None if none was."""
+
+    @classmethod
+    def only(cls, value: T | Failure, calls: tuple[Call, ...] = ()) -> Answers[T]:
+        """Return the answer about the only subject."""
+        return cls({"": [value]}, calls)
+
+    @property
+    def value(self) -> T | Failure:
+        """The answer about the only subject."""
+        ((value,),) = self.values.values()
+        return value
+
+    @property
+    def too_long(self) -> list[str]:
+        """The subjects of a request that was refused as too long."""
+        return [subject for subject, values in self.values.items() if any(map(is_too_long, values))]
 
 
-class SingleReply(NamedTuple, Generic[T]):
-    """A judge's reply about a single subject."""
+def is_too_long(value: object) -> bool:
+    """Return whether a value is the failure of a request that was too long."""
+    return isinstance(value, Failure) and value.reason == "too_long"
 
-    value: T | Failure
-    calls: tuple[Call, ...]
+
+def smaller_room(refused: Request, why: object, learned: int | None, limit: int | None = None) -> int:
+    """Return the maximum size of a request after one was refused as too long.
+
+    Args:
+        refused: The refused request.
+        why: The failure, which may state the window.
+        learned: The room that is known, if any.
+        limit: Half the size of a shorter request that was refused, if any.
+    """
+    stated = why.context_tokens if isinstance(why, Failure) else None
+    room = refused.room(stated) if stated else learned
+    half = min(refused.size // 2, limit or refused.size)
+    return half if room is None else min(half, room)
+
+
+async def ask_windows(
+    windows: Sequence[W], ask: Callable[[W, int | None], Coroutine[Any, Any, Answers[T]]], limit: int | None = None
+) -> list[Answers[T]]:
+    """Ask about the first window alone, to test whether this size is accepted, then about the others.
+
+    Args:
+        windows: The windows of a text.
+        ask: Ask about a window, with the limit that earlier ones have found.
+        limit: Half the size of a request that was refused before, if any.
+
+    Returns:
+        The answers of the windows; only the first one's if all of it was refused as too long.
+    """
+    first = await ask(windows[0], limit)
+    if all(is_too_long(value) for values in first.values.values() for value in values):
+        return [first]
+    return [first, *await gather_all([ask(window, first.limit) for window in windows[1:]])]
+
+
+def numbered(answers: Iterable[Answers[T]]) -> tuple[Call, ...]:
+    """Return the calls of windows, each with the number of its window."""
+    calls: list[Call] = []
+    before = 0
+    for answer in answers:
+        calls += [call.model_copy(update={"window": before + (call.window or 1)}) for call in answer.calls]
+        before += answer.windows
+    return tuple(calls)
 
 
 async def ask_about(
@@ -61,7 +125,7 @@ async def ask_about(
     executor: Executor,
     address: CallAddress,
     replicate: int = 0,
-) -> Replies[T]:
+) -> Answers[T]:
     """Ask until every subject has a value, with attempts 0, 1, ... up to `MAX_ATTEMPTS`.
 
     If all stored replies are useless, a further attempt is taken from the reply cache, or sent if the run re-asks such
@@ -105,7 +169,7 @@ async def ask_about(
                 reason = reading.failure.reason if reading.failure else "incomplete"
                 following += [(part, reason) for part in re_asked or [tuple(missing)]]
         if not following:
-            return Replies(values, tuple(calls))
+            return Answers({subject: [value] for subject, value in values.items()}, tuple(calls))
         batches = following
     raise AssertionError("attempts are counted without end")
 
@@ -171,7 +235,7 @@ async def ask_until_read(
     executor: Executor,
     address: CallAddress,
     subject: str = "",
-) -> SingleReply[T]:
+) -> Answers[T]:
     """Ask about a single subject until the reply can be read, up to `MAX_ATTEMPTS` times.
 
     Args:
@@ -187,5 +251,4 @@ async def ask_until_read(
         value = read(completion, request)
         return ParsedReply(failure=value) if isinstance(value, Failure) else ParsedReply({subject: value})
 
-    replies = await ask_about((_Only(subject),), lambda _: request, read_one, executor, address)
-    return SingleReply(replies.values[subject], replies.calls)
+    return await ask_about((_Only(subject),), lambda _: request, read_one, executor, address)

@@ -16,18 +16,18 @@ from typing import Any
 from pydantic import JsonValue
 
 from claimeval.data.survey import Survey, no_question
-from claimeval.evaluation.ask import CallAddress, SingleReply, ask_until_read
+from claimeval.evaluation.ask import Answers, CallAddress, ask_until_read, ask_windows, numbered, smaller_room
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgedSubjects,
     JudgingContext,
     PanelJob,
     Question,
-    is_too_long,
     judge,
     one_each,
     votes,
 )
+from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
@@ -64,6 +64,7 @@ FIRST_TEXTS, UNGROUNDED_SHARE = 20, 0.9
 """A run stops if more than this share of the claims in its first texts is ungrounded."""
 LANGUAGE_SAMPLES = 200
 """Number of samples, from the first, that determine the language of the prompts."""
+NAME = "score"
 EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
 """Default prompts for extracting and assessing claims."""
 
@@ -136,7 +137,7 @@ class ClaimsJob(PanelJob):
     """Number of the order in which judges see the claims of a sample; None for text order."""
     remarks: tuple[str, ...] = ()
     """Notes about settings that depend on the data."""
-    name = "score"
+    name = NAME
 
     @property
     def asked(self) -> tuple[Judge, ...]:
@@ -293,7 +294,7 @@ def _single_documents(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Do
         yield Evidence.of(part, document=rank), document
 
 
-Extracted = SingleReply[tuple[Claim, ...]]
+Extracted = Answers[tuple[Claim, ...]]
 """The claims of a text, or why there are none."""
 
 
@@ -366,14 +367,14 @@ async def _claims(
 ) -> Extracted:
     """Return the claims of one part: from an earlier result, from the extractor, or from every judge."""
     if (claims := earlier.claims(part)) is not None:
-        return Extracted(claims, ())
+        return Extracted.only(claims)
     if not job.panel.extract_per_judge:
         return await _extract(sample, part, job.extractor, job, executor)
     extractions: list[Extracted] = await gather_all(
         [_extract(sample, part, judge, job, executor) for judge in job.judges]
     )
     by_judge = {judge.name: extraction.value for judge, extraction in zip(job.judges, extractions, strict=True)}
-    return Extracted(
+    return Extracted.only(
         extract.join_extractors(part, by_judge), tuple(call for extraction in extractions for call in extraction.calls)
     )
 
@@ -389,7 +390,7 @@ async def _extract(sample: Sample, part: Part, extractor: Judge, job: ClaimsJob,
     if not sample.alternatives(part):
         return extractions[0]
     pairs = [(text, extraction.value) for text, extraction in zip(texts, extractions, strict=True)]
-    return Extracted(
+    return Extracted.only(
         extract.join_alternatives(part, pairs), tuple(call for extraction in extractions for call in extraction.calls)
     )
 
@@ -408,7 +409,7 @@ async def extract_text(
         executor: Answers the requests.
     """
     if not has_words(text):
-        return Extracted((), ())
+        return Extracted.only(())
 
     def request_for(window: extract.TextWindow | None = None) -> Request:
         """Return the request for the claims of a window."""
@@ -424,39 +425,31 @@ async def extract_text(
             str(window),
         )
 
+    def ask_window(window: extract.TextWindow, _: int | None) -> Coroutine[Any, Any, Extracted]:
+        """Ask for the claims of a window."""
+        return ask(request_for(window), window)
+
     whole = request_for()
     room = executor.room(whole)
     calls: tuple[Call, ...] = ()
     if room is None or await executor.fits(whole):
         extracted = await ask(whole)
-        if not is_too_long(extracted.value):
+        if not extracted.too_long:
             return extracted
-        calls, room = extracted.calls, _smaller_room(whole, extracted.value, executor.room(whole))
+        calls, room = extracted.calls, smaller_room(whole, extracted.value, executor.room(whole))
     while len(windows := extract.windows(whole, request_for(extract.NOTHING), room)) > 1:
-        extractions = [await ask(request_for(windows[0]), windows[0])]  # alone, to test whether this size is accepted
-        if not is_too_long(extractions[0].value):
-            extractions += await gather_all([ask(request_for(window), window) for window in windows[1:]])
-        calls += tuple(
-            chain.from_iterable(_numbered(extraction.calls, number) for number, extraction in enumerate(extractions, 1))
-        )
-        if any(is_too_long(extraction.value) for extraction in extractions):
+        extractions = await ask_windows(windows, ask_window)
+        calls += numbered(extractions)
+        if any(extraction.too_long for extraction in extractions):
             room //= 2
             continue
         failed = next((extraction.value for extraction in extractions if isinstance(extraction.value, Failure)), None)
         claims = [extraction.value for extraction in extractions if not isinstance(extraction.value, Failure)]
-        return Extracted(failed or extract.join_windows(part, windows, claims), calls)
-    return Extracted(Failure(reason="too_long", message="the window has no room for the text"), calls)
+        return Extracted.only(failed or extract.join_windows(part, windows, claims), calls)
+    return Extracted.only(Failure(reason="too_long", message="the window has no room for the text"), calls)
 
 
-def _smaller_room(refused: Request, why: tuple[Claim, ...] | Failure, learned: int | None) -> int:
-    """Return the maximum request size after a request was refused as too long."""
-    stated = why.context_tokens if isinstance(why, Failure) else None
-    room = refused.room(stated) if stated else learned
-    return min(refused.size // 2, room) if room else refused.size // 2
-
-
-def _numbered(calls: Iterable[Call], window: int) -> tuple[Call, ...]:
-    return tuple(call.model_copy(update={"window": window}) for call in calls)
+KIND = JobKind(NAME)
 
 
 def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> MetricSelection:

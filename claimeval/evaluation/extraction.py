@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from claimeval.data.rows import read_rows
 from claimeval.evaluation.claims import extract_text
+from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import Executor
 from claimeval.judging import prompts
@@ -281,3 +282,6 @@ def _survey(
             raise UsageError(f"the field {options.gold!r} has no gold claims in any sample")
         raise unknown_name("file, or field of the samples with gold claims:", options.gold, columns)
     return "answer" if answers else "reference", gold if options.gold else None
+
+
+KIND = JobKind(NAME, in_shards=False)

@@ -19,12 +19,13 @@ from claimeval.evaluation.judgment import (
     EarlierVerdicts,
     JudgingContext,
     OtherJudging,
-    PanelJob,
     Question,
+    QuestionJob,
     judge,
     one_each,
     votes,
 )
+from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.evaluation.raters import Member, MemberVotes
 from claimeval.execution import Executor
@@ -149,7 +150,7 @@ class GradingOptions:
 
 
 @dataclass(frozen=True)
-class GradeJob(PanelJob):
+class GradeJob(QuestionJob):
     """Grade documents, or match them with reference contexts."""
 
     judges: tuple[Judge, ...]
@@ -162,6 +163,7 @@ class GradeJob(PanelJob):
     cluster: str | None = None
     recorded_judges: frozenset[str] = frozenset()
     name = NAME
+    about_answers = False
 
     @property
     def units(self) -> dict[str, str]:
@@ -223,9 +225,6 @@ class GradeJob(PanelJob):
             panel=other.counted(self.panel, USUAL_VOTES[self.against]),
             cluster=other.cluster,
         )
-
-    def check_families(self, generators: Iterable[str | None]) -> None:
-        """Do nothing, because the generator did not write the documents."""
 
     @cached_property
     def first_stage(self) -> GradeJob:
@@ -447,6 +446,9 @@ def qrels(results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
             if vote.question == "grade" and vote.label is not None:
                 judged.setdefault(result.sample.id, {})[vote.subject] = int(vote.label)
     return judged
+
+
+KIND = JobKind(NAME, resume=job_of, qrels=lambda record, results: qrels(results))
 
 
 class GradeCounts(Record):

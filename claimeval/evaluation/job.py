@@ -1,4 +1,4 @@
-"""The protocol of jobs, and `run_job`, which runs any job on items.
+"""The protocol of jobs, and the items of runs.
 
 A job defines the requests and the scores of an item: a sample, an earlier result, or a document. Each item gives one
 result.
@@ -9,14 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary, SummaryBuilder
-from claimeval.execution import ItemJob, RunStatus
-from claimeval.execution.runner import run_items
-from claimeval.types.options import RunOptions
-from claimeval.types.progress import Progress
+from claimeval.execution import ItemJob
 from claimeval.types.records import SampleResult
 from claimeval.types.requests import Judge
 
@@ -75,14 +71,6 @@ class Reiterable(Generic[T]):
         self._items = items
 
 
-class JobOutcome(NamedTuple):
-    """The summary of a run, and how it ended."""
-
-    summary: Summary
-    """`complete` is False if the run stopped before the last item."""
-    status: RunStatus
-
-
 def run_identity(record: Manifest, items: Iterable[object]) -> str:
     """Return a digest of the questions and items of a run, whatever the order of the items.
 
@@ -95,42 +83,3 @@ def run_identity(record: Manifest, items: Iterable[object]) -> str:
         subject = item.sample if isinstance(item, SampleResult) else item
         total += int.from_bytes(hashlib.sha256(repr(subject).encode("utf-8", "surrogatepass")).digest())
     return hashlib.sha256(f"{record.identity} {total}".encode()).hexdigest()
-
-
-async def run_job(
-    job: Job[T],
-    items: Iterable[T],
-    record: Manifest,
-    *,
-    options: RunOptions,
-    progress: Progress,
-    on_result: Callable[[SampleResult], None],
-    run: str | None = None,
-) -> JobOutcome:
-    """Run a job on items. It stops early on Ctrl-C, at a budget, or if no judge is left.
-
-    When it stops, it waits for pending replies and stores them.
-
-    Args:
-        job: The job.
-        items: Read once; with a budget or in batches several times, with the same items each time.
-        record: The manifest of the run.
-        options: How judges are asked, and the budget.
-        progress: Counts items and calls.
-        on_result: Called with each result, in the order of the items.
-        run: Identity of the run for its budget. Default: `run_identity`.
-
-    Returns:
-        The summary of the finished results, and how the run ended.
-    """
-    tallies = SummaryBuilder(record, options.prices)
-
-    def take(result: SampleResult) -> None:
-        """Add the result to the summary and pass it on."""
-        tallies.add(result)
-        on_result(result)
-
-    if run is None:
-        run = run_identity(record, items) if options.capped else ""
-    status = await run_items(job, items, options=options, progress=progress, on_result=take, run=run)
-    return JobOutcome(tallies.summary(complete=status.complete, stopped=status.reason), status)

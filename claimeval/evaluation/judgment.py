@@ -6,13 +6,14 @@ orders, and windows of long documents. Re-asking is in `ask.py`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from claimeval.evaluation.ask import CallAddress, Subject, ask_about
-from claimeval.evaluation.manifest import QuestionRecord
+from claimeval.evaluation.ask import Answers, CallAddress, Subject, ask_about, ask_windows, numbered, smaller_room
+from claimeval.evaluation.manifest import Manifest, QuestionRecord
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import windows
@@ -28,6 +29,7 @@ from claimeval.types.records import (
     Part,
     ReadVerdict,
     Reason,
+    Sample,
     SampleResult,
     Verdict,
 )
@@ -148,6 +150,7 @@ class PanelJob:
     """The common part of jobs that ask a panel."""
 
     judges: tuple[Judge, ...]
+    panel: Panel
     recorded_judges: frozenset[str]
     """Judges that are not asked; only their earlier verdicts count."""
 
@@ -178,6 +181,50 @@ class OtherJudging(NamedTuple):
     """Return the new panel, given a panel of the run and the default vote of its question."""
     cluster: str | None
     """Field that defines clusters of samples in intervals."""
+
+
+class QuestionJob(PanelJob, ABC):
+    """A job that asks about whole answers or documents, without claims, and can vote and judge again."""
+
+    name: str
+    about_answers = True
+    """Whether the generator of the answer wrote what is judged."""
+
+    @property
+    @abstractmethod
+    def manifest(self) -> Manifest:
+        """All settings that affect numbers."""
+
+    @property
+    @abstractmethod
+    def records(self) -> tuple[QuestionRecord, ...]:
+        """The questions."""
+
+    @property
+    @abstractmethod
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts of the questions."""
+
+    @abstractmethod
+    def only(self, metrics: Iterable[str]) -> QuestionJob:
+        """Return the job with only the questions that have these scores. Raises UsageError for an unknown score."""
+
+    @abstractmethod
+    def again(self, other: OtherJudging) -> QuestionJob:
+        """Return the job with other judges, another prompt or another vote."""
+
+    @abstractmethod
+    async def evaluate(self, item: Sample | SampleResult, executor: Executor) -> SampleResult:
+        """Return the verdicts and scores of one sample. Failures are reasons in the result."""
+
+    @abstractmethod
+    def scored(self, result: SampleResult) -> SampleResult:
+        """Return the result with the scores from its assessments."""
+
+    def check_families(self, generators: Iterable[str | None]) -> None:
+        """Raise UsageError if a judge is of a generator's family and `on_same_family` is `error`."""
+        if self.about_answers:
+            voting.refuse_same_family([("judge", judge) for judge in self.judges], self.panel, generators)
 
 
 class _Ballots(NamedTuple):
@@ -226,15 +273,6 @@ def votes(judged: Iterable[JudgedSubjects], calls: Sequence[Call]) -> Votes:
     )
 
 
-class _EvidencePart(NamedTuple, Generic[S]):
-    """A part of a request that is too long: fewer subjects, or a window of the evidence."""
-
-    chunk: tuple[S, ...]
-    documents: tuple[Document, ...]
-    window: bool
-    """Whether it is a window, so the other parts have the same subjects."""
-
-
 class _OneVerdict(NamedTuple):
     question: str
     evidence: Evidence
@@ -242,7 +280,7 @@ class _OneVerdict(NamedTuple):
     verdict: ReadVerdict
 
 
-class _Answers(NamedTuple):
+class _JudgeVerdicts(NamedTuple):
     """The verdicts of one judge, and its calls."""
 
     verdicts: Mapping[str, Sequence[ReadVerdict]]
@@ -282,14 +320,14 @@ async def judge(question: Question[S], subjects: Sequence[S], context: JudgingCo
 
 async def _ask_judges(
     question: Question[S], subjects: Sequence[S], judges: Sequence[Judge], context: JudgingContext
-) -> list[_Answers]:
+) -> list[_JudgeVerdicts]:
     if not subjects:
         return []
     panel, concerns = question.panel, question.concerns
     excluded = context.same_family if panel.on_same_family == "skip" else frozenset()
     in_parts = len(question.singles) > 1 and (panel.per_document or panel.shuffle_contexts)
 
-    def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, _Answers]:
+    def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, _JudgeVerdicts]:
         """Ask one judge about the subjects that concern it."""
         about = [subject for subject in subjects if concerns(judge, subject)] if concerns else subjects
         if in_parts or judge.name in context.recorded_judges:
@@ -300,19 +338,19 @@ async def _ask_judges(
         [ask(judge, n) for judge in judges if judge.name not in excluded for n in range(panel.replicates)]
     )
     skipped = [_unassessed(question, subjects, judge, "same_family") for judge in judges if judge.name in excluded]
-    return [*answers, *map(_Answers, skipped)]
+    return [*answers, *map(_JudgeVerdicts, skipped)]
 
 
 async def _ask_in_parts(
     question: Question[S], subjects: Sequence[S], judge: Judge, replicate: int, context: JudgingContext
-) -> _Answers:
+) -> _JudgeVerdicts:
     """Return one judge's verdicts against all documents together, against each alone, or in several orders."""
 
-    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _Answers]:
+    def ask(evidence: Evidence, subjects: Sequence[S] = subjects) -> Coroutine[Any, Any, _JudgeVerdicts]:
         """Ask about the subjects against this evidence."""
         return _ask_at(evidence, question, subjects, judge, replicate, context)
 
-    async def ask_each(parts: Sequence[Evidence]) -> _Answers:
+    async def ask_each(parts: Sequence[Evidence]) -> _JudgeVerdicts:
         """Ask about the subjects against each of these."""
         answers = await gather_all([ask(evidence) for evidence in parts])
         verdicts = [
@@ -321,7 +359,7 @@ async def _ask_in_parts(
             for subject in subjects
             for record, verdict in zip(question.records, answer.verdicts[subject.id], strict=True)
         ]
-        return _Answers({}, tuple(verdicts), tuple(chain.from_iterable([answer.calls for answer in answers])))
+        return _JudgeVerdicts({}, tuple(verdicts), tuple(chain.from_iterable([answer.calls for answer in answers])))
 
     whole, settings = question.evidence, question.panel
     if judge.name in context.recorded_judges:
@@ -330,7 +368,7 @@ async def _ask_in_parts(
     if not settings.per_document:
         orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(question.singles))]
         original, shuffled = await gather_all([ask(whole), ask_each(orders)])
-        return _Answers(original.verdicts, shuffled.not_whole, original.calls + shuffled.calls)
+        return _JudgeVerdicts(original.verdicts, shuffled.not_whole, original.calls + shuffled.calls)
     singles = dict(question.singles)
     alone = await ask_each(tuple(singles))
     supported = _supported(alone.not_whole, singles)
@@ -338,9 +376,9 @@ async def _ask_in_parts(
     if context.joint:
         joint = await ask(whole, unsupported)
     else:
-        joint = _Answers(_unassessed(question, unsupported, judge, "not_in_cache", replicate))
+        joint = _JudgeVerdicts(_unassessed(question, unsupported, judge, "not_in_cache", replicate))
     verdicts = {subject: (verdict,) for subject, verdict in supported.items()}
-    return _Answers({**verdicts, **joint.verdicts}, alone.not_whole, alone.calls + joint.calls)
+    return _JudgeVerdicts({**verdicts, **joint.verdicts}, alone.not_whole, alone.calls + joint.calls)
 
 
 def _supported(alone: Iterable[_OneVerdict], documents: Mapping[Evidence, Document]) -> dict[str, ReadVerdict]:
@@ -365,12 +403,12 @@ async def _ask_at(
     judge: Judge,
     replicate: int,
     context: JudgingContext,
-) -> _Answers:
+) -> _JudgeVerdicts:
     """Return one judge's verdicts against one evidence; known verdicts are reused."""
     verdicts = context.earlier.verdicts(question, subjects, evidence, judge, replicate)
     unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
     if judge.name in context.recorded_judges:
-        return _Answers(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
+        return _JudgeVerdicts(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
     size, unknown = question.per_call(judge), question.order(judge, unknown)
     step, part, _ = question.address
     asking = _Asking(question, judge, CallAddress(step, part, evidence), replicate, context.executor)
@@ -386,18 +424,7 @@ async def _ask_at(
                 verdicts[subject] = [none] * len(question.records)
             else:
                 verdicts[subject] = value
-    return _Answers(verdicts, (), tuple(chain.from_iterable([reply.calls for reply in replies])))
-
-
-class _ReadReply(NamedTuple):
-    """One judge's replies about a chunk of subjects: one per window of the evidence."""
-
-    values: dict[str, list[tuple[ReadVerdict, ...] | Failure]]
-    """One value per window, by subject."""
-    calls: tuple[Call, ...]
-    windows: int = 1
-    limit: int | None = None
-    """Half the size of the shortest request that was refused as too long; None if none was."""
+    return _JudgeVerdicts(verdicts, (), tuple(chain.from_iterable([reply.calls for reply in replies])))
 
 
 @dataclass(frozen=True)
@@ -419,18 +446,17 @@ class _Asking(Generic[S]):
         failed = next((value for value in merged if isinstance(value, Failure)), None)
         return failed or tuple(value for value in merged if isinstance(value, ReadVerdict))
 
-    async def read(self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None) -> _ReadReply:
+    async def read(
+        self, chunk: tuple[S, ...], documents: tuple[Document, ...], limit: int | None = None
+    ) -> Answers[tuple[ReadVerdict, ...]]:
         """Ask about the subjects, in parts if they do not fit; `limit` is half the size of a refused request."""
         request = self.question.ask(self.judge, chunk, documents)
         room = self.executor.room(request)
-        too_large = (limit is not None and request.size > limit) or (
-            room is not None and not await self.executor.fits(request)
-        )
-        if too_large and (
-            parts := self._parts(chunk, documents, min(size for size in (room, limit) if size is not None))
-        ):
-            return await self._in_parts(parts, limit)
-        replies = await ask_about(
+        if (limit is not None and request.size > limit) or (room is not None and not await self.executor.fits(request)):
+            known = min(size for size in (room, limit) if size is not None)
+            if parts := await self._in_parts(chunk, documents, known, limit):
+                return parts
+        answers = await ask_about(
             chunk,
             lambda batch: request if len(batch) == len(chunk) else self.question.ask(self.judge, batch, documents),
             self.question.read,
@@ -438,59 +464,62 @@ class _Asking(Generic[S]):
             self.address,
             self.replicate,
         )
-        read = _ReadReply({name: [value] for name, value in replies.values.items()}, replies.calls, limit=limit)
-        if not any(map(is_too_long, replies.values.values())):
-            return read
-        too_long = tuple([subject for subject in chunk if is_too_long(replies.values[subject.id])])
+        if not (refused := answers.too_long):
+            return answers._replace(limit=limit)
+        too_long = tuple([subject for subject in chunk if subject.id in refused])
+        room = smaller_room(request, answers.values[refused[0]][0], self.executor.room(request), limit)
         limit = min(request.size // 2, limit or request.size)
-        refused = replies.values[too_long[0].id]
-        stated = refused.context_tokens if isinstance(refused, Failure) else None
-        room = request.room(stated) if stated else self.executor.room(request)
-        if parts := self._parts(too_long, documents, limit if room is None else min(room, limit)):
-            smaller = await self._in_parts(parts, limit)
-            return smaller._replace(values=read.values | smaller.values, calls=(*read.calls, *smaller.calls))
-        return read._replace(limit=limit)
+        if smaller := await self._in_parts(too_long, documents, room, limit):
+            return smaller._replace(values=answers.values | smaller.values, calls=(*answers.calls, *smaller.calls))
+        return answers._replace(limit=limit)
 
-    def _parts(self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int) -> list[_EvidencePart[S]]:
-        """Return parts of at most this size that cover all subjects and documents; none if that is impossible.
+    async def _in_parts(
+        self, chunk: tuple[S, ...], documents: tuple[Document, ...], room: int, limit: int | None
+    ) -> Answers[tuple[ReadVerdict, ...]] | None:
+        """Ask about parts of at most this size that cover all subjects and documents; None if that is impossible.
 
-        If the subjects alone need more than half of the room, they are divided; else the documents are.
+        If the subjects alone need more than half of the room, they are divided; else the documents are, or the only
+        subject if it is a document.
         """
         alone = self.question.ask(self.judge, chunk, ()).size if documents else room
         if len(chunk) > 1 and alone > room // 2:
             middle = len(chunk) // 2
-            return [_EvidencePart(half, documents, window=False) for half in (chunk[:middle], chunk[middle:])]
+            halves = await ask_windows(
+                (chunk[:middle], chunk[middle:]), lambda half, limit: self.read(half, documents, limit), limit
+            )
+            unread = halves[0].values[chunk[0].id]
+            values = dict.fromkeys([subject.id for subject in chunk], unread)
+            for half in halves:
+                values |= half.values
+            return Answers(values, tuple(chain.from_iterable([half.calls for half in halves])), 1, halves[0].limit)
         if documents:
-            return [_EvidencePart(chunk, window, window=True) for window in _split(documents, room - alone)]
+            return await self._in_windows(
+                _split(documents, room - alone), lambda window, limit: self.read(chunk, window, limit), limit
+            )
         (subject,) = chunk
         if not isinstance(subject, Document):
-            return []
+            return None
         alone = self.question.ask(self.judge, (subject.model_copy(update={"text": "", "title": None}),), ()).size
-        return [_EvidencePart(window, (), window=True) for window in _split((subject,), room - alone)]
+        return await self._in_windows(
+            _split((subject,), room - alone), lambda window, limit: self.read(window, (), limit), limit
+        )
 
-    async def _in_parts(self, parts: Sequence[_EvidencePart[S]], limit: int | None) -> _ReadReply:
-        """Ask the first part alone, to test whether this size is accepted, then the others."""
-        first = await self.read(parts[0].chunk, parts[0].documents, limit)
-        if all(is_too_long(value) for values in first.values.values() for value in values):
-            unread = first.values[parts[0].chunk[0].id]
-            return first._replace(values={subject.id: unread for part in parts for subject in part.chunk})
-        others = await gather_all([self.read(part.chunk, part.documents, first.limit) for part in parts[1:]])
+    async def _in_windows(
+        self,
+        split: Sequence[tuple[Any, ...]],
+        ask: Callable[[tuple[Any, ...], int | None], Coroutine[Any, Any, Answers[tuple[ReadVerdict, ...]]]],
+        limit: int | None,
+    ) -> Answers[tuple[ReadVerdict, ...]] | None:
+        """Ask about the same subjects in each window; None if there are no windows."""
+        if not split:
+            return None
+        answers = await ask_windows(split, ask, limit)
         values: dict[str, list[tuple[ReadVerdict, ...] | Failure]] = {}
-        calls: list[Call] = []
-        before = 0
-        for part, read in zip(parts, [first, *others], strict=True):
-            for name, new_values in read.values.items():
-                values.setdefault(name, []).extend(new_values)
-            for call in read.calls:
-                number = before + (call.window or 1)
-                calls.append(call.model_copy(update={"window": number}) if part.window else call)
-            before += read.windows if part.window else 0
-        return _ReadReply(values, tuple(calls), max(before, 1), first.limit)
-
-
-def is_too_long(value: object) -> bool:
-    """Return whether a value is the failure of a request that was too long."""
-    return isinstance(value, Failure) and value.reason == "too_long"
+        for answer in answers:
+            for subject, of_window in answer.values.items():
+                values.setdefault(subject, []).extend(of_window)
+        total = sum(answer.windows for answer in answers)
+        return Answers(values, numbered(answers), max(total, 1), answers[0].limit)
 
 
 def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import tee
@@ -19,10 +19,9 @@ from pydantic import JsonValue
 
 from claimeval import ir, lexical
 from claimeval.evaluation import retrieval
-from claimeval.evaluation.job import JobOutcome
+from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.summary import SummaryBuilder
-from claimeval.execution import RunStatus
+from claimeval.execution import ComputedJob
 from claimeval.ir.measures import MEASURES, split_names
 from claimeval.metrics.scoring import defined
 from claimeval.providers.local import perplexity, reward, similarity
@@ -33,6 +32,7 @@ from claimeval.types.progress import Progress
 from claimeval.types.records import Reason, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
 
+NAME = "measure"
 OwnMetric = Callable[[Sample], float | None]
 """A custom metric: returns the value of a sample, None if it is undefined."""
 Scored = Callable[[int], None]
@@ -282,14 +282,13 @@ class OwnMetrics:
 
 
 @dataclass(frozen=True)
-class MeasureJob:
+class MeasureJob(ComputedJob[SampleResult]):
     """Compute metrics without a judge."""
 
     sources: tuple[Source, ...]
     cluster: str | None = None
     judges: tuple[Judge, ...] = field(default=(), init=False)
-    asked: tuple[Judge, ...] = field(default=(), init=False)
-    name = "measure"
+    name = NAME
 
     @property
     def local(self) -> bool:
@@ -307,6 +306,15 @@ class MeasureJob:
             versions=versions(),
         )
 
+    def cache(self, options: RunOptions) -> AbstractContextManager[Store | None]:
+        """Return the reply cache, in which results of local models are stored; None for other metrics."""
+        return Store(cache_folder(options.cache)) if self.local else nullcontext()
+
+    def compute(self, items: Iterable[Sample], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
+        """Yield the result of each sample, in order; `progress` may count the texts that a model has scored."""
+        with self.cache(options) as store:
+            yield from self.results(items, store, texts_counted(progress))
+
     def results(
         self, samples: Iterable[Sample], store: Store | None = None, on_scored: Scored = lambda _: None
     ) -> Iterator[SampleResult]:
@@ -321,84 +329,15 @@ class MeasureJob:
             )
 
 
-def run_measure(
-    job: MeasureJob,
-    samples: Iterable[Sample],
-    record: Manifest,
-    *,
-    options: RunOptions,
-    progress: Progress,
-    on_result: Callable[[SampleResult], None],
-) -> JobOutcome:
-    """Run a job without a judge on the samples, and summarize it.
+def texts_counted(progress: Progress) -> Scored:
+    """Return the function that counts scored texts, if these are what `progress` counts."""
 
-    Args:
-        job: The metrics to compute.
-        samples: The samples.
-        record: Manifest of the run.
-        options: As for `measure_samples`.
-        progress: As for `measure_samples`.
-        on_result: Called with each result, in sample order.
+    def scored(number: int) -> None:
+        """Count texts."""
+        for _ in range(number if progress.unit == "texts" else 0):
+            progress.sample_done()
 
-    Returns:
-        The summary and the status of the run.
-    """
-    tallies = SummaryBuilder(record)
-
-    def take(result: SampleResult) -> None:
-        """Add the result to the summary and pass it on."""
-        tallies.add(result)
-        on_result(result)
-
-    status = measure_samples(job, samples, options=options, progress=progress, on_result=take)
-    return JobOutcome(tallies.summary(complete=status.complete), status)
-
-
-class Measuring(Protocol):
-    """Computes metrics of samples, in order."""
-
-    @property
-    def local(self) -> bool:
-        """Whether results of a local model are stored in the reply cache."""
-
-    def results(self, samples: Iterable[Sample], store: Store | None, on_scored: Scored) -> Iterator[SampleResult]:
-        """Return the result of each sample, in order."""
-
-
-def measure_samples(
-    job: Measuring,
-    samples: Iterable[Sample],
-    *,
-    options: RunOptions,
-    progress: Progress,
-    on_result: Callable[[SampleResult], None],
-) -> RunStatus:
-    """Compute the metrics of the samples one by one. Results of local models are stored in the reply cache.
-
-    Args:
-        job: The metrics to compute.
-        samples: The samples.
-        options: Settings of the run, of which only the cache is used.
-        progress: Counts samples, or texts that a model has scored.
-        on_result: Called with each result, in sample order.
-    """
-    interrupted = False
-    texts = progress.unit == "texts"
-    with Store(cache_folder(options.cache)) if job.local else nullcontext() as store:
-
-        def scored(number: int) -> None:
-            """Count texts that were scored."""
-            for _ in range(number if texts else 0):
-                progress.sample_done()
-
-        try:
-            for result in job.results(samples, store, scored):
-                on_result(result)
-                if not texts:
-                    progress.sample_done()
-        except KeyboardInterrupt:
-            interrupted = True
-    return RunStatus(complete=not interrupted, interrupted=interrupted, stopped={})
+    return scored
 
 
 def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob:
@@ -419,6 +358,9 @@ def job_of(record: Manifest, metrics: Sequence[str] | None = None) -> MeasureJob
             cluster=record.cluster,
         )
     )
+
+
+KIND = JobKind(NAME, resume=job_of)
 
 
 def make_job(options: Measurement) -> MeasureJob:

@@ -15,22 +15,22 @@ from claimeval.evaluation.judgment import (
     JudgedSubjects,
     JudgingContext,
     OtherJudging,
-    PanelJob,
     Question,
+    QuestionJob,
     judge,
     votes,
 )
+from claimeval.evaluation.kinds import JobKind, Judging
 from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import prompts, rate
 from claimeval.judging.panel import Panel
-from claimeval.judging.panel.voting import refuse_same_family, same_family
+from claimeval.judging.panel.voting import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
 from claimeval.types.errors import DataError, UsageError, repeated_id, unknown_name
 from claimeval.types.families import Families
-from claimeval.types.options import PanelOptions
 from claimeval.types.records import ASKED, Assessment, Evidence, Reason, Sample, SampleResult, Score, has_words
 from claimeval.types.requests import Judge
 from claimeval.types.scales import (
@@ -40,7 +40,6 @@ from claimeval.types.scales import (
     FLAG,
     RELEVANCE,
     RatingQuestion,
-    answer_question,
 )
 
 NAME = "rate"
@@ -51,15 +50,12 @@ answerable question is answered or an unanswerable one is declined, by `is_answe
 
 @dataclass(frozen=True, kw_only=True)
 class RateOptions:
-    """User settings of the rate job."""
+    """What is asked about answers."""
 
-    judges: Sequence[str | Judge]
     ask: Sequence[str] | None = None
-    """Names in `ANSWER_QUESTIONS`; None for all whose inputs some sample has."""
+    """Names of questions; None for all whose inputs some sample has."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Names or paths of prompts, by question."""
-    panel: PanelOptions = PanelOptions()
-    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -107,17 +103,17 @@ def rating_question(sample: Sample, put: PutQuestion) -> Question[_WholeAnswer]:
 
 
 @dataclass(frozen=True)
-class RateJob(PanelJob):
+class RateJob(QuestionJob):
     """Rate whole answers."""
 
     judges: tuple[Judge, ...]
     questions: tuple[PutQuestion, ...]
     cluster: str | None = None
     recorded_judges: frozenset[str] = frozenset()
-    name = NAME
+    name: str = NAME
 
     @property
-    def panel(self) -> Panel:
+    def panel(self) -> Panel:  # type: ignore[override]  # derived, where other jobs have a field
         """The panel settings of the first question; same-family rule, replicates and escalation are equal in all."""
         return self.questions[0].panel
 
@@ -168,10 +164,6 @@ class RateJob(PanelJob):
         return replace(
             self, judges=other.judges, questions=questions, cluster=other.cluster, recorded_judges=other.recorded_judges
         )
-
-    def check_families(self, generators: Iterable[str | None]) -> None:
-        """Raise UsageError if a judge is of a generator's family and `on_same_family` is `error`."""
-        refuse_same_family([("judge", judge) for judge in self.judges], self.panel, generators)
 
     @cached_property
     def first_stage(self) -> RateJob:
@@ -258,45 +250,62 @@ def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
     return None
 
 
-def job_of(record: Manifest) -> RateJob:
-    """Return the job of a run, with its prompts."""
+def job_of(record: Manifest, rated: Iterable[RatingQuestion] = ANSWER_QUESTIONS.values()) -> RateJob:
+    """Return the job of a run, with its prompts; `rated` are the questions that it may have asked."""
     by_id = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
-    by_metric = {question.metric: question for question in ANSWER_QUESTIONS.values()}
+    by_metric = {question.metric: question for question in rated}
     questions = tuple(
         PutQuestion(by_metric[question.name], by_id[question.prompt or ""], question.panel)
         for question in record.questions
         if question.name in by_metric
     )
-    return RateJob(record.judges, questions, record.cluster)
+    return RateJob(record.judges, questions, record.cluster, name=record.job)
 
 
-def make_job(options: RateOptions, samples: Iterable[Sample]) -> RateJob:
-    """Return the job after checking all settings against the samples. Raises UsageError before any call is made."""
+def make_job(
+    judging: Judging,
+    options: RateOptions,
+    samples: Iterable[Sample],
+    rated: Mapping[str, RatingQuestion] = ANSWER_QUESTIONS,
+    name: str = NAME,
+) -> RateJob:
+    """Return the job after checking all settings against the samples.
+
+    Args:
+        judging: The judges, and how their votes are counted.
+        options: What is asked.
+        samples: The samples.
+        rated: The questions that can be asked, by name.
+        name: The name of the job.
+
+    Raises:
+        UsageError: Before any call, for what you can fix.
+    """
     if options.ask is not None and not options.ask:
-        raise UsageError(f"name what to ask: {', '.join(ANSWER_QUESTIONS)}")
-    requested = [answer_question(name) for name in dict.fromkeys(options.ask or ())]
-    spec = specs.parse_panel(options.judges)
+        raise UsageError(f"name what to ask: {', '.join(rated)}")
+    requested = [_named(question, rated) for question in dict.fromkeys(options.ask or ())]
+    spec = specs.parse_panel(judging.judges)
     judges = specs.require_prompt_readers(spec.judges, "answers are rated")
-    survey = _survey(samples, requested)
-    questions = requested or [q for q in ANSWER_QUESTIONS.values() if q.name in survey.available]
-    for name in options.prompts:
-        if name not in {question.name for question in questions}:
-            raise unknown_name("question with a prompt", name, [question.name for question in questions])
+    survey = _survey(samples, requested, rated)
+    questions = requested or [q for q in rated.values() if q.name in survey.available]
+    for question_name in options.prompts:
+        if question_name not in {question.name for question in questions}:
+            raise unknown_name("question with a prompt", question_name, [question.name for question in questions])
 
     def put(question: RatingQuestion) -> PutQuestion:
         """Return the question with its prompt and panel."""
         prompt = prompts.load(question.step, options.prompts.get(question.name, question.prompt))
         panel = specs.panel_settings(
             spec,
-            options.panel.given,
+            judging.panel.given,
             question.scale,
             usual=question.vote,
-            with_labels=options.panel.labels is not None,
+            with_labels=judging.panel.labels is not None,
             about_claims=False,
         )
         return PutQuestion(question, prompt, panel)
 
-    job = RateJob(judges, tuple(map(put, questions)), options.cluster)
+    job = RateJob(judges, tuple(map(put, questions)), judging.cluster, name=name)
     if survey.no_question:
         for prompt in job.prompts:
             if "question" in prompt.reads:
@@ -318,7 +327,15 @@ class _AnswerCounts(NamedTuple):
     """Names in the metadata."""
 
 
-def _survey(samples: Iterable[Sample], requested: Sequence[RatingQuestion]) -> _AnswerCounts:
+def _named(name: str, rated: Mapping[str, RatingQuestion]) -> RatingQuestion:
+    if name not in rated:
+        raise unknown_name("question about answers", name, rated)
+    return rated[name]
+
+
+def _survey(
+    samples: Iterable[Sample], requested: Sequence[RatingQuestion], rated: Mapping[str, RatingQuestion]
+) -> _AnswerCounts:
     """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an id is repeated."""
     available: set[str] = set()
     ids: dict[str, int] = {}
@@ -328,7 +345,7 @@ def _survey(samples: Iterable[Sample], requested: Sequence[RatingQuestion]) -> _
     for number, sample in enumerate(samples, 1):
         if (first := ids.setdefault(sample.id, number)) != number:
             raise repeated_id(sample.id, first, number)
-        for question in requested or ANSWER_QUESTIONS.values():
+        for question in requested or rated.values():
             has_label = bool(requested) or question != ABSTENTION or sample.is_answerable is not None
             if has_label and missing(question, sample) is None:
                 available.add(question.name)
@@ -374,3 +391,6 @@ def outcomes(results: Iterable[SampleResult]) -> dict[str, int]:
             kind = "answerable" if result.sample.is_answerable else "unanswerable"
             counts[f"{kind}_{'answered' if answered else 'declined'}"] += 1
     return dict(counts)
+
+
+KIND = JobKind(NAME, resume=job_of)

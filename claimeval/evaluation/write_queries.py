@@ -19,6 +19,7 @@ from rapidfuzz import fuzz
 from claimeval.data.sampling import DistinctQuestions
 from claimeval.evaluation.ask import CallAddress, ask_until_read
 from claimeval.evaluation.grade import check_name
+from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
@@ -281,6 +282,14 @@ def kept_samples(record: Manifest, results: Iterable[SampleResult]) -> Iterator[
                     reference_author=writer.model,
                     metadata={"made": origin},
                 )
+
+
+def sources(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
+    """Return the source of each kept question, with grade 1."""
+    return {sample.id: dict.fromkeys(sample.reference_context_ids, 1) for sample in kept_samples(record, results)}
+
+
+KIND = JobKind(NAME, in_shards=False, unique=False, revise=reject_repeated, qrels=sources, samples=kept_samples)
 
 
 class WrittenCounts(Record):

@@ -6,10 +6,12 @@ The reply cache, retries, rate limits, the budget and batches are handled here. 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Learned, Outcome, Request
 
 
@@ -33,6 +35,7 @@ class Executor(ABC):
         return
 
 
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -49,6 +52,16 @@ class ItemJob(Protocol[T_contra, R_co]):
 
     async def evaluate(self, item: T_contra, executor: Executor) -> R_co:
         """Return the result of one item. Failures are reasons in the result."""
+
+
+class ComputedJob(ABC, Generic[R]):
+    """A job that asks no judge."""
+
+    asked: tuple[Judge, ...] = ()
+
+    @abstractmethod
+    def compute(self, items: Iterable[Any], options: RunOptions, progress: Progress) -> Iterator[R]:
+        """Yield the result of each item, in order. The runner counts the items, unless `progress` counts texts."""
 
 
 class RunStatus(NamedTuple):
@@ -81,3 +94,7 @@ class RunStatus(NamedTuple):
             or self.pending_batches
             or ("interrupted" if self.interrupted else stopped or None)
         )
+
+
+DONE = RunStatus(complete=True, interrupted=False, stopped={})
+"""The status of a run that asked no judge and reached its last item."""

@@ -9,12 +9,12 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from claimeval.execution import Executor, ItemJob, RunStatus
+from claimeval.execution import DONE, ComputedJob, Executor, ItemJob, RunStatus
 from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, ExecutorByJudge
 from claimeval.execution.cached import FurtherAttempts
 from claimeval.execution.concurrently import map_in_order
@@ -101,7 +101,6 @@ WINDOW = 4
 """Finished results per worker that may wait for a slow item."""
 
 R = TypeVar("R")
-S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -205,6 +204,18 @@ class RunExecutors:
         local = self._asker.lessons.learned(self._local_judges) if self._asker else {}
         return {**local, **(self._elsewhere.learned if self._elsewhere else {})}
 
+    def status(self, *, complete: bool, interrupted: bool) -> RunStatus:
+        """Return how the run ended."""
+        return RunStatus(
+            complete=complete,
+            interrupted=interrupted,
+            stopped=self.stopped,
+            budget_exhausted=self.budget_exhausted,
+            lost=self.lost,
+            pending_batches=self.batched.pending_batches if self.batched else None,
+            learned=self.learned,
+        )
+
     def _window(self, judge: Judge) -> int | None:
         """Return the window of a judge that was set or learned."""
         if self._elsewhere and judge in self._remote_judges:
@@ -217,17 +228,17 @@ class RunExecutors:
         return isinstance(await self._stored.ask(request), Completion)
 
 
-async def run_items(
-    job: ItemJob[T, R],
+async def run_job(
+    job: ItemJob[T, R] | ComputedJob[R],
     items: Iterable[T],
-    *,
+    sink: Callable[[R], None],
     options: RunOptions,
     progress: Progress,
-    on_result: Callable[[R], None],
+    *,
     run: str = "",
     signals: bool = True,
 ) -> RunStatus:
-    """Run the job on every item and pass each result to `on_result`, in item order.
+    """Run the job on every item and pass each result to `sink`, in the order of the items.
 
     The run stops early on Ctrl-C, when a limit is reached, or when the job cannot continue without the stopped judges.
     It then waits for pending replies and stores them.
@@ -235,9 +246,9 @@ async def run_items(
     Args:
         job: The job.
         items: The items. With `options.batch` they are iterated several times and must be the same each time.
+        sink: Takes each result: a run directory, a run in memory, or the part of a shard.
         options: Concurrency, limits, cache and batches.
         progress: Counts items, calls and cost.
-        on_result: Called with each result.
         run: Identity of the run for its budget.
         signals: Whether Ctrl-C and similar signals end the run with the finished results; False leaves them to the
             program.
@@ -245,28 +256,15 @@ async def run_items(
     Returns:
         The status of the run, with the reason if it stopped early.
     """
+    if isinstance(job, ComputedJob):
+        return _compute(job, items, sink, options, progress)
     assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
-    workers = workers_for(options)
-
-    def map_from(first: int, function: Callable[[T], Coroutine[Any, Any, S]]) -> AsyncGenerator[S]:
-        return map_in_order(islice(items, first, None), function, workers, WINDOW * workers)
-
     async with RunExecutors(job.asked, options, progress, run) as executors:
-        batched, executor = executors.batched, executors.executor
-        if batched:
-            from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked
-
-            all_results = run_in_rounds(
-                lambda first: map_from(first, lambda item: run_until_blocked(job.evaluate(item, executor))),
-                batched.next_round,
-            )
-        else:
-            all_results = map_from(0, lambda item: job.evaluate(item, executor))
         interrupt = Interrupt(executors.online)
         complete = True
         with interrupt.listening() if signals else contextlib.nullcontext():
             try:
-                async with aclosing(all_results) as results:
+                async with aclosing(_results(job, items, executors, workers_for(options))) as results:
                     async for result in results:
                         ended = executors.budget_exhausted or executors.lost
                         if ended or ((stopped := executors.stopped) and job.cannot_continue(stopped)):
@@ -274,8 +272,9 @@ async def run_items(
                             if executors.online:
                                 await executors.online.drain()
                             break
-                        on_result(result)
+                        sink(result)
                         progress.sample_done()
+                batched = executors.batched
                 if batched and (batched.pending_batches or executors.budget_exhausted or executors.lost):
                     complete = False
                 elif batched and complete:
@@ -284,12 +283,35 @@ async def run_items(
                 if not interrupt.requested:
                     raise
                 complete = False
-        return RunStatus(
-            complete=complete,
-            interrupted=interrupt.requested,
-            stopped=executors.stopped,
-            budget_exhausted=executors.budget_exhausted,
-            lost=executors.lost,
-            pending_batches=batched.pending_batches if batched else None,
-            learned=executors.learned,
+        return executors.status(complete=complete, interrupted=interrupt.requested)
+
+
+def _compute(
+    job: ComputedJob[R], items: Iterable[Any], sink: Callable[[R], None], options: RunOptions, progress: Progress
+) -> RunStatus:
+    """Run a job that asks no judge; Ctrl-C leaves the results so far."""
+    try:
+        for result in job.compute(items, options, progress):
+            sink(result)
+            if progress.unit != "texts":
+                progress.sample_done()
+    except KeyboardInterrupt:
+        return RunStatus(complete=False, interrupted=True, stopped={})
+    return DONE
+
+
+def _results(job: ItemJob[T, R], items: Iterable[T], executors: RunExecutors, workers: int) -> AsyncGenerator[R]:
+    """Yield the results of the items, in order; with batches in rounds, each of which sends what is asked in it."""
+    executor, batched = executors.executor, executors.batched
+    if batched is None:
+        return map_in_order(items, lambda item: job.evaluate(item, executor), workers, WINDOW * workers)
+    from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked
+
+    def from_item(first: int) -> AsyncGenerator[R | None]:
+        """Yield the results of the items from one on; None where a result waits for a batch."""
+        rest = islice(items, first, None)
+        return map_in_order(
+            rest, lambda item: run_until_blocked(job.evaluate(item, executor)), workers, WINDOW * workers
         )
+
+    return run_in_rounds(from_item, batched.next_round)

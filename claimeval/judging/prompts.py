@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
 
 from pydantic import Field, computed_field, model_validator
 
@@ -31,29 +31,30 @@ if TYPE_CHECKING:
 
 Value = str | int | Sequence["Value"] | Mapping[str, "Value"]
 
-VARIABLES: dict[str, frozenset[str]] = {
-    "extract": frozenset({"question", "part", "sentences"}),
-    "assess": frozenset({"question", "documents", "claims", "scale", "alternatives"}),
-    "weigh": frozenset({"question", "claims", "scale"}),
-    "rate": frozenset({"question", "documents", "scale"}),
-    "queries": frozenset({"document", "number"}),
-    "screen": frozenset({"document", "question", "answer"}),
-    "answering": frozenset({"question", "answer", "contexts", "references"}),
-    "answers": frozenset({"question", "answer", "contexts", "references"}),
-}
-"""The variables of each step; a prompt that uses any other name fails to load."""
 
-_SUBJECT_VARIABLES = {
-    "extract": "sentences",
-    "assess": "claims",
-    "weigh": "claims",
-    "rate": "documents",
-    "queries": "document",
-    "screen": "question",
-    "answering": "answer",
-    "answers": "answer",
+class Step(NamedTuple):
+    """A step of a job that asks with a prompt of its own."""
+
+    variables: frozenset[str]
+    """The variables; a prompt that uses any other name fails to load."""
+    subject: str
+    """The variable that holds what is asked about; a custom prompt that does not use it fails to load."""
+    json_only: bool = True
+    """Whether replies are JSON."""
+
+
+_WHOLE_ANSWER = Step(frozenset({"question", "answer", "contexts", "references"}), "answer")
+STEPS = {
+    "extract": Step(frozenset({"question", "part", "sentences"}), "sentences", json_only=False),
+    "assess": Step(frozenset({"question", "documents", "claims", "scale", "alternatives"}), "claims", json_only=False),
+    "weigh": Step(frozenset({"question", "claims", "scale"}), "claims"),
+    "rate": Step(frozenset({"question", "documents", "scale"}), "documents"),
+    "queries": Step(frozenset({"document", "number"}), "document"),
+    "screen": Step(frozenset({"document", "question", "answer"}), "question"),
+    "answering": _WHOLE_ANSWER,
+    "answers": _WHOLE_ANSWER,
 }
-"""The variable that holds the subject of each step; a custom prompt that does not use it fails to load."""
+"""The steps by name. The module of a job in another package adds its own."""
 
 _ITEM_FIELDS = {
     **dict.fromkeys(("documents", "contexts", "references", "sentences"), ("id", "text")),
@@ -62,7 +63,6 @@ _ITEM_FIELDS = {
 }
 """Fields of the items of list variables."""
 
-_JSON_ONLY = ("weigh", "rate", "queries", "screen", "answering", "answers")
 _HEADER = re.compile(r"\A\s*\{#-?(.*?)-?#\}", re.DOTALL)
 _SPECIAL = re.compile(
     "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -149,7 +149,7 @@ class Prompt:
             )
         if header.adds not in ("", UNCLEAR) or (header.adds and (step, self.reply) != ("extract", "json")):
             raise PromptError(f"prompt {name}: `adds` can only be {UNCLEAR}, in extract prompts with JSON replies")
-        if step in _JSON_ONLY and self.reply != "json":
+        if STEPS[step].json_only and self.reply != "json":
             raise PromptError(f"prompt {name}: a {step} prompt asks for replies of the form json, not {self.reply}")
         self._arguments = name, step, source, self.parameters
         if not shipped:
@@ -309,10 +309,10 @@ def _compile(name: str, step: str, source: str, declared: frozenset[str]) -> tup
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         raise PromptError(f"prompt {name}{f', line {line}' if line else ''}: {error.message}") from error
-    if clash := declared & VARIABLES[step]:
+    if clash := declared & STEPS[step].variables:
         raise PromptError(f"prompt {name}: the parameter {min(clash)!r} has the name of a variable of the step")
-    if extra := names - VARIABLES[step] - declared:
-        raise unknown_name(f"variable in prompt {name}:", min(extra), VARIABLES[step] | declared, PromptError)
+    if extra := names - STEPS[step].variables - declared:
+        raise unknown_name(f"variable in prompt {name}:", min(extra), STEPS[step].variables | declared, PromptError)
     for line, problem in _invalid_reads(tree, {}):
         raise PromptError(f"{name}, line {line}: {problem}")
     if missing := {"system", "user"} - set(template.blocks):
@@ -420,9 +420,9 @@ def find(spec: str, step: str | None = None) -> Prompt:
     """Load a prompt by name or path. Without a step, a file is read as an assess prompt, else as an extract prompt."""
     if step:
         return load(step, spec)
-    if spec.partition("/")[0] in VARIABLES and not Path(spec).is_file():
+    if spec.partition("/")[0] in STEPS and not Path(spec).is_file():
         return load(spec.partition("/")[0], spec)
-    if steps := [step for step in VARIABLES if f"{step}/{spec}" in shipped(step)]:
+    if steps := [step for step in STEPS if f"{step}/{spec}" in shipped(step)]:
         return load(steps[0], spec)
     if not Path(spec).is_file():
         return load("assess", spec)
@@ -443,8 +443,8 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
     `parameters` sets parameters of the prompt; the others keep their defaults. Raises PromptError, with the closest
     name, if there is no such prompt.
     """
-    if step not in VARIABLES:
-        raise unknown_name("step", step, VARIABLES)
+    if step not in STEPS:
+        raise unknown_name("step", step, STEPS)
     names = shipped(step)
     name = spec if spec.startswith(f"{step}/") else f"{step}/{spec}"
     path = names.get(name)
@@ -465,7 +465,7 @@ def load(step: str, spec: str, parameters: Mapping[str, str] = MappingProxyType(
         prompt = Prompt(name, step, source, parameters, shipped=name in names)
     else:
         prompt = _parsed(name, step, source, shipped=name in names)
-    if name not in names and (variable := _SUBJECT_VARIABLES[step]) not in prompt.reads:
+    if name not in names and (variable := STEPS[step].subject) not in prompt.reads:
         raise PromptError(f"prompt {name} does not use {variable!r}, so the judge would not see what it is asked about")
     return prompt
 

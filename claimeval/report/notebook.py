@@ -13,7 +13,8 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures
 from claimeval.report.charts import Picture
 from claimeval.report.series import parts
-from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims, cautions
+from claimeval.runs.notes import notes
+from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims
 from claimeval.runs.series import Series
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
@@ -60,7 +61,7 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], at
         element("p", element("b", manifest.job.replace("_", " ")), SPACE, ", ".join(facts)),
         element("div", *(_card(name, metric) for name, metric in metrics.items()), class_="cards"),
         _drawn(pictures.of_metrics(metrics, "Means")),
-        *(element("p", caution.text, class_="caution") for caution in cautions(record, names)),
+        *(element("p", note.text, class_="caution") for note in notes(record, names)),
         _worst(manifest, results),
     )
 

@@ -48,7 +48,8 @@ from claimeval.report.pictures import (
 from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
 from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
 from claimeval.runs.directory import RunResults, label_files, load_manifest
-from claimeval.runs.overview import Caution, Overview, PairedRuns, bar, gather
+from claimeval.runs.notes import Note
+from claimeval.runs.overview import Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import DataError, UsageError, visible
@@ -411,7 +412,7 @@ def _shown(shown: int, samples: int, first: int | None, kinds: str) -> str:
 
 
 def _with_note(overview: Overview, text: str) -> Overview:
-    return overview.model_copy(update={"cautions": (Caution(kind="selection", text=text), *overview.cautions)})
+    return overview.model_copy(update={"cautions": (Note(kind="selection", text=text), *overview.cautions)})
 
 
 def _requests(result: SampleResult, rebuilder: Rebuilder, literals: Literals) -> list[RequestPieces | None]:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from claimeval.data.labels import read_labels
 from claimeval.evaluation.summary.panel import Dispute
@@ -37,7 +37,7 @@ from claimeval.statistics import (
     raw_agreement,
 )
 from claimeval.statistics.bootstrap import NOT_REQUESTED
-from claimeval.statistics.formatting import UNDEFINED, estimate
+from claimeval.statistics.formatting import UNDEFINED, estimate, number_of
 from claimeval.types import html
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
@@ -176,6 +176,17 @@ class Agreement(Record):
     assessors: dict[str, GraderReport] = Field(default_factory=dict)
     """Grades of documents compared with those of people, by assessor; all other fields are then empty."""
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before using the numbers: the command prints the same, and `agreement` warns of it."""
+        notes = []
+        if self.unmatched:
+            notes.append(f"{number_of(self.unmatched, 'label')} of nothing that was judged in this run")
+        if words := self.labels.words():
+            notes.append(f"labels {words}")
+        return tuple(notes)
+
     @classmethod
     def of_ratings(cls, ratings: RatingAgreement) -> Agreement:
         """Return the agreement of scores with ratings."""
@@ -223,7 +234,7 @@ class Agreement(Record):
             )
         return html.shown(
             html.element("p", html.element("b", "agreement"), html.Html(" "), f"{self.items} {what}"),
-            *([html.element("p", f"Labels {words}", class_="caution")] if (words := self.labels.words()) else ()),
+            *(html.element("p", note, class_="caution") for note in self.notes),
             *([html.table(("", *(r.rater for r in self.raters)), (compared, *estimates))] if self.raters else ()),
             *([html.table(("pair", "items", "equal", "kappa"), pairs)] if self.pairs else ()),
             *(html.element("p", f"{name} of the judges: {_in_words(number)}") for name, number in among if number),

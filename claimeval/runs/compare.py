@@ -24,6 +24,7 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
 )
+from claimeval.runs.notes import open_to_doubt
 from claimeval.runs.overview import (
     DiscordantCounts,
     MetricComparison,
@@ -32,7 +33,6 @@ from claimeval.runs.overview import (
     PairedRuns,
     SampleChange,
     data_name,
-    open_to_doubt,
 )
 from claimeval.runs.slices import SliceTally, check_field, value_of
 from claimeval.statistics import holm, mcnemar_exact, paired_difference

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pydantic import computed_field
+
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
@@ -22,6 +24,7 @@ from claimeval.runs.directory import cluster_field, read_results
 from claimeval.runs.labeling import ClaimDraw, drawn, labels_in, metric_of
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, Resampling, active_estimate, prediction_powered, rogan_gladen
+from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
@@ -52,6 +55,23 @@ class Correction(Record):
     """Weight of the judges, from 0 (ignored) to 1."""
     labels_needed: int | None
     """Additional labels that would halve the corrected interval."""
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know before using the numbers: the command prints the same, and `correct` warns of it."""
+        notes = []
+        if self.people.value in (0.0, 1.0):
+            label = "supported" if self.people.value else "not supported"
+            notes.append(
+                f"all {self.labeled} labels say {label}, so they do not show where the judges err; "
+                "`claimeval annotate RUN --design stratified` draws claims of every label"
+            )
+        if words := self.labels.words():
+            notes.append(f"labels {words}")
+        if self.unmatched:
+            notes.append(f"{number_of(self.unmatched, 'label')} of no judged claim of {self.metric}")
+        return tuple(notes)
 
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:

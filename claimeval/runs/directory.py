@@ -61,7 +61,6 @@ class RunInMemory:
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.results: tuple[SampleResult, ...] = ()
-        self.summary: Summary | None = None
         self._added: list[SampleResult] = []
 
     def add(self, result: SampleResult) -> None:
@@ -86,8 +85,14 @@ class RunInMemory:
 
     def finish(self, summary: Summary) -> None:
         """End the run with its summary."""
-        self.results, self.summary = tuple(self._added), summary
+        self.results = tuple(self._added)
         self.manifest = self.manifest.finished(summary.samples)
+
+    def __enter__(self) -> RunInMemory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Keep everything in memory."""
 
 
 class RunWriter:
@@ -237,6 +242,13 @@ class RunWriter:
 
 ResultWriter = RunInMemory | RunWriter
 """Takes the results of a run one by one, then its summary. Before the summary, results can be read back and revised."""
+
+
+def writer_for(folder: Path | None, manifest: Manifest, *, overwrite: bool, compressed: bool) -> ResultWriter:
+    """Return what takes the results of a run: its directory, or memory if there is none. Arguments as for RunWriter."""
+    if folder is None:
+        return RunInMemory(manifest)
+    return RunWriter(folder, manifest, overwrite=overwrite, compressed=compressed)
 
 
 @contextlib.contextmanager

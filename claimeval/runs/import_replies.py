@@ -15,13 +15,14 @@ from claimeval.data.labels import HumanLabel, read_labels
 from claimeval.data.recorded import MAPPINGS, FieldMap, RecordedReplies
 from claimeval.data.result_files import JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
 from claimeval.evaluation.manifest import Manifest, versions
-from claimeval.evaluation.summary import Summary, SummaryBuilder
+from claimeval.evaluation.summary import Summary
 from claimeval.judging import panel as panels
 from claimeval.judging.panel import Panel
 from claimeval.providers.specs import valid_settings
 from claimeval.runs import directory
 from claimeval.runs.directory import LABELS, RunWriter, write_lines
-from claimeval.runs.revote import Revote, settle
+from claimeval.runs.jobs import RunSink
+from claimeval.runs.revote import Revote
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
@@ -138,14 +139,12 @@ def import_judged(
     record = recorded_manifest(judged, data, panel).model_copy(update={"cluster": cluster})
     check_cluster(cluster, (sample.result.sample for sample in judged.samples()))
     with RunWriter(folder, record, overwrite=overwrite) as writer:
-        revote, tallies = Revote(record), SummaryBuilder(record)
+        revote, sink = Revote(record), RunSink(writer)
         readings: dict[str, Counter[tuple[str, str]]] = {judge.name: Counter() for judge in judged.judges}
         labels = 0
         with write_lines(folder / LABELS) as labeled, write_lines(folder / UNREAD) as unread:
             for sample in judged.samples():
-                result = revote(sample.result)
-                writer.add(result)
-                tallies.add(result)
+                sink.add(revote(sample.result))
                 labels += len(sample.human)
                 for label in sample.human:
                     labeled(label)
@@ -154,17 +153,14 @@ def import_judged(
         for name in (LABELS, UNREAD):
             if not (folder / name).stat().st_size:
                 (folder / name).unlink()
-        summary = tallies.summary()
-        if panel.needs_all_verdicts:
-            summary, record = settle(writer, _labels(folder), complete=True), writer.manifest
-        writer.finish(summary)
+        summary = sink.finish(labels=_labels(folder) if panel.needs_all_verdicts else None)
     counts = ImportCounts(
         readings={name: _reading(counts) for name, counts in readings.items() if counts.total()},
         labels=labels,
         repeated=judged.repeated,
     )
     directory.write_text(folder / COUNTS, counts.model_dump_json(indent=1) + "\n")
-    return ImportedRun(summary, record, counts)
+    return ImportedRun(summary, writer.manifest, counts)
 
 
 def _panel(judged: RecordedResults, options: PanelOptions) -> Panel:

@@ -1,4 +1,4 @@
-"""Running a job into a run: asking judges, writing every result, and taking votes that need the whole run."""
+"""What takes the results of a job: they are written and summed up, and votes that need the whole run are taken."""
 
 from __future__ import annotations
 
@@ -6,73 +6,38 @@ import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from claimeval.evaluation.job import Job, JobOutcome, run_job
+from claimeval.evaluation.kinds import JobKind, kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
-from claimeval.execution import RunStatus
+from claimeval.execution import DONE, RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
 from claimeval.types.errors import UsageError
-from claimeval.types.options import PanelOptions, RunOptions
-from claimeval.types.progress import Progress
+from claimeval.types.options import PanelOptions
 from claimeval.types.records import Sample, SampleResult
 
 if TYPE_CHECKING:
     from claimeval.data.labels import HumanLabel
-    from claimeval.runs.rejudge import PreparedRejudge
-
-T = TypeVar("T")
 
 
-async def run_into(
-    writer: ResultWriter,
-    job: Job[T],
-    items: Iterable[T],
-    *,
-    options: RunOptions,
-    progress: Progress,
-    panel: PanelOptions = PanelOptions(),
-    run: str | None = None,
-) -> JobOutcome:
-    """Run a job on items and write the run.
+class RunSink:
+    """Takes the results of a job one by one, writes them and sums them up, and finishes the run."""
 
-    Args:
-        writer: The run, with its manifest.
-        job: The job.
-        items: As for `run_job`.
-        options: How judges are asked, and what may be spent.
-        progress: Updated with every item and call.
-        panel: Its `labels` are used to learn the weights of a weighted vote.
-        run: As for `run_job`.
+    def __init__(self, writer: ResultWriter, prices: str | Path | None = None) -> None:
+        """Begin a run in a directory or in memory; `prices` is a price file for the cost."""
+        self._writer = writer
+        self._tallies = SummaryBuilder(writer.manifest, prices)
 
-    Returns:
-        The summary that was written, and the status of the run.
-    """
-    labels = read_vote_labels(writer.manifest, panel)
-    outcome = await run_job(
-        job, items, writer.manifest, options=options, progress=progress, on_result=writer.add, run=run
-    )
-    return finish(writer, outcome, labels)
+    def add(self, result: SampleResult) -> None:
+        """Add the result of a sample."""
+        self._tallies.add(result)
+        self._writer.add(result)
 
-
-def recount_into(
-    writer: ResultWriter, prepared: PreparedRejudge, panel: PanelOptions, options: RunOptions
-) -> JobOutcome:
-    """Count the votes of a source again without asking a judge, and write the run.
-
-    Args:
-        writer: The run, with its manifest.
-        prepared: The source with its reusable verdicts.
-        panel: Its `labels` are used to learn the weights of a weighted vote.
-        options: Its `prices` are used for the cost.
-    """
-    labels = read_vote_labels(writer.manifest, panel)
-    tallies = SummaryBuilder(writer.manifest, options.prices)
-    writer.add_all(tallies.each(prepared.recounted()))
-    return finish(
-        writer, JobOutcome(tallies.summary(), RunStatus(complete=True, interrupted=False, stopped={})), labels
-    )
+    def finish(self, status: RunStatus = DONE, labels: Iterable[HumanLabel] | None = None) -> Summary:
+        """Finish the run as `finish` does, and return its summary."""
+        summary = self._tallies.summary(complete=status.complete, stopped=status.reason)
+        return finish(self._writer, summary, status, labels)
 
 
 def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
@@ -91,61 +56,57 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
     return labels
 
 
-def finish(writer: ResultWriter, outcome: JobOutcome, labels: list[HumanLabel] | None) -> JobOutcome:
+def finish(writer: ResultWriter, summary: Summary, status: RunStatus, labels: Iterable[HumanLabel] | None) -> Summary:
     """Take the votes that need the whole run, and write its summary and the other files of the job.
 
-    Returns the outcome with the summary that was written. `labels` are used to learn the weights of a weighted vote.
+    Args:
+        writer: The run.
+        summary: The summary of its results so far.
+        status: How the run ended.
+        labels: The labels from which a weighted vote learns its weights.
+
+    Returns:
+        The summary that was written.
     """
+    kind = kind_of(writer.manifest)
     if writer.manifest.panel.needs_all_verdicts:
         from claimeval.runs.revote import settle
 
-        outcome = _with_summary(outcome, settle(writer, labels, complete=outcome.status.complete))
-    elif writer.manifest.job == "write_queries":
-        from claimeval.evaluation.write_queries import reject_repeated
+        voted = settle(writer, labels, complete=status.complete)
+        summary = voted.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
+    elif kind.revise:
         from claimeval.runs.revote import revised
 
-        rewritten = revised(writer, reject_repeated())
-        outcome = _with_summary(outcome, rewritten.summary(complete=outcome.status.complete))
-    manifest = writer.manifest.with_learned(outcome.status.learned)
+        rewritten = revised(writer, kind.revise()).summary(complete=status.complete)
+        summary = rewritten.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
+    manifest = writer.manifest.with_learned(status.learned)
     if manifest != writer.manifest:
         writer.amend(manifest)
-    writer.finish(outcome.summary)
-    if writer.folder and writer.manifest.job in WITH_QRELS:
-        _write_test_collection(writer.folder, writer.manifest, complete=outcome.status.complete)
-    return outcome
-
-
-def _with_summary(outcome: JobOutcome, summary: Summary) -> JobOutcome:
-    unchanged = {"cost": outcome.summary.cost, "stopped": outcome.summary.stopped}
-    return outcome._replace(summary=summary.model_copy(update=unchanged))
+    writer.finish(summary)
+    if writer.folder and kind.qrels:
+        _write_test_collection(writer.folder, writer.manifest, kind, complete=status.complete)
+    return summary
 
 
 QRELS, QUERIES = "qrels.txt", "queries.jsonl"
-WITH_QRELS = ("grade", "write_queries")
-"""The jobs that write qrels: their grades, or the source documents of the questions they wrote."""
 
 
 def qrels_of(record: Manifest, results: Iterable[SampleResult]) -> dict[str, dict[str, int]]:
-    """Return the grades of documents by sample; the source of a written question has grade 1."""
-    from claimeval.evaluation import grade, write_queries
-
-    if record.job == write_queries.NAME:
-        accepted = write_queries.kept_samples(record, results)
-        return {sample.id: dict.fromkeys(sample.reference_context_ids, 1) for sample in accepted}
-    return grade.qrels(results)
+    """Return the grades of documents by sample; empty for jobs without grades."""
+    qrels = kind_of(record).qrels
+    return {sample: dict(grades) for sample, grades in qrels(record, results).items()} if qrels else {}
 
 
-def _write_test_collection(folder: Path, record: Manifest, *, complete: bool) -> None:
-    """Write the qrels of a complete run, and the questions that it wrote; remove files that would be empty."""
+def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, complete: bool) -> None:
+    """Write the qrels of a complete run, and the questions that it made; remove files that would be empty."""
     from claimeval import ir
-    from claimeval.evaluation import write_queries
 
     lines = io.StringIO()
     ir.write_qrels(qrels_of(record, read_results(folder)) if complete else {}, lines)
     _replace(folder / QRELS, lines.getvalue())
-    if record.job == write_queries.NAME:
-        accepted = write_queries.kept_samples(record, read_results(folder)) if complete else ()
-        _replace(folder / QUERIES, "".join(map(_row, accepted)))
+    if kind.samples:
+        made = kind.samples(record, read_results(folder)) if complete else ()
+        _replace(folder / QUERIES, "".join(map(_row, made)))
 
 
 def _row(sample: Sample) -> str:

@@ -1,7 +1,6 @@
 """The overview of a run: the records behind the report page, the Markdown and the JSON, and their computation.
 
-`OverviewBuilder` computes them in one pass over the results. `cautions` lists what a reader must know before trusting
-the numbers, and `WorstClaims` the claims to look at first.
+`OverviewBuilder` computes them in one pass over the results. `WorstClaims` are the claims to look at first.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import median
 
@@ -23,21 +22,18 @@ from claimeval.metrics.derived import derived
 from claimeval.metrics.extraction import ExaminedClaims, ExtractionSummary
 from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
-from claimeval.metrics.scoring import MetricSummary
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.causes import CausePart, cells
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
+from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
 from claimeval.statistics.formatting import (
     decimal,
-    interval,
     p_value,
-    percent,
     signed,
-    signed_estimate,
     signed_interval,
 )
 from claimeval.types.estimates import Cost, Estimate
@@ -151,13 +147,6 @@ class WorstClaim(Record):
         return f"{score}; verdicts: {votes}"
 
 
-class Caution(Record):
-    """A limitation that a reader must know before trusting the numbers."""
-
-    kind: str
-    text: str
-
-
 class Overview(Record):
     """Everything the report shows of a run as a whole."""
 
@@ -165,7 +154,7 @@ class Overview(Record):
     """The run directory's name."""
     manifest: Manifest
     summary: Summary
-    cautions: tuple[Caution, ...]
+    cautions: tuple[Note, ...]
     metrics: tuple[MetricOverview, ...]
     """In the order of the manifest."""
     derived: dict[str, str]
@@ -303,74 +292,6 @@ class PairedRuns(Record):
         return FlipCounts(self.compared, self.flipped, self.relabeled, self.labeled_once).others()
 
 
-LOST = 0.01
-"""Shares of lost samples and of ungrounded claims above this are mentioned; `--max-missing` has the same default."""
-ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
-
-
-def cautions(summary: Summary, shorter: Mapping[str, str]) -> tuple[Caution, ...]:
-    """Return the cautions that apply to a run, most serious first; `shorter` maps judges to their short names."""
-    return tuple(Caution(kind=kind, text=text) for kind, text in _cautions(summary, shorter))
-
-
-def _cautions(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    metrics, panel, samples = summary.metrics.items(), summary.panel, summary.samples
-    if not summary.complete:
-        first = f"first {samples:,} samples" if samples > 1 else "first sample alone"
-        numbers = f"the numbers cover the {first}" if samples else "no sample is finished"
-        yield "incomplete", f"The run stopped early: {numbers}. Run the same command to resume."
-    if panel and panel.stopped_judges:
-        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
-        text = f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who}, stopped by an error"
-        yield (
-            "incomplete_panel",
-            f"{text} (bad key, no quota, unknown model). Run the same command to ask for what is missing.",
-        )
-    for note in summary.notes:
-        yield "note", f"{note[0].upper()}{note[1:]}."
-    for long in summary.long:
-        yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
-    if summary.unclear:
-        what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
-        yield "unclear", f"No claim was extracted from {what}: neither text nor question says what is meant."
-    for tally in summary.same_family:
-        who = f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family ({tally.family})"
-        yield (
-            "same_family",
-            f"{who} that wrote {tally.samples} of {samples} answers. Models tend to favor their own family.",
-        )
-    for preference in panel.self_preference if panel else ():
-        if preference.low is not None and preference.low > 0:
-            value = f"{preference.metric} {signed_estimate(preference.value, preference.reported)}"
-            yield "self_preference", f"Judges of {preference.family} do favor answers of {preference.family}: {value}."
-    failed = [
-        f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
-        for name, m in metrics
-        if m.failure_rate > LOST
-    ]
-    if failed:
-        yield "missing", f"Samples or claims were lost to failures: {', '.join(failed)}."
-    if doubt := open_to_doubt(summary.metrics):
-        yield "abstained", f"{doubt}: bounds are shown instead of an interval."
-    ungrounded = [
-        f"{m.ungrounded:,} of {m.total:,} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
-    ]
-    if ungrounded:
-        yield "ungrounded", f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}."
-
-
-def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
-    """Return a sentence naming the metrics on which judges abstained often; empty if there are none."""
-    doubtful = [
-        f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
-        for name, m in metrics.items()
-        if m.ends == "bounds"
-    ]
-    if not doubtful:
-        return ""
-    return f"Judges abstained on claims or are divided ({', '.join(doubtful)}); means cover the other claims only"
-
-
 RANKS = 20
 """Ranks of contexts that are counted."""
 
@@ -461,7 +382,7 @@ class OverviewBuilder:
                 }
             ),
             summary=summary,
-            cautions=cautions(summary, {name: tally.short for name, tally in self._judges.items()}),
+            cautions=notes(summary, {name: tally.short for name, tally in self._judges.items()}),
             metrics=tuple(
                 MetricOverview(
                     metric=metric,

@@ -25,11 +25,9 @@ from claimeval.evaluation.claims import (
     metric_prompts,
 )
 from claimeval.evaluation.claims import notes as notes_of
-from claimeval.evaluation.grade import GradeJob
 from claimeval.evaluation.job import Reiterable
-from claimeval.evaluation.judgment import OtherJudging
+from claimeval.evaluation.judgment import OtherJudging, PanelJob, QuestionJob
 from claimeval.evaluation.manifest import Manifest, RunSource
-from claimeval.evaluation.rate import RateJob
 from claimeval.judging import panel as panels
 from claimeval.judging import prompts as prompting
 from claimeval.judging.panel import Panel
@@ -40,7 +38,7 @@ from claimeval.providers import claims_per_call, specs
 from claimeval.providers.specs import PanelSpec
 from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_manifest, read_results, results_file
 from claimeval.runs.import_replies import recorded_manifest
-from claimeval.runs.revote import Revote, job_of
+from claimeval.runs.revote import job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -146,16 +144,12 @@ class Results(Reiterable[T]):
 class PreparedRejudge(NamedTuple):
     """A source that is ready to be judged: the job, and the samples with their reusable verdicts."""
 
-    plan: ClaimsJob | RateJob | GradeJob
+    plan: ClaimsJob | QuestionJob
     manifest: Manifest
     samples: int | None
     """The number of samples; None if it was not counted because no judge is asked."""
     results: Results[SampleResult]
     """Each sample with its reusable claims and verdicts."""
-
-    def recounted(self) -> Iterator[SampleResult]:
-        """Yield each sample with a new vote on its verdicts, for a rejudge that asks no judge."""
-        return map(Revote(self.manifest), self.results)
 
     @property
     def asks(self) -> bool:
@@ -621,9 +615,7 @@ class ReusableVerdicts:
         return against in ONE_TEXT or plan.panel.per_document == self.record.panel.per_document
 
 
-def reused(
-    result: SampleResult, job: RateJob | GradeJob, before: Mapping[str, str], saved: ReuseCounts
-) -> SampleResult:
+def reused(result: SampleResult, job: QuestionJob, before: Mapping[str, str], saved: ReuseCounts) -> SampleResult:
     """Return the sample with the reusable verdicts on its answer or documents, and their calls.
 
     Args:
@@ -681,7 +673,7 @@ K = TypeVar("K")
 
 
 def _same_settings(
-    job: ClaimsJob | RateJob | GradeJob,
+    job: PanelJob,
     before: Mapping[str, str],
     allowed: Container[K],
     prompts: Mapping[K, str | None],
@@ -701,7 +693,7 @@ def _same_settings(
     return same
 
 
-def _is_usable(verdict: Verdict, plan: ClaimsJob | RateJob | GradeJob) -> bool:
+def _is_usable(verdict: Verdict, plan: PanelJob) -> bool:
     """Return whether a verdict is reused: failed calls are made again, and surplus replicates are left out."""
     answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
     return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.recorded_judges)

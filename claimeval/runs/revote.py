@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
-from importlib.util import find_spec
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from claimeval.data.labels import HumanLabel
-from claimeval.evaluation.grade import GradeJob
+from claimeval.evaluation.judgment import QuestionJob
+from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.rate import RateJob
 from claimeval.evaluation.summary import Summary, SummaryBuilder
+from claimeval.execution import ComputedJob
 from claimeval.judging.panel import Panel, voting
 from claimeval.metrics import scoring
 from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
+from claimeval.types.options import RunOptions
+from claimeval.types.progress import Progress
 from claimeval.types.records import Assessment, SampleResult, Verdict
+from claimeval.types.requests import Judge
 
 MAX_KINDS = 1000
 """Maximum number of combinations of verdicts whose vote is cached."""
@@ -71,20 +74,15 @@ def with_weights(
     return record.model_copy(update={"panel": panel.model_copy(update={"weights": of_all}), "questions": questions})
 
 
-def job_of(record: Manifest) -> RateJob | GradeJob:
-    """Return the job of a run of ratings or grades. Raises UsageError for a run without votes.
-
-    A job has the name of its module, whose `job_of` builds it from a manifest.
-    """
-    module = f"claimeval.evaluation.{record.job}"
-    is_known = bool(record.questions) and record.job.isidentifier() and find_spec(module) is not None
-    make = getattr(import_module(module), "job_of", None) if is_known else None
-    if make is None:
+def job_of(record: Manifest) -> QuestionJob:
+    """Return the job of a run of ratings or grades. Raises UsageError for a run without votes."""
+    resume = kind_of(record).resume if record.questions else None
+    if resume is None:
         raise UsageError(
             f"a run of {record.job.replace('_', '-')} has no votes; make it again, and the replies in the cache cost "
             "nothing"
         )
-    job: RateJob | GradeJob = make(record)
+    job: QuestionJob = resume(record)
     return job
 
 
@@ -117,7 +115,7 @@ class Revote:
         return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
-        if isinstance(self._job, GradeJob) or not result.sample.generator:
+        if (self._job and not self._job.about_answers) or not result.sample.generator:
             return frozenset()
         of = next((claim.of for claim in result.claims if claim.id == a.subject), "answer")
         return voting.same_family(self._record.judges, self._families, result.sample, of, a.against)
@@ -156,6 +154,27 @@ class Revote:
         assessments = (*chain.from_iterable((columns | unasked).values()), *others)
         unscored = result.model_copy(update={"assessments": assessments})
         return unscored.model_copy(update={"scores": scoring.scores(metrics, unscored, self._derived)})
+
+
+@dataclass(frozen=True)
+class Recount(ComputedJob[SampleResult]):
+    """Count the votes of a run again under the rules of another manifest, without asking a judge."""
+
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """The job of the run."""
+        return self.manifest.job
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The judges whose verdicts count."""
+        return self.manifest.judges
+
+    def compute(self, items: Iterable[SampleResult], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
+        """Yield each sample with the votes on its verdicts."""
+        return map(Revote(self.manifest), items)
 
 
 def _about(a: Assessment) -> dict[str, Any]:

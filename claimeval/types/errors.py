@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 class ClaimevalError(Exception):
     """Base class of all errors that claimeval raises."""
 
+    exit_code = 3
+    """The exit code of a command that ends with this error."""
+
 
 class UsageError(ClaimevalError):
     """Invalid input or options. The message has the problem, the given value, the allowed values and the fix."""
+
+    exit_code = 2
 
 
 class DataError(UsageError):
@@ -58,13 +63,22 @@ class StoppedEarly(ClaimevalError):
         """The incomplete `Run`; None if it has no results."""
 
 
+INTERRUPTED = "Interrupted. All replies received so far are stored; run the same command to resume."
+
+
 class Interrupted(KeyboardInterrupt):
     """Interruption of a run by Ctrl-C or a signal. The same command or call resumes it."""
 
+    exit_code = 130
+
     def __init__(self, run: Any) -> None:
-        super().__init__("Interrupted. All replies received so far are stored; run the same command to resume.")
+        super().__init__(INTERRUPTED)
         self.run = run
         """The incomplete `Run`."""
+
+
+class NoteWarning(UserWarning):
+    """Warning of a note on a run, which `Run.notes` lists too."""
 
 
 LISTED = 12

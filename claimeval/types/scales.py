@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from claimeval.types.errors import unknown_name
 from claimeval.types.records import LABELS, Part, Record
 
 
@@ -301,10 +300,3 @@ ABSTENTION = RatingQuestion(
 
 ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)}
 """The questions by name."""
-
-
-def answer_question(name: str) -> RatingQuestion:
-    """Return the question with this name. Raises UsageError, with the closest name, if there is none."""
-    if name not in ANSWER_QUESTIONS:
-        raise unknown_name("question about answers", name, ANSWER_QUESTIONS)
-    return ANSWER_QUESTIONS[name]

@@ -17,7 +17,7 @@ from tests.conftest import StartServer
 
 def test_every_shipped_prompt_is_listed(claimeval: Run) -> None:
     rows = json.loads(claimeval("prompts", "list", "--json").stdout)["prompts"]
-    assert {row["name"] for row in rows} == {name for step in prompts.VARIABLES for name in prompts.shipped(step)}
+    assert {row["name"] for row in rows} == {name for step in prompts.STEPS for name in prompts.shipped(step)}
     assert "assess/three_way" in claimeval("prompts", "list").stdout
 
 

@@ -18,7 +18,7 @@ from tests.shared_data import shared_data
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
     done = claimeval("demo", "--out", "run")
     assert done.returncode == 0
-    assert "replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
+    assert "Replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
     for words in (
         "faithfulness",
         "correctness",

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from claimeval.evaluation.kinds import Judging
 from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, make_job, outcomes
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -94,4 +95,6 @@ def test_the_four_outcomes_are_counted() -> None:
 
 def test_local_judges_cannot_sort_answers() -> None:
     with pytest.raises(UsageError, match="answers are rated by a language model"):
-        make_job(RateOptions(judges=["local:lexical"], ask=["abstention"]), [Sample(id="s", question="Q", answer="A")])
+        make_job(
+            Judging(["local:lexical"]), RateOptions(ask=["abstention"]), [Sample(id="s", question="Q", answer="A")]
+        )

@@ -12,6 +12,7 @@ import pytest
 from claimeval.evaluation import grade, measure, rate
 from claimeval.evaluation.claims import ClaimsOptions, make_job
 from claimeval.evaluation.job import Job, Reiterable
+from claimeval.evaluation.kinds import Judging
 from claimeval.metrics.derived import select_metrics
 from claimeval.testing import claims_reply, verdicts_reply
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
@@ -24,7 +25,7 @@ CLAIMS = make_job(
     select_metrics(["faithfulness", "on_topic", "f1"]),
 )
 RATE = rate.make_job(
-    rate.RateOptions(judges=["openai:a"]), [Sample(id="s", question="Q", answer="A", reference_answers=("B",))]
+    Judging(["openai:a"]), rate.RateOptions(), [Sample(id="s", question="Q", answer="A", reference_answers=("B",))]
 )
 GRADE = grade.make_job(grade.GradingOptions(judges=["openai:a"]))
 JOBS: list[Job[Sample]] = [CLAIMS, RATE, GRADE]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from claimeval.evaluation.job import JobOutcome
-from claimeval.evaluation.measure import Measurement, make_job, run_measure
+from claimeval.evaluation.measure import Measurement, make_job
+from claimeval.execution.runner import run_job
+from claimeval.runs.directory import RunInMemory
+from claimeval.runs.jobs import RunSink
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Document, Sample, SampleResult
+from tests.sample_runs import Outcome
 
 SAMPLES = [
     Sample(
@@ -26,12 +31,13 @@ SAMPLES = [
 ]
 
 
-def run(wanted: Measurement, cache: Path) -> tuple[list[SampleResult], JobOutcome]:
-    job, results = make_job(wanted), list[SampleResult]()
-    outcome = run_measure(
-        job, SAMPLES, job.manifest, options=RunOptions(cache=cache), progress=Progress(), on_result=results.append
-    )
-    return results, outcome
+def run(wanted: Measurement, cache: Path) -> tuple[Sequence[SampleResult], Outcome]:
+    job = make_job(wanted)
+    memory = RunInMemory(job.manifest)
+    sink = RunSink(memory)
+    status = asyncio.run(run_job(job, SAMPLES, sink.add, RunOptions(cache=cache), Progress()))
+    summary = sink.finish(status)
+    return memory.results, Outcome(summary, status)
 
 
 def test_words_and_ranks_are_measured_in_one_run(tmp_path: Path) -> None:

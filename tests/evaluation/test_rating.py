@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from claimeval.evaluation.forecast import forecast
+from claimeval.evaluation.kinds import Judging
 from claimeval.evaluation.rate import PutQuestion, RateJob, RateOptions, count_words, make_job
 from claimeval.judging import prompts
 from claimeval.judging.panel import Panel
@@ -211,7 +212,7 @@ def test_ratings_are_voted_on_with_weights_and_later_judges_are_asked_only_where
 
 
 def asked(samples: Sequence[Sample], *ask: str) -> list[str]:
-    job = make_job(RateOptions(judges=["openai:m"], ask=ask or None), samples)
+    job = make_job(Judging(["openai:m"]), RateOptions(ask=ask or None), samples)
     return [put.question.name for put in job.questions]
 
 
@@ -244,13 +245,13 @@ def test_what_cannot_rate_is_refused_before_any_call(
     judges: list[str], ask: tuple[str, ...], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        make_job(RateOptions(judges=judges, ask=ask, panel=PanelOptions(**settings)), [SAMPLE])
+        make_job(Judging(judges, PanelOptions(**settings)), RateOptions(ask=ask), [SAMPLE])
 
 
 def test_judges_of_the_answers_family_can_be_an_error() -> None:
-    wanted = RateOptions(judges=["openai:gpt-5-mini"], panel=PanelOptions(on_same_family="error"))
+    judging = Judging(["openai:gpt-5-mini"], PanelOptions(on_same_family="error"))
     with pytest.raises(UsageError, match="is of the family of 'openai:gpt-5'"):
-        make_job(wanted, [SAMPLE])
+        make_job(judging, RateOptions(), [SAMPLE])
 
 
 def test_the_words_are_counted() -> None:

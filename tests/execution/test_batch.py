@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -20,11 +21,11 @@ from benchmarks.loopback import Name, Options, Reply, ThreadHandle, claim_judge
 from benchmarks.loopback.judge import Body, text_of
 from claimeval import testing
 from claimeval.evaluation.claims import ClaimsOptions, make_job
-from claimeval.evaluation.job import run_job
 from claimeval.execution.batch import polling
 from claimeval.execution.batch.executor import IDLE_STEPS
 from claimeval.execution.batch.files import RequestFile
 from claimeval.execution.batch.state import BatchState
+from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import select_metrics
 from claimeval.providers import mistral, openai
 from claimeval.providers.batches import FileLimits
@@ -48,7 +49,7 @@ def server(start_server: StartServer) -> ThreadHandle:
     return start_server(judge=claim_judge.answer)
 
 
-def lines(results: list[SampleResult]) -> list[bytes]:
+def lines(results: Sequence[SampleResult]) -> list[bytes]:
     """The results as they would be written, but for the seconds of calls."""
     return [without_seconds(b"".join(write(result))) for result in results]
 
@@ -247,7 +248,7 @@ def test_detached_runs_submit_and_collect_step_by_step(start_server: StartServer
     server = start_server(Options(batching=Plan(seconds=3600)), judge=claim_judge.answer)
     judge = spec(server, "mistral")
     first = go(server, [judge], tmp_path, detach=True)
-    assert first.run.results == []
+    assert first.run.results == ()
     assert not first.run.outcome.summary.complete
     assert first.run.outcome.status.pending_batches
     assert first.run.outcome.status.pending_batches.startswith(
@@ -268,14 +269,7 @@ def test_two_runs_at_once_pay_for_every_question_once(start_server: StartServer,
     results: list[list[SampleResult]] = [[], []]
 
     async def one(into: list[SampleResult]) -> None:
-        await run_job(
-            plan,
-            samples(6),
-            plan.manifest,
-            options=RunOptions(cache=tmp_path, batch=True),
-            progress=Progress(),
-            on_result=into.append,
-        )
+        await run_job(plan, samples(6), into.append, RunOptions(cache=tmp_path, batch=True), Progress())
 
     async def both() -> None:
         await asyncio.gather(*(one(into) for into in results))

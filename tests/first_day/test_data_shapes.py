@@ -270,7 +270,7 @@ def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
     done = call(*run, "--skip-malformed", folder=tmp_path)
     assert "2 malformed rows left out:" in done.stderr
     assert "line 3, id: 'q0' is the id of an earlier row" in done.stderr
-    assert ce.Run.load(tmp_path / "run").notes[-1] == "2 malformed rows were left out"
+    assert ce.Run.load(tmp_path / "run").notes[-1] == "2 malformed rows were left out."
     assert "2 malformed rows were left out" in (tmp_path / "run" / "summary.json").read_text()
 
 

@@ -75,7 +75,7 @@ def test_a_run_without_a_finished_sample_is_not_judged_again(claimeval: Run, sta
     assert voted.returncode == 0, voted.stderr
     assert "is not complete" in voted.stderr
     (note,) = json.loads(voted.stdout)["notes"]
-    assert "the run that was judged again was not complete" in note
+    assert "The run that was judged again was not complete" in note
 
 
 def test_fewer_claims_than_annotate_draws_are_all_drawn(claimeval: Run) -> None:

@@ -13,7 +13,7 @@ from claimeval.judging import prompts
 from claimeval.judging.prompts import Value, quoted
 from claimeval.types.errors import PromptError
 
-SHIPPED = [(step, name) for step in prompts.VARIABLES for name in prompts.shipped(step)]
+SHIPPED = [(step, name) for step in prompts.STEPS for name in prompts.shipped(step)]
 VALUES: dict[str, dict[str, Value]] = {
     "extract": {
         "question": quoted("Who?"),

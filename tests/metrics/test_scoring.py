@@ -10,7 +10,7 @@ import claimeval as ce
 from claimeval.judging.panel import voting
 from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
-from claimeval.runs.overview import open_to_doubt
+from claimeval.runs.notes import open_to_doubt
 from claimeval.testing import ScriptedJudge
 from claimeval.types.records import Assessment, Claim, Evidence, Reason, SampleResult, Score, Verdict
 

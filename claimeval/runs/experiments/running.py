@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.data.survey import survey
 from claimeval.evaluation.claims import AUTO, ClaimsJob, check_questions, choose_metrics, prompt_language
-from claimeval.evaluation.job import JobOutcome, run_identity
+from claimeval.evaluation.job import run_identity
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
+from claimeval.execution import RunStatus
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.execution.batch.polling import open_batch_admin
+from claimeval.execution.runner import run_job
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT
 from claimeval.providers import check_key
 from claimeval.runs.directory import RunWriter
 from claimeval.runs.experiments import Arm, Experiment, plan, slug
-from claimeval.runs.jobs import run_into
+from claimeval.runs.jobs import RunSink
 from claimeval.store.store import Store, cache_folder
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
@@ -71,8 +74,8 @@ class ExperimentStatus(NamedTuple):
 
     calls: dict[str, int]
     """Requests that were sent for each arm, without those that earlier arms had sent."""
-    last: JobOutcome
-    """The outcome of the last arm that started, or of the arm that a limit, Ctrl-C or a batch stopped."""
+    status: RunStatus
+    """That of the last arm that started, or of the arm that a limit, Ctrl-C or a batch stopped."""
     failed: dict[str, str]
     """The arms without scores, with reasons: a judge stopped, or none of its replies could be read."""
     selection: Selection | None = None
@@ -81,7 +84,7 @@ class ExperimentStatus(NamedTuple):
     @property
     def stopped(self) -> bool:
         """Whether a limit, Ctrl-C or an unfinished batch ended the run, so that there is no result."""
-        status = self.last.status
+        status = self.status
         return bool(status.interrupted or status.budget_exhausted or status.lost or status.pending_batches)
 
 
@@ -161,26 +164,21 @@ async def run(
         unfinished: list[tuple[Arm, ClaimsJob, Manifest]] = []
         for arm, arm_plan, record in arms:
             progress = Progress(prepared.total, options.progress)
+            step_options = options_for((*arm_plan.judges, arm_plan.extractor), step)
             with RunWriter(arm_folder(folder, arm), record) as writer:
-                outcome = await run_into(
-                    writer,
-                    arm_plan,
-                    prepared.samples,
-                    options=options_for((*arm_plan.judges, arm_plan.extractor), step),
-                    progress=progress,
-                    run=budget,
-                )
+                sink = RunSink(writer, options.prices)
+                status = await run_job(arm_plan, prepared.samples, sink.add, step_options, progress, run=budget)
+                summary = sink.finish(status)
             calls[arm.name] += progress.calls
-            status = outcome.status
             if status.interrupted or status.budget_exhausted or status.lost:
-                return ExperimentStatus(calls, outcome, failed)
+                return ExperimentStatus(calls, status, failed)
             if status.pending_batches:
                 unfinished.append((arm, arm_plan, record))
-                last = outcome
-            elif why := _failure(outcome):
+                last = status
+            elif why := _failure(status, summary):
                 failed[arm.name] = why
         if not unfinished:
-            return ExperimentStatus(calls, outcome, failed)
+            return ExperimentStatus(calls, status, failed)
         if not options.batch or options.detach:
             return ExperimentStatus(calls, last, failed)
         arms = unfinished
@@ -189,12 +187,12 @@ async def run(
                 await admin.wait(Progress(None, options.progress))
 
 
-def _failure(outcome: JobOutcome) -> str | None:
+def _failure(status: RunStatus, summary: Summary) -> str | None:
     """Return why an arm has no scores; None if it has scores, or if the samples allow none."""
-    if not outcome.status.complete:
-        return outcome.status.reason or "it did not finish"
+    if not status.complete:
+        return status.reason or "it did not finish"
     failures: Counter[str] = Counter()
-    for metric in outcome.summary.metrics.values():
+    for metric in summary.metrics.values():
         if metric.n:
             return None
         failures.update({reason: n for reason, n in metric.missing.items() if reason not in NOT_APPLICABLE | ABSTAINED})

@@ -44,8 +44,8 @@ def test_arms_ride_together_and_come_to_the_same_numbers(start_server: StartServ
     server = start_server(Options(batching=Plan(seconds=0.1)), judge=claim_judge.answer)
     online = carry_out(server, tmp_path, "online")
     batches = carry_out(server, tmp_path, "batch", batch=True)
-    assert online.last.summary.complete
-    assert batches.last.summary.complete
+    assert online.status.complete
+    assert batches.status.complete
     assert batches.calls == online.calls
     found = summaries(tmp_path / "batch")
     assert len(found) == 3
@@ -59,7 +59,7 @@ def test_a_detached_experiment_submits_what_all_arms_need_and_stops(start_server
     server = start_server(Options(batching=Plan(seconds=60)), judge=claim_judge.answer)
     for _ in range(2):
         carried = carry_out(server, tmp_path, "batch", batch=True, detach=True)
-        assert carried.last.status.pending_batches
+        assert carried.status.pending_batches
     assert len(server.exchanges()) >= 2
     created = {e.sha256 for e in server.exchanges() if e.path.endswith("/files")}
     assert len(created) == 1

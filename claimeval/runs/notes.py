@@ -1,0 +1,91 @@
+"""Notes on a run: what a reader must know before trusting its numbers, decided here for every form of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from claimeval.evaluation.summary import Summary
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.statistics.formatting import interval, percent, signed_estimate
+from claimeval.types.errors import visible
+from claimeval.types.records import REASONS, Record
+
+LOST = 0.01
+"""Shares of lost samples and of ungrounded claims above this are mentioned; `--max-missing` has the same default."""
+EXCERPT = 120
+"""Characters of a reply that a note quotes."""
+ROLES = {"judge": "judge", "extractor": "extractor", "reference_author": "author of the reference answers"}
+
+
+class Note(Record):
+    """What a reader must know before trusting the numbers."""
+
+    kind: str
+    """`note` for what follows from the settings; other kinds, such as `missing`, follow from the results."""
+    text: str
+
+
+def notes(summary: Summary, shorter: Mapping[str, str]) -> tuple[Note, ...]:
+    """Return the notes on a run, most serious first; `shorter` maps judges to their short names."""
+    return tuple(Note(kind=kind, text=text) for kind, text in _notes(summary, shorter))
+
+
+def _notes(summary: Summary, shorter: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    metrics, panel, samples = summary.metrics.items(), summary.panel, summary.samples
+    if not summary.complete:
+        first = f"first {samples:,} samples" if samples > 1 else "first sample alone"
+        numbers = f"the numbers cover the {first}" if samples else "no sample is finished"
+        yield "incomplete", f"The run stopped early: {numbers}. Run the same command to resume."
+    if panel and panel.stopped_judges:
+        who = ", ".join(f"{shorter.get(name, name)} on {n}" for name, n in panel.stopped_judges.items())
+        text = f"The panel is incomplete: of {panel.claims} claims, there are no verdicts of {who}, stopped by an error"
+        yield (
+            "incomplete_panel",
+            f"{text} (bad key, no quota, unknown model). Run the same command to ask for what is missing.",
+        )
+    for note in summary.notes:
+        yield "note", f"{note[0].upper()}{note[1:]}."
+    for long in summary.long:
+        yield "long_evidence", long.in_words(samples, shorter.get(long.judge, long.judge))
+    if summary.unclear:
+        what = "1 statement" if summary.unclear == 1 else f"{summary.unclear} statements"
+        yield "unclear", f"No claim was extracted from {what}: neither text nor question says what is meant."
+    for tally in summary.same_family:
+        who = f"The {ROLES[tally.role]} {shorter.get(tally.name, tally.name)} is of the family ({tally.family})"
+        yield (
+            "same_family",
+            f"{who} that wrote {tally.samples} of {samples} answers. Models tend to favor their own family.",
+        )
+    for preference in panel.self_preference if panel else ():
+        if preference.low is not None and preference.low > 0:
+            value = f"{preference.metric} {signed_estimate(preference.value, preference.reported)}"
+            yield "self_preference", f"Judges of {preference.family} do favor answers of {preference.family}: {value}."
+    failed = [
+        f"{name} {percent(m.failure_rate)}{f' (bounds {interval(m.bounds)})' if m.bounds else ''}"
+        for name, m in metrics
+        if m.failure_rate > LOST
+    ]
+    if failed:
+        yield "missing", f"Samples or claims were lost to failures: {', '.join(failed)}."
+    for reason, example in summary.lost.items():
+        excerpt = visible(example.excerpt, EXCERPT) or "nothing"
+        yield "lost", f"{reason}: {REASONS[reason]}; {example.judge} on {example.sample}: {excerpt}"
+    if doubt := open_to_doubt(summary.metrics):
+        yield "abstained", f"{doubt}: bounds are shown instead of an interval."
+    ungrounded = [
+        f"{m.ungrounded:,} of {m.total:,} in {name}" for name, m in metrics if m.total and m.ungrounded / m.total > LOST
+    ]
+    if ungrounded:
+        yield "ungrounded", f"Claims that do not occur in the text they were extracted from: {', '.join(ungrounded)}."
+
+
+def open_to_doubt(metrics: Mapping[str, MetricSummary]) -> str:
+    """Return a sentence naming the metrics on which judges abstained often; empty if there are none."""
+    doubtful = [
+        f"{m.abstained:,} of {m.total:,} in {name}" if m.total else name
+        for name, m in metrics.items()
+        if m.ends == "bounds"
+    ]
+    if not doubtful:
+        return ""
+    return f"Judges abstained on claims or are divided ({', '.join(doubtful)}); means cover the other claims only"
