@@ -40,7 +40,9 @@ def deepest() -> dict[str, list[str]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "data.jsonl").write_text(json.dumps(SAMPLE) + "\n", encoding="utf-8")
-        command = f"score {folder}/data.jsonl -j local:lexical -m faithfulness -o {folder}/run --cache {folder}/cache --quiet"
+        command = (
+            f"score {folder}/data.jsonl -j local:lexical -m faithfulness -o {folder}/run --cache {folder}/cache --quiet"
+        )
         sys.setprofile(look)
         try:
             run(command.split())
