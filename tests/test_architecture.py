@@ -321,7 +321,7 @@ def test_score_with_a_judge_of_this_machine_loads_what_it_uses(tmp_path: Path) -
     }
     assert not loaded & others
     packages = {module.split(".")[0] for module in loaded}
-    assert not packages & (HEAVY - {"diskcache"} | {"jinja2", "rapidfuzz"})
+    assert not packages & (HEAVY - {"diskcache"} | {"jinja2"})
 
 
 def test_compare_loads_neither_experiments_nor_what_asks_judges(tmp_path: Path) -> None:

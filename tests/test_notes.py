@@ -48,7 +48,16 @@ def test_command_python_json_and_report_say_the_same(folder: Path) -> None:
 
 
 def test_every_lost_reply_is_a_note_of_a_shard_and_of_a_run(folder: Path) -> None:
-    command = ("score", "data.jsonl", "-j", "openai:judge@http://127.0.0.1:9/v1", "-m", "faithfulness", "--offline")
+    command = (
+        "score",
+        "data.jsonl",
+        "-j",
+        "openai:judge@http://127.0.0.1:9/v1",
+        "-m",
+        "faithfulness",
+        "--offline",
+        "--details",
+    )
     for more in ((), ("--shard", "1/1")):
         done = call(*command, "--skip-malformed", "-o", f"lost{len(more)}", *more, folder=folder)
         assert "Caution: not_in_cache: " in done.stdout

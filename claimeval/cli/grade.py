@@ -115,7 +115,6 @@ def do(args: GradeOptions) -> int:
     ending = finished.ending
     if failed_share > args.gates.max_missing and not finished.stopped:
         lost = f"gate failed: {percent(failed_share)} of the pairs were lost to failures, over --max-missing"
-        say(lost)
         ending = ending.gated((lost,))
     record = {
         "counts": grades.counts.model_dump(mode="json"),

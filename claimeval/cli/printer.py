@@ -43,7 +43,7 @@ class Output:
     json: bool = False
     """Print JSON on standard output."""
     quiet: Annotated[bool, Names("-q", "--quiet")] = False
-    """Print errors only."""
+    """Print errors only; of a run, the scores in one line."""
 
     @cached_property
     def console(self) -> Console:

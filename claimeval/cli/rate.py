@@ -7,8 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, Pairs, command
+from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output, tally
-from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.cli.shared import (
+    AskingAndCluster,
+    Data,
+    Front,
+    Gated,
+    Gates,
+    Judges,
+    Out,
+    Panel,
+    ReadingOptions,
+    arguments,
+)
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -55,6 +67,7 @@ class RateCommand:
     questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
     panel: Panel = PanelOptions()
     gates: Gated = Gates()
+    shown: Front = Shown()
     options: AskingAndCluster = RunOptions()
 
 
@@ -77,7 +90,7 @@ def do(args: RateCommand) -> int:
     )
     counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
     answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
-    if not finished.stopped:
+    if args.shown.details and not finished.stopped:
         _print_counts(args.output, counts | ({"outcomes": answered} if answered else {}))
         _print_members(args.output, judged)
         _print_comparisons(args.output, comparisons)
@@ -87,7 +100,7 @@ def do(args: RateCommand) -> int:
         "against_claims": [comparison.model_dump() for comparison in comparisons],
         "outcomes": answered,
     }
-    return print_finished("rate", finished, args.output, more)
+    return print_finished("rate", finished, args.output, more, shown=args.shown)
 
 
 def door(args: RateCommand, options: RunOptions) -> Run:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     Asked,
     AskingAndCluster,
+    Front,
     Gated,
     Gates,
     Judges,
@@ -61,6 +63,7 @@ class RejudgeOptions:
     questions: Asked = Questions()
     panel: Voting = PanelOptions()
     gates: Gated = Gates()
+    shown: Front = Shown()
     options: AskingAndCluster = RunOptions()
 
 
@@ -96,24 +99,23 @@ def _rejudge(args: RejudgeOptions, source: Path, folder: Path, options: RunOptio
 
 
 def _rejudge_and_print(args: RejudgeOptions, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
-    from claimeval.cli.run_table import print_cost, print_run, report_line
-    from claimeval.cli.running import print_shard, watch
+    from claimeval.cli.running import print_screen, print_shard, say_ending, watch
     from claimeval.runs.rejudge import Results, ReuseCounts
 
     finished = watch(lambda options: _rejudge(args, source, folder, options), args.options, args.gates, args.output)
     if finished.of_shard:
+        say_ending(finished.ending)
         return finished, print_shard(finished, args.output)
-    run, progress, items, output = finished.run, finished.progress, finished.prepared.items, args.output
+    run, progress, items = finished.run, finished.progress, finished.prepared.items
     reused = items.saved if isinstance(items, Results) else ReuseCounts()
-    if run.path:
-        print_run(output, run.path, run.manifest, run.record, finished.prepared.total or run.record.samples)
-    output.line(
-        f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reused.calls} reused from "
-        f"the run (claims of {reused.extractions} texts, {reused.assessments} lists of verdicts)"
+    reuse = f"{reused.calls} reused from the run (claims of {reused.extractions} texts, {reused.assessments} lists of "
+    screen = print_screen(
+        finished,
+        args.output,
+        args.shown,
+        (f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reuse}verdicts)",),
     )
-    print_cost(output, run.record, run.manifest.short_names, progress)
-    if run.complete and (line := report_line(folder, run.record.samples)):
-        output.line(line)
+    say_ending(finished.ending)
     made = {
         **progress.record(),
         "reused_claims": reused.extractions,
@@ -124,6 +126,7 @@ def _rejudge_and_print(args: RejudgeOptions, source: Path, folder: Path) -> tupl
         "calls_of_this_command": made,
         **run.record.model_dump(),
         "notes": run.notes,
+        **screen,
     }
 
 

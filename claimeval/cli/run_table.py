@@ -16,8 +16,8 @@ from claimeval.metrics.scoring import MetricSummary, ends_in_words
 from claimeval.report.selection import WHOLE
 from claimeval.runs.directory import ScoresSummary, beside, read_results, results_file
 from claimeval.runs.notes import notes
-from claimeval.runs.overview import WorstClaim, WorstClaims
 from claimeval.runs.slices import CELLS, DiagnosisCounts, DiagnosisTally, chance_of_many
+from claimeval.runs.worst import WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, dollars, interval, number_of, percent, signed_estimate
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
@@ -84,7 +84,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
         _print_diagnosis(output, counts)
     if claims := worst.worst():
         output.line()
-        output.line(", one claim a sample", bold="Look here first")
+        output.line(", one claim a sample", bold="First to read")
     for claim in claims:
         _print_worst_claim(output, claim)
     output.line()
@@ -158,11 +158,26 @@ def print_cost(output: Output, summary: Summary, names: Mapping[str, str], progr
         rows.append(("all", "", *_cost_cells(total)))
     columns = ("judge", "step", "questions", "of source\nrun", "tokens in", "tokens out", "worth")
     output.table(columns, rows, words=(0, 1))
+    output.line(paid_and_worth(summary, progress))
+
+
+def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
+    """Return what a command paid for its own calls and what all replies of the run are worth; empty if they are free.
+
+    `progress` has the calls of the command; None for a command without any.
+    """
+    if summary.cost is None or (summary.cost.total.dollars == 0 and summary.cost.total.prompt_tokens is None):
+        return ""
+    total = summary.cost.total
+    if total.dollars is None:
+        return _paid(progress, total) if progress else ""
     worth = f"Worth of all replies of this run: {_price(total.dollars)} ({total.calls + total.reused:,})."
-    output.line(f"{_paid(progress, total)} {worth}" if progress else worth)
+    return f"{_paid(progress, total)} {worth}" if progress else worth
 
 
 def _paid(progress: Progress, total: Cost) -> str:
+    if progress.paid is None:
+        return f"Sent now: {number_of(progress.calls, 'call')} ({progress.tokens:,} tokens); price unknown (--prices)."
     paid = _price(progress.paid)
     if progress.paid and (progress.possibly_paid or total.dollars is None):
         paid = f"at most {paid}"
@@ -290,7 +305,7 @@ def _print_worst_claim(output: Output, claim: WorstClaim) -> None:
             "claim": (visible(claim.claim, 2 * WIDTH), ""),
             "verdict": (f"{label} the {claim.evidence}{why}", "red"),
             "answer": (claim.standing, ""),
-            "evidence": (visible(claim.excerpt or "no document named", 2 * WIDTH), ""),
+            "evidence": (visible(claim.excerpt or "nothing like it there", 2 * WIDTH), ""),
         },
         indent=3,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,11 +11,21 @@ from typing import NamedTuple
 
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
+from claimeval.cli.front import Shown, closing, in_a_line, print_front
 from claimeval.cli.printer import Output, notes_on_stderr, say
-from claimeval.cli.run_table import print_cost, print_notes, print_run, report_line
+from claimeval.cli.run_table import (
+    MANY,
+    paid_and_worth,
+    print_cost,
+    print_notes,
+    print_run,
+    print_slices,
+    report_line,
+)
 from claimeval.cli.shared import Gates
-from claimeval.cli.terminal import ProgressLine, end_on_next_signal
+from claimeval.cli.terminal import ProgressLine, end_on_next_signal, write_data
 from claimeval.runs.ending import Ending
+from claimeval.runs.front import front as front_of
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -77,15 +87,9 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
 
 
 def gated(run: Run, gates: Gates) -> Ending:
-    """Return the ending of a run with the gates that it fails, and print why it stopped or failed.
-
-    Shards have no gates.
-    """
+    """Return the ending of a run with the gates that it fails; shards have no gates."""
     failed = () if isinstance(run, ShardRun) or run.ending.stopped else run.gate(**gates.limits)
-    ending = run.ending.gated(failed)
-    for line in ending.lines:
-        say(line)
-    return ending
+    return run.ending.gated(failed)
 
 
 def print_finished(
@@ -95,33 +99,86 @@ def print_finished(
     more: Mapping[str, object] = MappingProxyType({}),
     *,
     table: bool = True,
+    shown: Shown | None = None,
 ) -> int:
-    """Print a run, and return the exit code.
+    """Print a run and how it ended, and return the exit code.
 
     Args:
         command: The name of the command.
         finished: The run.
         output: Where it is printed.
         more: Fields of the JSON object in addition to the record of the run.
-        table: Whether to print the table of its metrics.
+        table: Whether to print the tables of the run.
+        shown: What is printed of its front; None for commands that print all tables.
     """
     run, progress = finished.run, finished.progress
     if isinstance(run, ShardRun):
         record = print_shard(finished, output)
-        return output.result(
-            command, record, path=run.part.folder, exit_code=finished.ending.code, stopped=finished.stopped
-        )
-    if run.path and (run.record.samples or not finished.stopped):
-        if table:
-            print_run(output, run.path, run.manifest, run.record, progress.total or run.record.samples)
+        folder: Path | None = run.part.folder
+    else:
+        folder = run.path
+        calls = f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache"
+        screen: dict[str, object] = {}
+        if folder and (run.record.samples or not finished.stopped):
+            if table:
+                screen = print_screen(finished, output, shown or Shown(details=True), (calls,), front=shown is not None)
+            elif line := report_line(folder, run.record.samples):
+                output.line(line)
+        asked = {"calls_of_this_command": progress.record()} if run.manifest.asked else {}
+        record = {**_record(run, folder), **screen, **asked, **more}
+    say_ending(finished.ending)
+    return output.result(command, record, path=folder, exit_code=finished.ending.code, stopped=finished.stopped)
+
+
+def print_screen(
+    finished: Finished, output: Output, shown: Shown, calls: Iterable[str], *, front: bool = True
+) -> dict[str, object]:
+    """Print the first screen of a run, and with `--details` all its tables; with `--quiet` one line of scores.
+
+    Args:
+        finished: The run.
+        output: Where it is printed.
+        shown: What is printed.
+        calls: Lines about the calls of the command, for the tables.
+        front: Whether the first screen is printed.
+
+    Returns:
+        Fields of the JSON object.
+    """
+    run, progress = finished.run, finished.progress
+    if run.path is None:
+        return {}
+    record: dict[str, object] = {}
+    names, total = run.manifest.short_names, finished.prepared.total or run.record.samples
+    if front:
+        first = front_of(run.manifest, run.record, run.results if run.record.samples <= MANY else (), shown.top)
+        record["front"] = first.model_dump(mode="json")
+        if output.quiet and not output.json:
+            write_data(f"{in_a_line(first)}\n")
+        price = paid_and_worth(run.record, progress) if run.manifest.asked else ""
+        last = [*([price] if price else ()), *closing(run.path)]
+        print_front(output, first, top=shown.top, closing=len(last))
+        if not shown.details:
+            for field, means in run.record.by.items():
+                print_slices(output, field, means)
+            output.line()
+            for line in last:
+                output.line(line)
+    if shown.details:
+        print_run(output, run.path, run.manifest, run.record, total)
         if line := report_line(run.path, run.record.samples):
             output.line(line)
         if run.manifest.asked:
-            output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
-            print_cost(output, run.record, run.manifest.short_names, progress)
-    asked = {"calls_of_this_command": progress.record()} if run.manifest.asked else {}
-    record = {**_record(run, run.path), **asked, **more}
-    return output.result(command, record, path=run.path, exit_code=finished.ending.code, stopped=finished.stopped)
+            for line in calls:
+                output.line(line)
+            print_cost(output, run.record, names, progress)
+    return record
+
+
+def say_ending(ending: Ending) -> None:
+    """Print why a run stopped, or the gates that it fails, as the last lines on standard error."""
+    for line in ending.lines:
+        say(line)
 
 
 def _record(run: Run, folder: Path | None) -> dict[str, object]:
@@ -157,4 +214,6 @@ def print_merged(folder: Path, gates: Gates, output: Output, *, compress: bool) 
     print_run(output, folder, run.manifest, run.record, run.record.samples)
     output.line(report_line(folder, run.record.samples) or "")
     print_cost(output, run.record, run.manifest.short_names)
-    return output.result("merge", _record(run, folder), path=folder, exit_code=gated(run, gates).code)
+    ending = gated(run, gates)
+    say_ending(ending)
+    return output.result("merge", _record(run, folder), path=folder, exit_code=ending.code)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Names, command
+from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     AskedFirst,
     AskingAndCluster,
     Data,
+    Front,
     Gated,
     Gates,
     Judges,
@@ -57,6 +59,7 @@ class ScoreOptions:
     questions: AskedFirst = ScoreQuestions()
     panel: Panel = PanelOptions()
     gates: Gated = Gates()
+    shown: Front = Shown()
     options: AskingAndCluster = RunOptions()
 
 
@@ -65,7 +68,7 @@ def do_score(args: ScoreOptions) -> int:
     from claimeval.cli.running import print_finished, watch
 
     finished = watch(lambda options: door(args, options), args.options, args.gates, args.output)
-    return print_finished("score", finished, args.output)
+    return print_finished("score", finished, args.output, shown=args.shown)
 
 
 def door(args: ScoreOptions, options: RunOptions) -> Run:
@@ -89,6 +92,7 @@ class DemoOptions:
     out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
     """Run directory."""
     output: Output = Output()
+    shown: Front = Shown()
 
 
 def do_demo(args: DemoOptions) -> int:
@@ -104,7 +108,7 @@ def do_demo(args: DemoOptions) -> int:
         Gates(),
         args.output,
     )
-    return print_finished("demo", finished, args.output)
+    return print_finished("demo", finished, args.output, shown=args.shown)
 
 
 demo = command("demo", DemoOptions, do_demo)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, Pairs
+from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
@@ -123,12 +124,10 @@ class ScoreQuestions(Questions):
 Asked = Annotated[Questions, Heading("Questions")]
 AskedFirst = Annotated[
     ScoreQuestions,
-    Heading(
-        "Questions",
-        "extractor", "extract_prompt", "assess_prompt", "language", "per_document", "shuffle_contexts",
-        "claims_per_call", "references",
-    ),
-]  # fmt: skip
+    Heading("Questions", "extractor", "extract_prompt", "assess_prompt", "language", "per_document", "references"),
+]
+"""Other document orders stand in the panel file, and claims per call in the judge file."""
+Front = Annotated[Shown, Heading("Results and gates")]
 Gated = Annotated[Gates, Heading("Results and gates")]
 
 
@@ -143,7 +142,7 @@ def arguments(args: object, **made: object) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for option in fields(args):  # type: ignore[arg-type]  # a dataclass, by the contract of `command`
         value = getattr(args, option.name)
-        if isinstance(value, Output | Gates):
+        if isinstance(value, Output | Gates | Shown):
             continue
         if type(value).__module__.startswith("claimeval.cli."):
             values |= arguments(value)

@@ -21,6 +21,7 @@ from claimeval.report.series import HEAD as SERIES
 from claimeval.report.series import rows
 from claimeval.runs.overview import Overview, PairedRuns
 from claimeval.runs.series import Series
+from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import decimal, dollars, interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.errors import visible
@@ -43,6 +44,7 @@ def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
     return _page(
         f"### claimeval: {code(overview.manifest.data.path or overview.name)}",
         f"{_samples(overview)}, judged by {judges}.",
+        overview.front.sentence or "",
         _table(
             ("metric", "mean", "95 % interval", "n", "without a score", "counted", "bounds"),
             (row for name, metric in overview.summary.metrics.items() for row in _rows(name, metric, alone)),
@@ -63,13 +65,20 @@ def summary(overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
         _list(
             (
                 f"{code(claim.sample_id)}: {code(claim.claim, MAX_WIDTH)} {claim.label.replace('_', ' ')} "
-                f"in {code(str(claim.evidence))} ({claim.standing})"
-                for claim in overview.worst[:MAX_WORST]
+                f"in {code(str(claim.evidence))} ({claim.standing}){_near(claim)}"
+                for claim in overview.front.read[:MAX_WORST]
             ),
-            "Look here first:",
+            "First to read:",
         ),
         _footer(overview),
     )
+
+
+def _near(claim: WorstClaim) -> str:
+    """Return the nearest sentence of the evidence."""
+    if claim.is_word_for_word:
+        return "; the evidence has it word for word, so look at the judge"
+    return f"; nearest: {code(claim.excerpt, MAX_WIDTH)}" if claim.excerpt else "; nothing like it there"
 
 
 def compared(comparison: PairedRuns, overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:

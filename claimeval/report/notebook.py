@@ -13,9 +13,10 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures
 from claimeval.report.charts import Picture
 from claimeval.report.series import parts
-from claimeval.runs.notes import notes
-from claimeval.runs.overview import PairedRuns, WorstClaim, WorstClaims
+from claimeval.runs.front import Front, FrontBuilder
+from claimeval.runs.overview import PairedRuns
 from claimeval.runs.series import Series
+from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
 from claimeval.types.html import Html, element, joined, labeled, listed, shown, table
@@ -43,6 +44,12 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], at
         results: The results; the worst claims are among the first `LOOKED_AT`.
         attached: The summaries of attached runs.
     """
+    builder, samples = FrontBuilder(manifest, WORST), dict[str, Sample]()
+    for result in islice(results, LOOKED_AT):
+        builder.add(result)
+        samples[result.sample.id] = result.sample
+    front = builder.front(record)
+    among = f" among the first {LOOKED_AT:,} samples" if len(results) > LOOKED_AT else ""
     names = manifest.short_names
     metrics = record.metrics | {
         f"{job}/{name}": m for job, side in attached.items() for name, m in side.metrics.items()
@@ -61,8 +68,9 @@ def run(manifest: Manifest, record: Summary, results: Sequence[SampleResult], at
         element("p", element("b", manifest.job.replace("_", " ")), SPACE, ", ".join(facts)),
         element("div", *(_card(name, metric) for name, metric in metrics.items()), class_="cards"),
         _drawn(pictures.of_metrics(metrics, "Means")),
-        *(element("p", note.text, class_="caution") for note in notes(record, names)),
-        _worst(manifest, results),
+        *(element("p", note.text, class_="caution") for note in front.notes),
+        *([element("p", front.sentence)] if front.sentence and not among else ()),
+        _read(front, samples, among),
     )
 
 
@@ -88,29 +96,24 @@ def _drawn(picture: Picture | None) -> Html:
     return Html(picture.svg) if picture else Html()
 
 
-def _worst(manifest: Manifest, results: Sequence[SampleResult]) -> Html:
-    if not manifest.rows:
+def _read(front: Front, samples: Mapping[str, Sample], among: str) -> Html:
+    """Return the claims to read first, each with its sample's documents."""
+    if not front.read:
         return Html()
-    worst, samples = WorstClaims(manifest.rows, WORST), dict[str, Sample]()
-    for result in islice(results, LOOKED_AT):
-        worst.add(result)
-        samples[result.sample.id] = result.sample
-    among = f" among the first {LOOKED_AT:,} samples" if len(results) > LOOKED_AT else ""
     return listed(
-        f"Look here first{among}", (_worst_claim(claim, samples[claim.sample_id]) for claim in worst.worst()), "ol"
+        f"First to read{among}", (_worst_claim(claim, samples[claim.sample_id]) for claim in front.read), "ol"
     )
 
 
 def _worst_claim(worst: WorstClaim, sample: Sample) -> Html:
     documents = sample.documents(worst.evidence) or ()
-    excerpt = worst.excerpt or ""
-    more = "" if any(excerpt.endswith(document.text) for document in documents) else "…"
+    excerpt = worst.excerpt or "Nothing like it there."
     return joined(
         (
             labeled(worst.label, worst.label, worst.claim[:EXCERPT]),
             _line(f"{worst.sample_id}: {worst.question}"),
             _line(worst.standing),
-            *([element("blockquote", excerpt + more)] if excerpt else ()),
+            element("blockquote", excerpt),
             *([_line(f"Judge: {worst.explanation}")] if worst.explanation else ()),
             element(
                 "details",

@@ -393,7 +393,9 @@ def _difference(pair: Pair[SampleResult], metric: str) -> float | None:
 
 def _named_in(overview: Overview) -> set[str]:
     """Return the ids of the samples that the overview names."""
-    return {claim.sample_id for claim in overview.worst} | {call.sample for call in overview.summary.failures.values()}
+    return {claim.sample_id for claim in overview.front.read} | {
+        call.sample for call in overview.summary.failures.values()
+    }
 
 
 def _from(first: int, samples: int) -> range:

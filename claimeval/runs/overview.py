@@ -1,6 +1,6 @@
 """The overview of a run: the records behind the report page, the Markdown and the JSON, and their computation.
 
-`OverviewBuilder` computes them in one pass over the results. `WorstClaims` are the claims to look at first.
+`OverviewBuilder` computes them in one pass over the results.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from claimeval.providers.prices import counted
 from claimeval.runs import directory
 from claimeval.runs.causes import CausePart, cells
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
+from claimeval.runs.front import Front, FrontBuilder
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
+from claimeval.runs.worst import SHOWN
 from claimeval.statistics.formatting import (
     decimal,
     p_value,
@@ -37,7 +39,7 @@ from claimeval.statistics.formatting import (
     signed_interval,
 )
 from claimeval.types.estimates import Cost, Estimate
-from claimeval.types.records import Assessment, Call, Claim, Evidence, Reason, Record, SampleResult
+from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
 BINS = 12
@@ -109,44 +111,6 @@ class RankOverview(Record):
     """Samples whose context at this rank is a reference context; None if no sample has reference contexts."""
 
 
-class WorstClaim(Record):
-    """A claim that its evidence does not support."""
-
-    sample_id: str
-    question: str
-    subject: str
-    claim: str
-    evidence: Evidence
-    label: str
-    explanation: str | None
-    """Explanation of the first judge with that label."""
-    excerpt: str | None = None
-    """Id in brackets and beginning of the first document that a judge cites, or of the only one; else None."""
-    documents: int = 0
-    """Number of documents that the claim was assessed against."""
-    metric: str | None = None
-    """The metric that counts the claim."""
-    score: float | None = None
-    """The metric's score of the sample."""
-    supported: int = 0
-    """Claims of the answer that this evidence supports."""
-    judged: int = 0
-    """Claims of the answer that have a label against this evidence."""
-    votes: dict[str, int] = Field(default_factory=dict)
-    """Verdicts on the claim by label; `unassessed` counts verdicts without a label."""
-
-    @property
-    def standing(self) -> str:
-        """The score of the answer and the votes of the judges, in words."""
-        score = (
-            f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims supported"
-        )
-        if sum(self.votes.values()) < 2:
-            return score
-        votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
-        return f"{score}; verdicts: {votes}"
-
-
 class Overview(Record):
     """Everything the report shows of a run as a whole."""
 
@@ -165,8 +129,8 @@ class Overview(Record):
     """Summaries of the attached runs."""
     judges: tuple[JudgeOverview, ...]
     ranks: tuple[RankOverview, ...]
-    worst: tuple[WorstClaim, ...]
-    """The worst claim of each of the samples with the most unsupported claims."""
+    front: Front
+    """What a reader sees first; `read` has the worst claim of each of the samples with the most unsupported claims."""
     extraction: ExtractionSummary | None = None
     """Quality of the claims, from their words alone."""
     diagnosis: DiagnosisCounts | None = None
@@ -327,7 +291,7 @@ class OverviewBuilder:
         }
         self._ranks = _RankTally()
         self._diagnosis = DiagnosisTally(concludes=manifest.concludes)
-        self._worst = WorstClaims(manifest.rows)
+        self._front = FrontBuilder(manifest, SHOWN)
         self._claims = ExaminedClaims(manifest.data.samples or 0, manifest.cluster) if manifest.of_claims else None
 
     def add(self, result: SampleResult) -> None:
@@ -356,7 +320,7 @@ class OverviewBuilder:
             if tally := self._judges.get(call.judge):
                 tally.add(call, result.sample.id)
         self._ranks.add(result, claims)
-        self._worst.add(result)
+        self._front.add(result)
         self._diagnosis.add(result)
         if self._sliced:
             self._sliced.add(result.sample, result.scores)
@@ -401,7 +365,7 @@ class OverviewBuilder:
             judges=judges,
             judge_numbers=judge_numbers(judges, summary.panel),
             ranks=self._ranks.ranks(),
-            worst=self._worst.worst(),
+            front=self._front.front(summary),
             extraction=self._claims.summary() if self._claims else summary.extraction,
             diagnosis=self._diagnosis.counts(),
             slices=tuple(self._sliced.slices(field, doubtful(summary.metrics)) for field in self._sliced.fields)
@@ -523,96 +487,3 @@ def cited(assessment: Assessment) -> set[str]:
     if assessment.support != "supported":
         return set()
     return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
-
-
-SHOWN = 10
-EXCERPT = 200
-"""Characters of a document that a worst claim quotes."""
-
-
-class WorstClaims:
-    """Collects the worst claim of each of the worst samples of a run."""
-
-    def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
-        """Collect claims that these metrics count; among equally bad claims, earlier metrics come first."""
-        self._metrics = [metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt]
-        self._shown = shown
-        self._samples = 0
-        self._worst: list[tuple[tuple[float, ...], WorstClaim]] = []
-
-    def add(self, result: SampleResult) -> None:
-        """Add a sample; at most one claim of its answer is kept.
-
-        Samples rank by the number of claims that are not supported, then by score; claims of a sample by label, then
-        by the number of judges that agree on it. A claim that a short gold answer leaves out is none of them if the
-        contexts support it.
-        """
-        self._samples += 1
-        of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
-        grounded = {a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"}
-        for position, metric in enumerate(self._metrics):
-            claims = [
-                a
-                for a in result.whole
-                if a.against == metric.against and a.evidence.is_whole
-                if a.subject in of_answer and a.support is not None
-            ]
-            elsewhere = grounded if metric.against == "reference" else ()
-            bad = [
-                a
-                for a in claims
-                if a.support == "contradicted" or (a.support != "supported" and a.subject not in elsewhere)
-            ]
-            if bad:
-                worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
-                value = None if score is None else score.value
-                rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
-                if len(self._worst) == self._shown and rank > self._worst[-1][0]:
-                    break
-                entry = _worst_claim(result, worst).model_copy(
-                    update={
-                        "metric": metric.name,
-                        "score": value,
-                        "supported": sum(a.support == "supported" for a in claims),
-                        "judged": len(claims),
-                        "votes": dict(Counter(verdict.support or "unassessed" for verdict in worst.verdicts)),
-                    }
-                )
-                self._worst = sorted([*self._worst, (rank, entry)], key=lambda ranked: ranked[0])[: self._shown]
-                break
-
-    def worst(self) -> tuple[WorstClaim, ...]:
-        """Return the worst claims, worst first; equally bad claims are in the order of the data."""
-        return tuple(claim for _, claim in self._worst)
-
-
-def _gravity(assessment: Assessment) -> tuple[int, float, float]:
-    """Return a sort key: contradicted first, then by agreement of verdicts, then lowest mean probability of support."""
-    verdicts = assessment.verdicts
-    probabilities = [v.probability for v in verdicts if v.probability is not None]
-    agree = sum(v.support == assessment.support for v in verdicts) / len(verdicts) if verdicts else 1.0
-    return (
-        int(assessment.support != "contradicted"),
-        -agree,
-        sum(probabilities) / len(probabilities) if probabilities else 0.5,
-    )
-
-
-def _worst_claim(result: SampleResult, assessment: Assessment) -> WorstClaim:
-    assert assessment.support is not None, "only claims with a label are listed"
-    documents = {document.id: document for document in result.sample.documents(assessment.evidence) or ()}
-    only = next(iter(documents)) if len(documents) == 1 else None
-    cited_id = next((d for v in assessment.verdicts for d in v.cites if d in documents), only)
-    return WorstClaim(
-        sample_id=result.sample.id,
-        question=result.sample.question,
-        subject=assessment.subject,
-        claim=next(claim.text for claim in result.claims if claim.id == assessment.subject),
-        evidence=assessment.evidence,
-        label=assessment.support,
-        explanation=next(
-            (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
-        ),
-        excerpt=None if cited_id is None else f"[{cited_id}] {documents[cited_id].text[:EXCERPT]}",
-        documents=len(documents),
-    )

@@ -84,7 +84,7 @@ def test_a_run_through_batches_leaves_the_files_of_the_run_without(
 def test_a_run_is_judged_again_in_batches(claimeval: Run, data: Path, server: ThreadHandle) -> None:
     judge = spec(server, "openai")
     assert claimeval("score", data, "-j", judge, "-m", "faithfulness", "--out", "a", "--batch").returncode == 0
-    done = claimeval("rejudge", "a", "--assess-prompt", "binary", "--out", "b", "--batch")
+    done = claimeval("rejudge", "a", "--assess-prompt", "binary", "--out", "b", "--batch", "--details")
     assert done.returncode == 0, done.stderr
     assert "Calls: 3 sent, 0 answered from the reply cache, 3 reused from the run (claims of 3 texts" in done.stdout
     lines = server.batch_lines()

@@ -44,7 +44,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     judge = ("-j", f"openai:m@{server.url}")
     assert claimeval("score", data, *judge, "-m", "faithfulness", "-o", "run").returncode == 0
     before = len(server.exchanges())
-    done = claimeval("rate", "run", *judge, "--json")
+    done = claimeval("rate", "run", *judge, "--json", "--details")
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert len(server.exchanges()) - before == 9
@@ -78,7 +78,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
         )
     ]
     assert first.calls[1].reply == '{"reason": "", "rating": "yes"}'
-    again = claimeval("rate", "run", *judge)
+    again = claimeval("rate", "run", *judge, "--details")
     assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
     assert len(server.exchanges()) - before == 9
     report = claimeval("report", "run", "--format", "json")

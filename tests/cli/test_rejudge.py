@@ -43,7 +43,7 @@ def test_a_panel_shows_its_members_its_rules_and_its_kin(
     other = start_server(judge=lenient, dialect="mistral")
     panel = {"judges": [spec(server, "gpt-4"), f"mistral:small@{other.url}"], "tie": "conservative"}
     (tmp_path / "panel.yaml").write_text(json.dumps(panel))
-    done = claimeval("score", data, "-j", tmp_path / "panel.yaml", "-m", "faithfulness", "--out", "a")
+    done = claimeval("score", data, "-j", tmp_path / "panel.yaml", "-m", "faithfulness", "--out", "a", "--details")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "Panel of 2: majority vote, ties are not supported, quorum 2" in said
@@ -103,11 +103,12 @@ def test_two_runs_are_judged_again_by_one_command(
         assert done.returncode == 0, done.stderr
     other = start_server(judge=lenient)
     asked = len(server.exchanges())
-    done = claimeval("rejudge", "a", "b", "-j", spec(other, "judge-2"), "--keep-verdicts", "--out", "again")
+    judge = spec(other, "judge-2")
+    done = claimeval("rejudge", "a", "b", "-j", judge, "--keep-verdicts", "--out", "again", "--details")
     assert done.returncode == 0, done.stderr
     assert (len(server.exchanges()), len(other.exchanges())) == (asked, 4)
     assert done.stdout.count("Calls: 2 sent, 0 answered from the reply cache, 4 reused") == 2
-    assert done.stdout.count("Paid now: price unknown (2 calls, ") == 2
+    assert done.stdout.count("Sent now: 2 calls (") == 2
     for name in ("a", "b"):
         folder = tmp_path / "here" / "again" / name
         assert [judge.name for judge in load_manifest(folder).judges] == [spec(server), spec(other, "judge-2")]

@@ -16,7 +16,7 @@ from tests.shared_data import shared_data
 
 
 def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: Run) -> None:
-    done = claimeval("demo", "--out", "run")
+    done = claimeval("demo", "--out", "run", "--details")
     assert done.returncode == 0
     assert "Replay of recorded replies: one capable language model, asked once with the shipped prompts" in done.stdout
     for words in (
@@ -25,7 +25,7 @@ def test_demo_prints_a_table_the_worst_claims_and_where_the_run_lies(claimeval: 
         "coverage",
         "context_recall",
         "95 % interval",
-        "Look here first",
+        "First to read",
         "run",
     ):
         assert words in done.stdout
@@ -88,8 +88,7 @@ def test_stored_replies_have_a_worth_and_cost_nothing_now(
 
     cache = ("--cache", "another")
     unpriced = claimeval("score", data, "-j", name, "--out", "d", *cache)
-    assert f"Paid now: price unknown (14 calls, {tokens:,} tokens)." in unpriced.stdout
-    assert "Worth of all replies of this run: price unknown (14)." in unpriced.stdout
+    assert f"Sent now: 14 calls ({tokens:,} tokens); price unknown (--prices)." in unpriced.stdout
 
 
 def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, start_server: StartServer) -> None:
@@ -97,7 +96,7 @@ def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, star
         "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--by", "question",
         "--out", "run",
     )  # fmt: skip
-    assert "Who built it?" in done.stdout.partition("faithfulness: ")[2].partition("Worst")[0]
+    assert "Who built it?" in done.stdout.partition("adds to")[2].partition("Report:")[0]
     by = load_summary(data.parent / "here" / "run").by["question"]
     assert {value: means["faithfulness"].value for value, means in by.items()} == {
         "Who built it?": 0.5,
@@ -110,8 +109,10 @@ def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, star
 def test_worst_claims_name_question_claim_verdict_and_evidence(
     claimeval: Run, data: Path, start_server: StartServer
 ) -> None:
-    done = claimeval("score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness")
-    after = done.stdout.partition("Look here first")[2]
+    done = claimeval(
+        "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--details"
+    )
+    after = done.stdout.partition("one claim a sample")[2]
     assert "question Who built it?" in after
     assert "The WRONG king paid." in after
     assert "contradicted by the contexts: judged by rule" in after

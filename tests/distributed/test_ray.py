@@ -129,7 +129,7 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
         last = provider.asked - before
         assert set(last.values()) == {1}, "a lost node costs no call"
         assert not provider.reached
-        assert f"Calls: {last.total()} sent" in done.stdout
+        assert f"Sent now: {last.total()} calls" in done.stdout
         assert len(provider.asked) == REQUESTS
         assert provider.asked.total() <= REQUESTS + 2 * in_flight
         ce.score(samples, judges=judge, out=tmp_path / "home", options=RunOptions(cache=tmp_path / "cache"))

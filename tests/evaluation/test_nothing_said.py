@@ -336,7 +336,7 @@ def test_rank_metrics_of_contexts_that_are_not_given_have_no_value() -> None:
 def test_the_table_says_how_many_samples_had_no_documents(server: Server, tmp_path: Path) -> None:
     path = written(tmp_path, "jsonl", row(contexts=[], answer="It is."))
     arguments = ("score", path, "--judge", f"openai:judge-1@{server.url}", "--out", tmp_path / "run")
-    done = call(*arguments, "--metrics", "faithfulness", COLUMNS="200")
+    done = call(*arguments, "--metrics", "faithfulness", "--details", COLUMNS="200")
     assert "1 sample without documents counts 0" in done.stdout
 
 

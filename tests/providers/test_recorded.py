@@ -69,7 +69,7 @@ def test_good_answers_and_paraphrases_pass(demo: ce.Run) -> None:
 
 def test_the_claims_to_look_at_first_are_planted_faults(demo: ce.Run, tmp_path: Path) -> None:
     demo.save(tmp_path / "run")
-    worst = json.loads(call("report", tmp_path / "run", "--format", "json", folder=tmp_path).stdout)["worst"]
+    worst = json.loads(call("report", tmp_path / "run", "--format", "json", folder=tmp_path).stdout)["front"]["read"]
     assert {claim["sample_id"] for claim in worst[:5]} <= {*FAULTY, "law-leaf-blower-fine"}
     assert not GOOD & {claim["sample_id"] for claim in worst}
 
@@ -217,4 +217,4 @@ def test_what_only_a_short_gold_answer_lacks_is_not_among_the_claims_to_look_at_
     )
     run = tmp_path / "run"
     ce.score({**TOWER, "reference_answers": [gold]}, judges=judge, metrics="faithfulness,correctness", out=run)
-    assert [(claim.claim, claim.evidence.part, claim.label) for claim in gather(run).worst] == worst
+    assert [(claim.claim, claim.evidence.part, claim.label) for claim in gather(run).front.read] == worst

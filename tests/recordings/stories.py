@@ -126,7 +126,7 @@ def documents(bench: Bench) -> None:
     a = bench.openai("alpha")
     bench.run("score few.jsonl --out runs/s --per-document -j", a, keep="runs/s")
     bench.run("rejudge runs/s --no-per-document --out runs/j -j", a, keep="runs/j/summary.json")
-    bench.run("score few.jsonl --out runs/o --shuffle-contexts 2 -m faithfulness -j", a, keep="runs/o")
+    bench.run("rejudge runs/j --out runs/o --shuffle-contexts 2 -m faithfulness -j", a, keep="runs/o")
 
 
 def panel(bench: Bench) -> None:

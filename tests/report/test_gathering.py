@@ -84,13 +84,13 @@ def test_answers_with_the_most_unsupported_claims_come_first_then_the_lowest_sco
     poet = TOWER.model_copy(update={"id": "poet", "answer": "Its keeper was a poet."})
     high = TOWER.model_copy(update={"id": "high", "answer": "The tower opened in 1902. It is 90 metres high."})
     facts = gather(make(tmp_path / "run", [high, poet, BRIDGE, TOWER]))
-    assert [(t.sample_id, t.claim, t.label, t.supported, t.judged) for t in facts.worst] == [
+    assert [(t.sample_id, t.claim, t.label, t.supported, t.judged) for t in facts.front.read] == [
         ("tower", "It is 90 metres high.", "contradicted", 1, 3),  # two claims that are not supported
         ("poet", "Its keeper was a poet.", "not_found", 0, 1),  # one, and a score of 0
         ("high", "It is 90 metres high.", "contradicted", 1, 2),
     ]
-    assert facts.worst[0].explanation == "strict: contradicted"
-    assert facts.worst[0].standing == "faithfulness 0.333, 1 of 3 claims supported"
+    assert facts.front.read[0].explanation == "strict: contradicted"
+    assert facts.front.read[0].standing == "faithfulness 0.333, 1 of 3 claims supported"
 
 
 def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_worst_claim_of_an_answer_is_the_one_on_which_judges_agree(tmp_path:
         "b": {first: "contradicted", second: "contradicted"},
         "c": {second: "contradicted"},
     }
-    (worst,) = gather(make(tmp_path / "run", [TOWER], says)).worst
+    (worst,) = gather(make(tmp_path / "run", [TOWER], says)).front.read
     assert (worst.claim, worst.votes) == (second, {"contradicted": 3})
     assert worst.standing == "faithfulness 0.333, 1 of 3 claims supported; verdicts: 3 contradicted"
 

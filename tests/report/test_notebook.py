@@ -66,7 +66,7 @@ def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
 
 def test_a_run_shows_the_worst_claims_with_their_evidence(run: ce.Run) -> None:
     page = text(run._repr_html_())
-    worst = page[page.index("Look here first") :]
+    worst = page[page.index("First to read") :]
     first, second = "contradicted It is old. clock: How old?", "not found It is blue. tower: How high?"
     assert worst.index(first) < worst.index(second)
     assert "Evidence: contexts (2 texts) 1 Old. 2 Older." in worst
@@ -77,7 +77,7 @@ def test_claims_of_a_large_run_are_looked_for_among_the_first_samples(
 ) -> None:
     monkeypatch.setattr(notebook, "LOOKED_AT", 1)
     page = text(run._repr_html_())
-    assert "Look here first among the first 1 samples" in page
+    assert "First to read among the first 1 samples" in page
     assert "It is old." not in page
 
 

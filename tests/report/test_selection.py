@@ -67,7 +67,7 @@ def test_a_large_run_has_a_page_of_some_samples_with_the_worst_and_numbers_of_al
     overview = packed(text, "overview")["runs"][0]
     assert overview["summary"]["samples"] == SAMPLES
     assert overview["summary"]["metrics"]["faithfulness"]["n"] == SAMPLES
-    assert {claim["sample_id"] for claim in overview["worst"]} <= set(ids), "what the page links to is there"
+    assert {claim["sample_id"] for claim in overview["front"]["read"]} <= set(ids), "what the page links to is there"
     said = overview["cautions"][0]
     assert said["kind"] == "selection"
     assert said["text"].startswith(

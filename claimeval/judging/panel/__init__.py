@@ -109,7 +109,7 @@ def check(panel: Panel, judges: Sequence[str], *, with_labels: bool = False) -> 
         raise UsageError("escalation needs claims that several judges assess; leave out extract_per_judge or escalate")
     if panel.per_document and panel.shuffle_contexts:
         raise UsageError(
-            "the order of documents matters only if they are read together; use --per-document or --shuffle-contexts, "
+            "the order of documents matters only if they are read together; use --per-document or shuffle_contexts, "
             "not both (add --no-per-document to rejudge a run without its single documents)"
         )
     if unknown := set(panel.weights) - set(judges):

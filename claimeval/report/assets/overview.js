@@ -61,6 +61,7 @@ function overviewHeading(facts, run) {
         ? [" Claims were extracted by ", name(manifest.extractor), "; each claim was assessed against its evidence."]
         : null,
     ],
+    ...(facts.front.sentence ? [el("strong", null, facts.front.sentence)] : []),
   );
 }
 
@@ -82,16 +83,16 @@ export function cautionBox(cautions) {
  * @param {Page.Overview} facts
  * @param {number} run
  */
-function worstClaims({ worst }, run) {
-  if (!worst.length) return null;
+function worstClaims({ front }, run) {
+  if (!front.read.length) return null;
   return section(
     "worst",
-    "Look here first",
+    "First to read",
     el("p", { class: "quiet" }, "The answers with the most unsupported claims, and one claim of each."),
     el(
       "ol",
       { class: "worst" },
-      worst.map((trouble) => worstClaim(trouble, run)),
+      front.read.map((trouble) => worstClaim(trouble, run)),
     ),
   );
 }
@@ -129,6 +130,15 @@ function worstClaim(trouble, run) {
       `${LABELS[label].word} in the `,
       data(partName(trouble.evidence.part)),
       explanation ? [" · ", data(explanation)] : null,
+    ),
+    el(
+      "p",
+      { class: "small" },
+      trouble.is_word_for_word
+        ? "The evidence has it word for word: look at the judge."
+        : trouble.excerpt
+          ? ["Nearest: ", data(trouble.excerpt)]
+          : "Nothing like it there.",
     ),
   );
 }

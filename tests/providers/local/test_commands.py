@@ -205,7 +205,7 @@ for arguments in json.loads(sys.argv[1]):
 
 def test_everything_else_works_where_torch_is_absent(data: Path) -> None:
     commands = (
-        ("score", "samples.jsonl", "-j", "local:lexical", "-m", "faithfulness", "--out", "run"),
+        ("score", "samples.jsonl", "-j", "local:lexical", "-m", "faithfulness", "--out", "run", "--details"),
         ("score", "samples.jsonl", "-j", "local:nli=org/model"),
         ("reward", "samples.jsonl"),
     )

@@ -1,0 +1,188 @@
+"""The front of a run: what a reader sees first, made once for the terminal, Markdown, notebooks and pages.
+
+One line for each metric, one sentence on where the answers fail, and the claims to read first with the nearest sentence
+of their evidence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.notes import Note, notes
+from claimeval.runs.slices import ENOUGH, Cell, cell_of
+from claimeval.runs.worst import WorstClaim, WorstClaims
+from claimeval.statistics.formatting import decimal, interval, number_of
+from claimeval.types.clusters import sample_count
+from claimeval.types.records import Record, SampleResult
+
+TOP = 3
+"""Default number of claims to read first."""
+FEW = 5
+"""Samples with context recall and faithfulness below which the sentence does not compare retrieval and model."""
+OFTEN = 0.25
+"""Share of the samples from which a weakness is named."""
+WHERE = {
+    "contexts": "in what was retrieved",
+    "reference": "in the gold answer",
+    "answer": "in the answer",
+    "reference_contexts": "in the reference contexts",
+}
+"""Where claims are looked for, by part."""
+
+
+class FrontScore(Record):
+    """A metric in one line."""
+
+    name: str
+    value: str
+    """The mean, in words if it is undefined."""
+    share: float | None
+    """The mean, if it is a share."""
+    ends: str
+    """The reported interval or bounds; empty if there is none."""
+    bounds: bool
+    """Whether the ends are bounds."""
+    counts: str
+    """What was counted; empty if there is nothing to add."""
+
+
+class Front(Record):
+    """What a reader sees first."""
+
+    head: str
+    notes: tuple[Note, ...]
+    scores: tuple[FrontScore, ...]
+    missing: str | None
+    """How many samples have no score, and why."""
+    sentence: str | None
+    """Where the answers fail; None if a judge only compares words or too much is open."""
+    read: tuple[WorstClaim, ...]
+    """The claims to read first."""
+
+
+class FrontBuilder:
+    """Builds the front of a run from its results, one by one."""
+
+    def __init__(self, manifest: Manifest, top: int = TOP) -> None:
+        self._manifest = manifest
+        self._worst = WorstClaims(manifest.rows, top)
+        self._cells: Counter[Cell] = Counter()
+        self._wrong: Counter[Cell] = Counter()
+        self._agree: Counter[Cell] = Counter()
+
+    def add(self, result: SampleResult) -> None:
+        """Add the result of a sample."""
+        self._worst.add(result)
+        if cell := cell_of(result):
+            self._cells[cell] += 1
+            against = {a.support for a in result.whole if a.against == "reference"}
+            self._wrong[cell] += "contradicted" in against
+            correctness = result.scores.get("correctness")
+            self._agree[cell] += bool(correctness and correctness.value is not None and correctness.value >= ENOUGH)
+
+    def front(self, summary: Summary) -> Front:
+        """Return the front."""
+        manifest = self._manifest
+        return Front(
+            head=_head(manifest, summary),
+            notes=notes(summary, manifest.short_names),
+            scores=tuple(_score(name, metric) for name, metric in summary.metrics.items()),
+            missing=_missing(summary),
+            sentence=self._sentence(summary),
+            read=self._worst.worst(),
+        )
+
+    def _sentence(self, summary: Summary) -> str | None:
+        """Return the first of these sentences that fits."""
+        metrics = {name: metric for name, metric in summary.metrics.items() if metric.total}
+        if not self._manifest.concludes or any(metric.ends == "bounds" for metric in metrics.values()):
+            return None
+        return self._of_cells() or _of_claims(self._manifest, metrics)
+
+    def _of_cells(self) -> str | None:
+        """Return the sentence on retrieval and model; None for too few samples with both scores."""
+        cells, n = self._cells, self._cells.total()
+        if n < FEW:
+            return None
+        fine, wrong = cells["fine"], self._wrong.total()
+        if wrong > n / 2 and self._wrong["fine"] >= wrong / 2:
+            return (
+                f"Most answers contradict the gold answer although retrieval was good: {fine} of {n} stick to what was "
+                f"found, and {self._wrong['fine']} of these contradict it."
+            )
+        weak, most = max(((cell, cells[cell]) for cell in ("ignored", "missed", "made_up")), key=lambda item: item[1])
+        if most >= OFTEN * n:
+            return {
+                "ignored": f"The model is the weak part: for {most} of {n} questions retrieval brought what the answer "
+                "needs, and the model said things that are not in it.",
+                "missed": f"Retrieval is the weak part: it missed what {most} of {n} questions need.",
+                "made_up": f"{most} of {n} answers are made up: retrieval missed what they need, and the model "
+                "answered all the same.",
+            }[weak]
+        agree = f", and {self._agree['fine']} of these agree with the gold answer" if self._agree else ""
+        return f"{fine} of {n} answers stick to what was found{agree}."
+
+
+def front(manifest: Manifest, summary: Summary, results: Iterable[SampleResult], top: int = TOP) -> Front:
+    """Return the front of a run with the `top` claims to read first."""
+    builder = FrontBuilder(manifest, top)
+    for result in results:
+        builder.add(result)
+    return builder.front(summary)
+
+
+def _head(manifest: Manifest, summary: Summary) -> str:
+    """Return what was judged, and by whom."""
+    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
+    total = manifest.data.samples
+    if not summary.complete:
+        number, _, rest = count.partition(" sample")
+        of = f" of {total:,}" if total else ""
+        count = f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
+    if not manifest.judges:
+        return count
+    if not manifest.concludes:
+        return f"{count}, judged by shared words, without a model: try-out numbers"
+    short = manifest.short_names
+    names = [short[judge.name] for judge in manifest.judges]
+    return f"{count}, judged by {', '.join(names) if len(names) <= 4 else f'{len(names)} judges'}"
+
+
+def _score(name: str, metric: MetricSummary) -> FrontScore:
+    is_share = metric.unit == "share"
+    value = decimal(metric.mean, 2) if metric.mean is not None else "no score"
+    return FrontScore(
+        name=name if is_share else f"{name} ({metric.unit})",
+        value=value,
+        share=metric.mean if is_share else None,
+        ends=interval(metric.reported) if metric.reported else "",
+        bounds=metric.ends == "bounds",
+        counts=f"{metric.hits} of {number_of(metric.judged or 0, 'claim')}" if metric.total else f"n {metric.n}",
+    )
+
+
+def _missing(summary: Summary) -> str | None:
+    """Return how many samples lack a score, and the most frequent reasons."""
+    most: Counter[str] = Counter()
+    for metric in summary.metrics.values():
+        for reason, count in metric.missing.items():
+            most[reason] = max(most[reason], count)
+    without = max((sum(metric.missing.values()) for metric in summary.metrics.values()), default=0)
+    if not without:
+        return None
+    reasons = ", ".join(f"{count} {reason}" for reason, count in most.most_common(3))
+    return f"Without a score: up to {without:,} of {summary.samples:,} ({reasons})."
+
+
+def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | None:
+    """Return the sentence on the claims of the first metric; None if it has no claims."""
+    rows = {row.name: row for row in manifest.rows}
+    for name, metric in metrics.items():
+        if name in rows and metric.judged:
+            where = WHERE.get(rows[name].against, "")
+            return f"{metric.hits} of {number_of(metric.judged, 'claim')} are supported {where}.".replace(" .", ".")
+    return None

@@ -1,0 +1,185 @@
+"""The claims of a run to look at first, each with the nearest sentence of its evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pydantic import Field
+
+from claimeval.lexical.sentences import sentences
+from claimeval.metrics.rows import Metric
+from claimeval.statistics.formatting import decimal
+from claimeval.types.records import Assessment, Document, Evidence, Record, SampleResult
+
+SHOWN = 10
+EXCERPT = 200
+"""Characters of a sentence."""
+NEAR = 45
+"""Least likeness, from 0 to 100, of a sentence to a claim; less like sentences say nothing about it."""
+
+
+class WorstClaim(Record):
+    """A claim that its evidence does not support."""
+
+    sample_id: str
+    question: str
+    subject: str
+    claim: str
+    evidence: Evidence
+    label: str
+    explanation: str | None
+    """Explanation of the first judge with that label."""
+    excerpt: str | None = None
+    """Id in brackets and the sentence nearest to the claim in the documents that judges cite, or in all; None if no
+    sentence is like it."""
+    is_word_for_word: bool = False
+    """Whether the evidence has the claim word for word; then look at the judge."""
+    documents: int = 0
+    """Number of documents that the claim was assessed against."""
+    metric: str | None = None
+    """The metric that counts the claim."""
+    score: float | None = None
+    """The metric's score of the sample."""
+    supported: int = 0
+    """Claims of the answer that this evidence supports."""
+    judged: int = 0
+    """Claims of the answer that have a label against this evidence."""
+    votes: dict[str, int] = Field(default_factory=dict)
+    """Verdicts on the claim by label; `unassessed` counts verdicts without a label."""
+
+    @property
+    def standing(self) -> str:
+        """The score of the answer and the votes of the judges, in words."""
+        score = (
+            f"{self.metric or 'supported'} {decimal(self.score)}, {self.supported} of {self.judged} claims supported"
+        )
+        if sum(self.votes.values()) < 2:
+            return score
+        votes = ", ".join(f"{n} {label.replace('_', ' ')}" for label, n in self.votes.items())
+        return f"{score}; verdicts: {votes}"
+
+
+class _Ranked(NamedTuple):
+    rank: tuple[float, ...]
+    result: SampleResult
+    assessment: Assessment
+    metric: str
+    score: float | None
+    claims: Sequence[Assessment]
+    """All claims of the answer with a label against the same evidence."""
+
+
+class WorstClaims:
+    """Collects the worst claim of each of the worst samples of a run."""
+
+    def __init__(self, metrics: Iterable[Metric], shown: int = SHOWN) -> None:
+        """Collect claims that these metrics count; among equally bad claims, earlier metrics come first."""
+        self._metrics = [metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt]
+        self._shown = shown
+        self._samples = 0
+        self._worst: list[_Ranked] = []
+
+    def add(self, result: SampleResult) -> None:
+        """Add a sample; at most one claim of its answer is kept.
+
+        Samples rank by the number of claims that are not supported, then by score; claims of a sample by label, then
+        by the number of judges that agree on it. A claim that a short gold answer leaves out is none of them if the
+        contexts support it.
+        """
+        self._samples += 1
+        of_answer = {claim.id for claim in result.claims if claim.of == "answer"}
+        grounded = {a.subject for a in result.whole if a.against == "contexts" and a.support == "supported"}
+        for position, metric in enumerate(self._metrics):
+            claims = [
+                a
+                for a in result.whole
+                if a.against == metric.against and a.evidence.is_whole
+                if a.subject in of_answer and a.support is not None
+            ]
+            elsewhere = grounded if metric.against == "reference" else ()
+            bad = [
+                a
+                for a in claims
+                if a.support == "contradicted" or (a.support != "supported" and a.subject not in elsewhere)
+            ]
+            if bad:
+                worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
+                value = None if score is None else score.value
+                rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
+                if len(self._worst) == self._shown and rank > self._worst[-1].rank:
+                    break
+                entry = _Ranked(rank, result, worst, metric.name, value, claims)
+                self._worst = sorted([*self._worst, entry], key=lambda ranked: ranked.rank)[: self._shown]
+                break
+
+    def worst(self) -> tuple[WorstClaim, ...]:
+        """Return the worst claims, worst first; equally bad claims are in the order of the data."""
+        return tuple(map(_worst_claim, self._worst))
+
+
+def _gravity(assessment: Assessment) -> tuple[int, float, float]:
+    """Return a sort key: contradicted first, then by agreement of verdicts, then lowest mean probability of support."""
+    verdicts = assessment.verdicts
+    probabilities = [v.probability for v in verdicts if v.probability is not None]
+    agree = sum(v.support == assessment.support for v in verdicts) / len(verdicts) if verdicts else 1.0
+    return (
+        int(assessment.support != "contradicted"),
+        -agree,
+        sum(probabilities) / len(probabilities) if probabilities else 0.5,
+    )
+
+
+def _worst_claim(ranked: _Ranked) -> WorstClaim:
+    _, result, assessment, metric, score, claims = ranked
+    assert assessment.support is not None, "only claims with a label are listed"
+    text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
+    documents = tuple(result.sample.documents(assessment.evidence) or ())
+    cited = {name for verdict in assessment.verdicts for name in verdict.cites}
+    near = nearest(text, [document for document in documents if document.id in cited]) or nearest(text, documents)
+    return WorstClaim(
+        sample_id=result.sample.id,
+        question=result.sample.question,
+        subject=assessment.subject,
+        claim=text,
+        evidence=assessment.evidence,
+        label=assessment.support,
+        explanation=next(
+            (v.explanation for v in assessment.verdicts if v.label == assessment.label and v.explanation), None
+        ),
+        excerpt=near and f"[{near.document}] {near.sentence[:EXCERPT]}",
+        is_word_for_word=bool(near and _words(text) in _words(near.sentence)),
+        documents=len(documents),
+        metric=metric,
+        score=score,
+        supported=sum(a.support == "supported" for a in claims),
+        judged=len(claims),
+        votes=dict(Counter(verdict.support or "unassessed" for verdict in assessment.verdicts)),
+    )
+
+
+class NearSentence(NamedTuple):
+    """A sentence of a document that is like a claim."""
+
+    document: str
+    sentence: str
+
+
+def nearest(claim: str, documents: Iterable[Document]) -> NearSentence | None:
+    """Return the sentence of the documents that shares most words with a claim; None if none is like it."""
+    from rapidfuzz import fuzz, process  # slow to load
+
+    shown = [
+        NearSentence(document.id, document.text[start:end])
+        for document in documents
+        for start, end in sentences(document.text)
+    ]
+    found = process.extractOne(
+        claim, [near.sentence for near in shown], scorer=fuzz.token_set_ratio, score_cutoff=NEAR, processor=_words
+    )
+    return shown[found[2]] if found else None
+
+
+def _words(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!?")

@@ -1,0 +1,144 @@
+"""The first screen: at most 24 lines of 80 columns that say what was judged, where it fails and what to read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+import claimeval as ce
+from claimeval.runs.front import FrontBuilder, front
+from claimeval.runs.worst import nearest
+from claimeval.testing import ScriptedJudge
+from claimeval.types.records import Document, SampleResult, Score
+from claimeval.types.scales import THREE_WAY
+from tests.command_line import call
+
+LONG = "x" * 200
+HEAD = "24 samples, judged by recorded replies"
+
+
+def test_the_demo_fits_on_a_screen_and_says_what_is_weak(tmp_path: Path) -> None:
+    done = call("demo", folder=tmp_path)
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80
+    assert lines[1] == HEAD
+    assert "The model is the weak part: for 9 of 20 questions retrieval brought what the" in lines
+    assert [line[:3] for line in lines if line.startswith((" ✗", "   "))] == [" ✗ ", "   "] * 3
+    assert " faithfulness    0.80 ████████··  0.70 to 0.89  111 of 140 claims" in lines
+
+
+def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path: Path) -> None:
+    done = call("demo", "--details", folder=tmp_path)
+    assert HEAD in done.stdout
+    assert " metric           mean  95 % interval   n  missing  micro        bounds" in done.stdout
+    for top in (0, 1, 7):
+        shown = call("demo", "--top", top, folder=tmp_path).stdout
+        assert shown.count(" ✗ ") == top
+    assert call("demo", "--top", -1, folder=tmp_path).returncode == 2
+
+
+def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) -> None:
+    quiet = call("demo", "-q", folder=tmp_path)
+    assert quiet.stdout == (
+        "faithfulness 0.80 (0.70 to 0.89), correctness 0.40 (0.27 to 0.52), coverage 0.59 (0.39 to 0.75), "
+        "context_recall 0.98 (0.85 to 1.00)\n"
+    )
+    record = json.loads(call("demo", "--json", folder=tmp_path).stdout)
+    assert record["front"]["head"] == HEAD
+    assert len(record["front"]["read"]) == 3
+
+
+def test_a_terminal_without_block_characters_gets_others(tmp_path: Path) -> None:
+    shown = call("demo", folder=tmp_path, PYTHONIOENCODING="ascii").stdout
+    assert " faithfulness    0.80 ########..  0.70 to 0.89" in shown
+    assert " x energy-battery-storage: " in shown
+
+
+def test_many_notes_metrics_and_long_texts_still_fit(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"{LONG}{n}",
+            "question": LONG,
+            "answer": f"{LONG} {n} is so. 建物は高い。",
+            "contexts": [f"{LONG} not."],
+        }
+        for n in range(4)
+    ]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, [*rows, {"question": 1, "answer": ["no"]}])) + "\n")
+    metrics = "faithfulness,on_text=answer:contexts"
+    done = call(
+        "score", "data.jsonl", "-j", "local:lexical", "-m", metrics, "--skip-malformed", "-o", "run", folder=tmp_path
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80
+    assert "Note: 1 malformed rows were left out." in lines
+
+
+def samples(count: int) -> list[ce.Sample]:
+    document = Document(id="d", text="Some text.")
+    return [
+        ce.Sample(
+            id=f"s{n}", question="Which?", answer=f"It is {n}.", contexts=(document,), reference_answers=(f"Gold {n}.",)
+        )
+        for n in range(count)
+    ]
+
+
+def relabeled(result: SampleResult, labels: tuple[str, str, str]) -> SampleResult:
+    """The result with other labels: of the answer by contexts and by the gold answer, and of the gold answer."""
+    by = dict(zip(("faithfulness", "correctness", "context_recall"), labels, strict=True))
+    of = {claim.id: claim.of for claim in result.claims}
+    names = {("answer", "contexts"): "faithfulness", ("answer", "reference"): "correctness"}
+    assessments = [
+        a.model_copy(update=THREE_WAY.labeled(by[names.get((of[a.subject], a.against), "context_recall")]))
+        for a in result.assessments
+    ]
+    scores = {name: Score.share(float(label == "supported")) for name, label in by.items()}
+    return result.model_copy(update={"assessments": tuple(assessments), "scores": scores})
+
+
+S, N, C = "supported", "not_found", "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("answers", "sentence"),
+    [
+        ([(S, C, S)] * 4 + [(S, S, S)], "Most answers contradict the gold answer although retrieval was good"),
+        ([(S, N, S)] * 5, "5 of 5 answers stick to what was found, and 0 of these agree with the gold answer."),
+        ([(N, S, S)] * 2 + [(S, S, S)] * 4, "The model is the weak part: for 2 of 6 questions"),
+        ([(S, S, N)] * 2 + [(S, S, S)] * 4, "Retrieval is the weak part: it missed what 2 of 6 questions need."),
+        ([(N, N, N)] * 2 + [(S, S, S)] * 4, "2 of 6 answers are made up"),
+        ([(S, S, S)] * 6, "6 of 6 answers stick to what was found, and 6 of these agree with the gold answer."),
+        ([(S, S, S)] * 4, "4 of 4 claims are supported in what was retrieved."),
+    ],
+)
+def test_the_sentence_is_the_first_that_fits(answers: list[tuple[str, str, str]], sentence: str) -> None:
+    judge = ScriptedJudge(default="supported")
+    run = ce.score(samples(len(answers)), judges=judge, metrics="faithfulness,correctness,context_recall")
+    results = [relabeled(result, labels) for result, labels in zip(run, answers, strict=True)]
+    shown = front(run.manifest, run.record, results).sentence
+    assert shown
+    assert shown.startswith(sentence)
+
+
+def test_a_judge_that_compares_words_concludes_nothing() -> None:
+    sample = ce.Sample(id="s", question="Which?", answer="It is so.", contexts=(Document(id="d", text="It is so."),))
+    run = ce.score([sample] * 1, judges="local:lexical", metrics="faithfulness")
+    assert FrontBuilder(run.manifest).front(run.record).sentence is None
+
+
+def test_the_nearest_sentence_shares_words_or_there_is_none() -> None:
+    documents = (
+        Document(id="a", text="Cats sleep. The tower is 90 metres high. Dogs bark."),
+        Document(id="b", text="The bridge is old."),
+    )
+    near = nearest("The tower is 80 metres high.", documents)
+    assert near == ("a", "The tower is 90 metres high.")
+    assert nearest("Quantum chromodynamics confines quarks.", documents) is None
+    assert nearest("The tower is 80 metres high.", ()) is None
