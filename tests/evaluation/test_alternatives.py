@@ -176,6 +176,21 @@ def test_the_bounds_of_the_best_are_the_best_of_the_bounds() -> None:
     assert (found.value, found.alternative, found.bounds) == (0.25, 2, (0.25, 0.5))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "best_of_both"),
+    [
+        (Score.counted(0, 2, 2), Score.counted(1, 1, 1), 2),  # 0 of 2 and 1 of 1
+        (Score.counted(1, 2, 2), Score.counted(2, 4, 4), 2),  # a half each, with more claims
+        (Score.counted(2, 4, 4), Score.counted(2, 4, 4), 1),
+        (Score.undefined("unsure", total=1), Score.counted(0, 1, 1), 2),
+    ],
+)
+def test_the_best_has_the_highest_value_then_the_most_claims_then_comes_first(
+    first: Score, second: Score, best_of_both: int
+) -> None:
+    assert best({1: first, 2: second}).alternative == best_of_both
+
+
 def test_a_failed_extraction_of_one_alternative_leaves_the_best_unknown() -> None:
 
     sample = Sample(id="a", question="Q?", answer="Paris.", reference_answers=("Paris.", "City of Paris."))

@@ -236,5 +236,17 @@ def test_local_engines_cost_nothing_and_count_for_nothing(tmp_path: Path) -> Non
         assert asyncio.run(main(ledger)) == 0.0
 
 
+@pytest.mark.usefixtures("_priced")
+def test_what_is_spent_is_known_where_nothing_limits_it() -> None:
+    """250 tokens at $2 and 100 at $8 a million."""
+
+    async def main() -> float | None:
+        budget = Budget([JUDGE])
+        budget.settle(REQUEST, await budget.reserve(REQUEST), reply())
+        return budget.spent
+
+    assert asyncio.run(main()) == pytest.approx(0.0013)
+
+
 def test_without_a_price_nothing_is_said_about_money() -> None:
     assert Budget([JUDGE]).spent is None

@@ -206,6 +206,34 @@ def test_refusals_in_a_row_are_waited_out_longer_and_longer_and_given_up_in_the_
     assert waits[-1] == pytest.approx(MAX_PAUSE, abs=0.11)
 
 
+async def seconds_until_a_call_of_all_tokens(outcome: Completion | CallError) -> float:
+    """How long a call of 1000 tokens, all of a minute's, waits after a call of 300 with this outcome.
+
+    Before a reply tells otherwise, 400 characters are 100 tokens, 3200 are 800, and a reply has 200.
+    """
+    way = pace(tpm=1000)
+    slot = await way.acquire(question(400))
+    if isinstance(outcome, CallError):
+        way.failed(slot, outcome)
+    else:
+        way.succeeded(slot, outcome)
+    way.release()
+    await way.acquire(question(3200))
+    return now()
+
+
+@pytest.mark.parametrize(("possibly_paid", "seconds"), [(False, 0.0), (True, 61.0)])
+def test_the_tokens_of_a_failed_call_are_free_again_unless_it_may_be_paid(possibly_paid: bool, seconds: float) -> None:
+    failed = CallError("provider_error", "broken off", possibly_paid=possibly_paid)
+    assert run(seconds_until_a_call_of_all_tokens(failed)) == seconds
+
+
+@pytest.mark.parametrize(("prompt", "completion"), [(None, 50), (100, None), (None, None)])
+def test_the_estimate_stands_where_not_all_tokens_are_counted(prompt: int | None, completion: int | None) -> None:
+    usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
+    assert run(seconds_until_a_call_of_all_tokens(Completion(body=b"", text="{}", usage=usage))) == 61.0
+
+
 def test_one_request_a_minute_and_a_question_over_the_token_limit_come_through() -> None:
     async def main() -> list[float]:
         way, sent = pace(rpm=1, tpm=50), []

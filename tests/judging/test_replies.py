@@ -244,6 +244,12 @@ def test_a_book_has_thousands_of_claims_and_a_judge_that_does_not_end_has_more()
     assert len(replies.claims_json(json.dumps({"claims": [claim] * 2_000}))) == 2_000
     with pytest.raises(Unparsable, match="5001 claims; at most 5000"):
         replies.claims_json(json.dumps({"claims": [claim] * 5_001}))
+    assert len(replies.claims_json(json.dumps({"claims": [claim] * 5_000}))) == 5_000
+
+
+def test_a_claim_may_be_two_thousand_characters_long() -> None:
+    (claim,) = replies.claims_json(json.dumps({"claims": [{"claim": "x" * 2_000}]}))
+    assert len(claim.text) == 2_000
 
 
 @pytest.mark.parametrize(
@@ -270,6 +276,13 @@ def test_claims_are_read_from_bullets() -> None:
     assert [c.text for c in replies.claims_bullets(text)] == ["A is B.", "C is D.", "E is F."]
     assert replies.claims_bullets("NONE") == replies.claims_bullets(" - none".upper()) == ()
     assert replies.claims_bullets("None.") == ()
+
+
+def test_only_the_first_bullet_of_a_line_is_left_out() -> None:
+    assert [c.text for c in replies.claims_bullets("- A lasted 1939 - 1945.\n- - B.")] == [
+        "A lasted 1939 - 1945.",
+        "- B.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -325,6 +338,13 @@ def test_an_end_of_reasoning_inside_the_json_or_in_what_was_shown_sets_nothing_a
 def test_words_are_folded_onto_a_closed_list(words: str) -> None:
     assert reply_values.chosen(words, ("supported", "contradicted", "not_found")) == "not_found"
     assert labels(listed(("c1", words))) == {"c1": "not_found"}
+
+
+def test_a_number_spells_the_word_of_its_digits_and_other_values_none() -> None:
+    assert reply_values.chosen(2, ("1", "2", "3")) == "2"
+    assert reply_values.chosen(4, ("1", "2", "3")) is None
+    assert reply_values.chosen(True, ("true", "false")) is None
+    assert reply_values.chosen(None, ("none", "some")) is None
 
 
 def test_no_two_words_of_a_list_fold_alike() -> None:

@@ -15,7 +15,7 @@ from claimeval.metrics.derived import GROUPS, scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.runs.directory import read_results
 from claimeval.runs.import_replies import import_judged, open_file
-from claimeval.types.records import Evidence, Score
+from claimeval.types.records import Claim, Document, Evidence, Sample, SampleResult, Score
 from claimeval.types.scales import PARTIAL
 from tests.judging.panel.test_voting import grades_of
 from tests.metrics.matrices import matrix
@@ -131,6 +131,8 @@ def test_bounds_of_values_that_are_no_shares() -> None:
     # the second vital and unsupported, or vital and supported
     assert one("nugget_recall_weighted", q="p?", vital="s?").bounds == pytest.approx((0.5 / 2, 1.5 / 2))
     assert one("long_form_f1@4", f="s?").bounds == pytest.approx((2 * 0.5 * 0.25 / 0.75, 2 * 1 * 0.5 / 1.5))
+    # P from 1/3 to 1, R from 1/4 to 3/4
+    assert one("long_form_f1@4", f="s??").bounds == pytest.approx((2 / 12 / (7 / 12), 2 * 0.75 / 1.75))
 
 
 @pytest.mark.parametrize(
@@ -150,6 +152,18 @@ def test_bounds_of_values_that_are_no_shares() -> None:
 def test_undefined_is_none_with_the_reason(name: str, rows: dict[str, object], reason: str) -> None:
     found = one(name, **rows)
     assert (found.value, found.because) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "reason"), [((Document(id="1", text="d"),), "not_in_cache"), (None, "missing_input")]
+)
+def test_labels_against_contexts_are_missing_where_there_are_none_and_else_not_asked_for(
+    contexts: tuple[Document, ...] | None, reason: str
+) -> None:
+    sample = Sample(id="s", question="?", answer="a", contexts=contexts)
+    claim = Claim(grounding="ungrounded", id="answer-1", text="c", of="answer")
+    m = Matrix.of(SampleResult(sample=sample, claims=(claim,), assessments=()))
+    assert scores(["factscore@10"], m)["factscore@10"].because == reason
 
 
 @pytest.mark.parametrize(

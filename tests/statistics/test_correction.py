@@ -45,6 +45,12 @@ def test_a_useless_judge_leaves_the_human_mean() -> None:
     assert result.corrected.value == 0.5
 
 
+def test_with_a_label_for_every_item_the_mean_is_that_of_the_labels() -> None:
+    result = prediction_powered([1, 0, 1, 1, 0], [1, 0, 0, 1, 0])
+    assert result.corrected.value == pytest.approx(2 / 5)
+    assert (result.ppi_lambda, result.unlabeled) == (0, 0)
+
+
 def test_a_good_judge_narrows_the_interval() -> None:
     _, judge, human = simulated(1, 1000, 150)
     result = prediction_powered(judge, human)

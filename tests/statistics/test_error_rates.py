@@ -30,6 +30,21 @@ def test_a_judge_no_better_than_chance_is_refused() -> None:
 def test_rates_beyond_the_judges_errors_end_at_0_and_1() -> None:
     estimate = rogan_gladen_rate(Rate(0.05, 500), Rate(0.8, 200), Rate(0.9, 200))
     assert (estimate.value, estimate.low) == (0.0, 0.0)
+    mirrored = rogan_gladen_rate(Rate(0.95, 500), Rate(0.9, 200), Rate(0.8, 200))
+    assert (mirrored.value, mirrored.high) == (1.0, 1.0)
+    assert mirrored.low == pytest.approx(1 - (estimate.high or 0.0))
+
+
+def test_an_interval_beyond_an_end_is_that_end() -> None:
+    """At 99.9 % z is 3.29. With 2 human noes, q0 = 3/4 and its noise 3/64; theta is 0.
+
+    So the shift is -2 z^2 3/64 = -1.01 and the reach z sqrt(3/64) / .75 = .95: the upper end would be -.06.
+    """
+    never, few, many = Rate(0.0, 10_000), Rate(1.0, 2), Rate(1.0, 1000)
+    none = rogan_gladen_rate(never, few, many, level=0.999)
+    assert (none.value, none.low, none.high) == (0.0, 0.0, 0.0)
+    every = rogan_gladen_rate(Rate(1.0, 10_000), many, few, level=0.999)
+    assert (every.value, every.low, every.high) == (1.0, 1.0, 1.0)
 
 
 def test_the_labels_may_come_from_another_population() -> None:

@@ -10,7 +10,9 @@ from claimeval.statistics import difference_interval, mean_interval, ratio_inter
 from claimeval.statistics.bootstrap import (
     NO_INTERVAL,
     ClusterSums,
+    IntervalEstimate,
     Resampling,
+    bca_interval,
     bootstrap_sums,
     distinct_rows,
     effective_number,
@@ -83,6 +85,48 @@ def test_bca_equals_scipy_on_the_same_resamples_at_the_expanded_level() -> None:
         method="BCa",
     ).confidence_interval
     assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+EVENLY = np.linspace(0.0, 1.0, 1001)
+"""Replicates whose quantile at a level is the level."""
+
+
+def test_a_statistic_that_no_cluster_moves_is_not_corrected_for_skewness() -> None:
+    """Half of the replicates are below .5, so there is no bias either: the levels are those of the reach itself."""
+    found = bca_interval(0.5, EVENLY, np.full(25, 0.5), np.ones(25, dtype=np.int64), 25, 0.95)
+    level = scipy.stats.norm.cdf(-np.sqrt(25 / 24) * scipy.stats.t.ppf(0.975, 24))
+    assert found == pytest.approx((level, 1 - level), abs=1e-6)
+
+
+@pytest.mark.parametrize("one_cluster", [1.0, -1.0])
+def test_beyond_the_pole_of_the_correction_the_interval_goes_to_the_end(one_cluster: float) -> None:
+    """One of 1000 clusters has all influence, so the acceleration is 1/6 either way, and its pole is at 6.
+
+    The reach of 2 clusters is sqrt(2) * 12.7 = 18: on one side 1 - 18/6 < 0, on the other 18 / (1 + 18/6) = 4.5.
+    """
+    left_out, times = np.array([0.0, one_cluster]), np.array([999, 1])
+    assert bca_interval(0.5, EVENLY, left_out, times, 2, 0.95) == pytest.approx((0, 1), abs=1e-4)
+
+
+@pytest.mark.parametrize("point", [-1.0, 2.0])
+def test_a_value_outside_all_of_its_replicates_has_no_interval(point: float) -> None:
+    assert bca_interval(point, EVENLY, np.array([0.0, 1.0]), np.array([2, 3]), 5, 0.95) is None
+
+
+def test_rows_that_look_alike_to_the_projection_are_told_apart() -> None:
+    """With the factors a and b of the projection, the rows (b, 0) and (0, a) are both projected onto ab."""
+    a, b = np.random.default_rng(0).normal(size=2)
+    rows, times = distinct_rows(np.array([[b, 0.0], [0.0, a], [0.0, a]]))
+    assert dict(zip(map(tuple, rows.tolist()), times.tolist(), strict=True)) == {(b, 0.0): 1, (0.0, a): 2}
+
+
+def test_an_estimate_without_both_ends_has_no_width() -> None:
+    assert [IntervalEstimate(0.5, low, 0.75, 4, "t").width for low in (None, 0.25)] == [None, 0.5]
+    assert IntervalEstimate(0.5, 0.25, None, 4, "t").width is None
+
+
+def test_an_estimate_has_no_clusters_unless_it_says_so() -> None:
+    assert IntervalEstimate(None, None, None, 0, "none").clusters == 0
 
 
 def test_few_distinct_rows_are_drawn_as_counts_with_the_same_distribution() -> None:

@@ -71,6 +71,13 @@ def test_only_digests_are_keys(store: Store, no_key: str) -> None:
         store.get(no_key)
 
 
+def test_diskcache_by_itself_reads_the_keys_and_takes_nothing_but_bytes(store: Store) -> None:
+    store.put("a" * 64, b"x")
+    assert list(store._cache) == ["a" * 64]
+    with pytest.raises(StoreError, match="keeps bytes only"):
+        store._cache.set("a" * 64, "x")
+
+
 def test_nothing_is_ever_evicted(folder: Path) -> None:
     with Store(folder) as store:
         store._cache.reset("size_limit", 1, update=False)

@@ -278,6 +278,12 @@ def test_one_failed_repeat_does_not_lose_the_judge() -> None:
     assert (found.label, found.probability) == ("supported", 1.0)
 
 
+def test_one_repeat_alone_is_no_share_of_repeats() -> None:
+    """With one of two repeats lost, a judge that gives no probability has none; two that agree have 2 of 2."""
+    alone, both = (rules.cast_ballots(repeated("+", other), Panel(replicates=2)) for other in "x+")
+    assert (alone, both) == ([Ballot("a", "supported", None, None)], [Ballot("a", "supported", 1.0, None)])
+
+
 def test_judges_are_divided_when_values_differ_or_one_is_missing() -> None:
     settings = Panel()
     assert not voting.disputed(verdicts("++"), settings)
@@ -301,11 +307,29 @@ def test_judges_are_divided_when_grades_differ() -> None:
         ({"escalate": 2, "extract_per_judge": True}, "leave out extract_per_judge or escalate"),
         ({"weights": {"z": 1.0}}, "unknown judge with a weight"),
         ({"vote": "weighted", "weights": {"a": 1.0}}, "'b' has none"),
+        ({"vote": "weighted"}, "'a' has none"),
     ],
 )
 def test_settings_that_do_not_fit_the_judges_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         panel.check(Panel(**settings), ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("settings", [{"escalate": 2}, {"extract_per_judge": True}])
+def test_escalation_and_claims_of_each_judge_are_each_allowed_alone(settings: dict[str, Any]) -> None:
+    panel.check(Panel(**settings), ["a", "b", "c"])
+
+
+def test_weights_are_learned_from_labels_only_where_none_are_given() -> None:
+    panel.check(Panel(vote="weighted"), ["a", "b"], with_labels=True)
+    with pytest.raises(UsageError, match="'b' has none"):
+        panel.check(Panel(vote="weighted", weights={"a": 1.0}), ["a", "b"], with_labels=True)
+
+
+def test_documents_have_no_more_other_orders_than_there_are() -> None:
+    """1, 2 and 3 documents have 1, 2 and 6 orders, one of them the original."""
+    assert [list(Panel(shuffle_contexts=9).other_orders(n)) for n in (1, 2, 3)] == [[], [1], [1, 2, 3, 4, 5]]
+    assert list(Panel(shuffle_contexts=2).other_orders(3)) == [1, 2]
 
 
 def test_an_unknown_vote_names_the_closest() -> None:
