@@ -123,7 +123,7 @@ async def acheck(
         inspect(Prepared(claims, claims.manifest, [sample], 1, None))
     job = _CheckJob(claims, deadline)
     progress, budget = Progress(1, options.progress), f"check {uuid.uuid4().hex}"
-    await run_job(job, [sample], lambda _: None, options, progress, run=budget, signals=False)
+    await run_job(job, [sample], lambda _: None, options, progress, run=budget, urgent=True)
     assert job.result, "the only sample was evaluated"
     return without_lost(claims.metrics, job.result)
 

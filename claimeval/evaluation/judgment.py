@@ -6,6 +6,7 @@ orders, and windows of long documents. Re-asking is in `ask.py`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -409,7 +410,7 @@ async def _ask_at(
     unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
     if judge.name in context.recorded_judges:
         return _JudgeVerdicts(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
-    size, unknown = question.per_call(judge), question.order(judge, unknown)
+    size, unknown = even_size(len(unknown), question.per_call(judge)), question.order(judge, unknown)
     step, part, _ = question.address
     asking = _Asking(question, judge, CallAddress(step, part, evidence), replicate, context.executor)
     documents = tuple(question.documents(evidence))
@@ -520,6 +521,11 @@ class _Asking(Generic[S]):
                 values.setdefault(subject, []).extend(of_window)
         total = sum(answer.windows for answer in answers)
         return Answers(values, numbered(answers), max(total, 1), answers[0].limit)
+
+
+def even_size(subjects: int, limit: int) -> int:
+    """Return the size of chunks that are as few as with `limit` and as even as possible: 6 of at most 5 are 3 and 3."""
+    return math.ceil(subjects / math.ceil(subjects / limit)) if subjects else limit
 
 
 def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
 from claimeval.execution.cached import CachedExecutor, ComputingExecutor, OfflineExecutor, StoredExecutor
 from claimeval.execution.learning import LearningExecutor
 from claimeval.execution.online import OnlineExecutor
+from claimeval.execution.warm import WarmingExecutor
 from claimeval.providers import provider
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, cache_folder, pack
@@ -31,8 +32,25 @@ class Asker:
     The reply cache is open for the duration of the block.
     """
 
-    def __init__(self, judges: Iterable[Judge], options: RunOptions, progress: Progress, budget: str = "") -> None:
-        """`budget` identifies the run for its limits, which also count the calls of earlier processes."""
+    def __init__(
+        self,
+        judges: Iterable[Judge],
+        options: RunOptions,
+        progress: Progress,
+        budget: str = "",
+        *,
+        urgent: bool = False,
+    ) -> None:
+        """Prepare to ask.
+
+        Args:
+            judges: The judges.
+            options: The reply cache, limits and settings of calls.
+            progress: Counts calls and cost.
+            budget: Identity of the run for its limits, which also count the calls of earlier processes.
+            urgent: Whether no request waits for another one that warms the provider's prompt cache.
+        """
+        self._urgent = urgent
         self._judges = tuple(judges)
         self._options = options
         self._progress = progress
@@ -72,7 +90,10 @@ class Asker:
                 stack.callback(syncing.cancel)
             in_batches = options.batch and self.online is not None
             counted: Callable[[], None] = (lambda: None) if in_batches else progress.answered_from_cache
-            self.cached = stack.enter_context(CachedExecutor(store, self.online or OfflineExecutor(), counted))
+            fallback: Executor = self.online or OfflineExecutor()
+            if self.online and not (options.batch or self._urgent):
+                fallback = WarmingExecutor(self.online)
+            self.cached = stack.enter_context(CachedExecutor(store, fallback, counted))
             self._stack = stack.pop_all()
         return self
 

@@ -113,8 +113,11 @@ class RunExecutors:
     """All executors of a run behind one: for judges that this process asks, online or in batches, and for judges that
     another process asks. They are open for the duration of the block."""
 
-    def __init__(self, judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str) -> None:
-        """`run` identifies the run for its budget."""
+    def __init__(
+        self, judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str, *, urgent: bool = False
+    ) -> None:
+        """`run` identifies the run for its budget, and `urgent` is as for `run_job`."""
+        self._urgent = urgent
         self._judges = tuple(judges)
         self._elsewhere = ELSEWHERE.get()
         self._remote_judges = tuple(judge for judge in judges if self._elsewhere and provider(judge.model).costs)
@@ -133,7 +136,8 @@ class RunExecutors:
         async with AsyncExitStack() as stack:
             self._asker = OPEN.get() if self._local_judges else None
             if self._asker is None and (self._local_judges or not self._remote_judges):
-                self._asker = await stack.enter_async_context(Asker(self._local_judges, options, progress, self._run))
+                asker = Asker(self._local_judges, options, progress, self._run, urgent=self._urgent)
+                self._asker = await stack.enter_async_context(asker)
             if options.batch and self._asker and self.online:
                 from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
 
@@ -236,7 +240,7 @@ async def run_job(
     progress: Progress,
     *,
     run: str = "",
-    signals: bool = True,
+    urgent: bool = False,
 ) -> RunStatus:
     """Run the job on every item and pass each result to `sink`, in the order of the items.
 
@@ -250,8 +254,8 @@ async def run_job(
         options: Concurrency, limits, cache and batches.
         progress: Counts items, calls and cost.
         run: Identity of the run for its budget.
-        signals: Whether Ctrl-C and similar signals end the run with the finished results; False leaves them to the
-            program.
+        urgent: Whether a program waits for the only item: requests are sent at once, and Ctrl-C and similar signals are
+            left to the program.
 
     Returns:
         The status of the run, with the reason if it stopped early.
@@ -259,10 +263,10 @@ async def run_job(
     if isinstance(job, ComputedJob):
         return _compute(job, items, sink, options, progress)
     assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
-    async with RunExecutors(job.asked, options, progress, run) as executors:
+    async with RunExecutors(job.asked, options, progress, run, urgent=urgent) as executors:
         interrupt = Interrupt(executors.online)
         complete = True
-        with interrupt.listening() if signals else contextlib.nullcontext():
+        with contextlib.nullcontext() if urgent else interrupt.listening():
             try:
                 async with aclosing(_results(job, items, executors, workers_for(options))) as results:
                     async for result in results:

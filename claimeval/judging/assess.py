@@ -24,8 +24,10 @@ from claimeval.judging.replies import ParsedReply, ParsedVerdict, shown
 from claimeval.judging.reply_values import Readings, meant
 from claimeval.judging.requests import (
     REASON,
+    TEXT,
     build_request,
     closed_schema,
+    list_schema,
     names_schema,
     numbered,
     read_entries,
@@ -128,9 +130,18 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 
 
 @lru_cache(maxsize=256)
-def _schema(prompt: Prompt, claims: int, documents: int) -> str:
-    cites = {"evidence": names_schema(_names("d", documents))} if prompt.step == "assess" else {}
+def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> str:
+    """Return the schema of a list of verdicts, or with a number of claims of an object that has them all.
+
+    The list is the same for all requests with a prompt, so that the provider's prompt cache, which a schema precedes,
+    can hold what requests share.
+    """
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
+    of_evidence = prompt.step == "assess"
+    if claims is None:
+        cites = {"evidence": {"type": "array", "items": TEXT}} if of_evidence else {}
+        return schema_text(list_schema("verdicts", {"id": TEXT, "reason": REASON, **cites, "label": label}))
+    cites = {"evidence": names_schema(_names("d", documents))} if of_evidence else {}
     return schema_text(closed_schema("verdicts", _names("c", claims), {"reason": REASON, **cites, "label": label}))
 
 
@@ -205,7 +216,7 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
         prompt,
         judge,
         variables,
-        _schema(prompt, len(claims), len(evidence.documents)),
+        _schema(prompt, len(claims), len(evidence.documents)) if judge.reply_schema == "closed" else _schema(prompt),
         task=AssessTask(
             claims=tuple(claims),
             documents=tuple(evidence.documents),

@@ -91,6 +91,9 @@ class Judge(Record):
     """Number of alternatives for each token with their log probabilities, which give the probability of a verdict."""
     structured: bool = True
     """Whether the server is asked to enforce the JSON schema. Replies are always validated."""
+    reply_schema: Literal["list", "closed"] = "list"
+    """`list`: one schema for all verdicts with a prompt. `closed`: each request's schema names its claims, so that a
+    server that enforces it leaves none out; this defeats the provider's prompt cache."""
     key_variable: str | None = None
     """Environment variable with the API key. Default: the provider's variable."""
     headers: dict[str, str] = Field(default_factory=dict)

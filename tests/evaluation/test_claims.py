@@ -208,10 +208,10 @@ def test_two_judges_see_the_same_claims_and_a_split_is_a_tie() -> None:
 
 def test_more_claims_than_fit_a_call_are_asked_about_in_several() -> None:
     many = [f"Fact {i} holds." for i in range(45)]
-    answers = [verdicts_reply(["supported"] * n) for n in (20, 20, 5)]
+    answers = [verdicts_reply(["supported"] * 15)] * 3
     result = run(SAMPLE, plan("faithfulness"), Scripted([claims_reply(*many)], answers))
     assert result["faithfulness"].total == 45
-    assert [len(c.subjects) for c in result.calls if c.step == "assess"] == [20, 20, 5]
+    assert [len(c.subjects) for c in result.calls if c.step == "assess"] == [15, 15, 15]
 
 
 def test_repeated_claims_are_merged_and_counted() -> None:

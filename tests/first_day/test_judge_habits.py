@@ -175,11 +175,13 @@ class Scored(NamedTuple):
     mean: float | None
 
 
-def score(respond: Respond, folder: Path, *options: object) -> Scored:
-    """Score the samples with a judge of this habit."""
+def score(respond: Respond, folder: Path, *options: object, **settings: object) -> Scored:
+    """Score the samples with a judge of this habit; `settings` are those of its judge file."""
     with serve(respond) as server:
+        judge = folder / "judge.yaml"
+        judge.write_text(json.dumps({"model": f"openai:judge@{server.url}", **settings}), encoding="utf-8")
         done = call(
-            "score", data(folder), "-j", f"openai:judge@{server.url}", "-m", "faithfulness",
+            "score", data(folder), "-j", judge if settings else f"openai:judge@{server.url}", "-m", "faithfulness",
             "-o", folder / "run", *options, folder=folder,
         )  # fmt: skip
         refusals = sum(answer.status != 200 for answer in server.answers)
@@ -195,9 +197,9 @@ def test_a_habit_costs_neither_score_nor_calls(tmp_path: Path, habit: str) -> No
     assert (scored.mean, scored.scored, scored.paid) == (TRUE_SCORE, SAMPLES, CALLS)
 
 
-def test_the_schema_alone_gives_every_claim_a_verdict(tmp_path: Path) -> None:
+def test_the_closed_schema_alone_gives_every_claim_a_verdict(tmp_path: Path) -> None:
     """The first label of the scale is "supported", so all claims are: 1."""
-    scored = score(enforces_the_schema_alone, tmp_path)
+    scored = score(enforces_the_schema_alone, tmp_path, reply_schema="closed")
     assert (scored.done.returncode, scored.mean, scored.scored, scored.paid) == (0, 1.0, SAMPLES, CALLS)
 
 
