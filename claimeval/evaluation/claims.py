@@ -570,7 +570,19 @@ def default_assess_prompt(metrics: MetricSelection | None) -> str:
 
 def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
     """Return notes on the reliability of the numbers. `extractor` is given if the job's did not extract the claims."""
-    return (*specs.notes(job.judges, extractor or job.extractor), *without_partial_support(job))
+    return (*specs.notes(job.judges, extractor or job.extractor), *fewer_reasons(job), *without_partial_support(job))
+
+
+def fewer_reasons(job: ClaimsJob) -> tuple[str, ...]:
+    """Return a note on each judge that gives fewer reasons. Raises UsageError if its prompt cannot ask for fewer."""
+    asked = [judge for judge in job.judges if judge.reasons != "all" and reads_prompts(judge)]
+    if asked and "reasons" not in job.assess_prompt.reads:
+        raise UsageError(
+            f"judge {asked[0].name!r}: the prompt {job.assess_prompt.name} asks for all reasons; `reasons` goes with "
+            "the prompts three_way, binary and partial in English, or with one of your own that uses it"
+        )
+    what = {"unsupported": "gives reasons only for claims that are not supported", "none": "gives no reasons"}
+    return tuple(f"{judge.name} {what[judge.reasons]}, as its settings say" for judge in asked)
 
 
 def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:

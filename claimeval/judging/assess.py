@@ -130,19 +130,20 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 
 
 @lru_cache(maxsize=256)
-def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> str:
+def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0, *, reasons: bool = True) -> str:
     """Return the schema of a list of verdicts, or with a number of claims of an object that has them all.
 
     The list is the same for all requests with a prompt, so that the provider's prompt cache, which a schema precedes,
-    can hold what requests share.
+    can hold what requests share. `reasons`: whether entries have one.
     """
+    reason = {"reason": REASON} if reasons else {}
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
     of_evidence = prompt.step == "assess"
     if claims is None:
         cites = {"evidence": {"type": "array", "items": TEXT}} if of_evidence else {}
-        return schema_text(list_schema("verdicts", {"id": TEXT, "reason": REASON, **cites, "label": label}))
+        return schema_text(list_schema("verdicts", {"id": TEXT, **reason, **cites, "label": label}))
     cites = {"evidence": names_schema(_names("d", documents))} if of_evidence else {}
-    return schema_text(closed_schema("verdicts", _names("c", claims), {"reason": REASON, **cites, "label": label}))
+    return schema_text(closed_schema("verdicts", _names("c", claims), {**reason, **cites, "label": label}))
 
 
 @lru_cache(maxsize=256)
@@ -211,12 +212,14 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
             ],
             "scale": _scale_shown(prompt),
             "alternatives": int(evidence.alternatives),
+            **({"reasons": judge.reasons} if prompt.step == "assess" else {}),
         }
+    counts = (len(claims), len(evidence.documents)) if judge.reply_schema == "closed" else ()
     return build_request(
         prompt,
         judge,
         variables,
-        _schema(prompt, len(claims), len(evidence.documents)) if judge.reply_schema == "closed" else _schema(prompt),
+        _schema(prompt, *counts, reasons=judge.reasons != "none" or prompt.step != "assess"),
         task=AssessTask(
             claims=tuple(claims),
             documents=tuple(evidence.documents),

@@ -46,7 +46,9 @@ class Step(NamedTuple):
 _WHOLE_ANSWER = Step(frozenset({"question", "answer", "contexts", "references"}), "answer")
 STEPS = {
     "extract": Step(frozenset({"question", "part", "sentences"}), "sentences", json_only=False),
-    "assess": Step(frozenset({"question", "documents", "claims", "scale", "alternatives"}), "claims", json_only=False),
+    "assess": Step(
+        frozenset({"question", "documents", "claims", "scale", "alternatives", "reasons"}), "claims", json_only=False
+    ),
     "weigh": Step(frozenset({"question", "claims", "scale"}), "claims"),
     "rate": Step(frozenset({"question", "documents", "scale"}), "documents"),
     "queries": Step(frozenset({"document", "number"}), "document"),

@@ -214,7 +214,7 @@ def _word(entry: Mapping[str, object], field: str, words: Sequence[str]) -> str:
 
 def _reason(entry: Mapping[str, object]) -> str | None:
     reason = entry.get("reason")
-    return reason if isinstance(reason, str) else None
+    return reason if isinstance(reason, str) and reason else None
 
 
 def _shortened(value: object) -> str:

@@ -85,6 +85,8 @@ class Judge(Record):
     """Context window: maximum number of tokens in prompt and reply together."""
     claims_per_call: int = Field(default=CLAIMS_PER_CALL, ge=1, le=MAX_CLAIMS_PER_CALL)
     """Number of claims in one question."""
+    reasons: Literal["all", "unsupported", "none"] = "all"
+    """The verdicts on claims that it gives a reason for: all, those that are not support, or none."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)

@@ -72,7 +72,7 @@ def test_auto_asks_in_the_language_of_the_samples_and_the_run_says_so(
 
 
 EMPTY: dict[str, prompts.Value] = {
-    "question": '""', "part": "answer", "sentences": [], "documents": [], "claims": [], "scale": [], "alternatives": 0,
+    "question": '""', "part": "answer", "sentences": [], "documents": [], "claims": [], "scale": [], "alternatives": 0, "reasons": "all",
 }  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_a_prompt_in_another_language_holds_what_the_english_one_holds(name: str
     step, short = name.split("/")
     english, other = prompts.load(step, short.partition(".")[0]), prompts.load(step, short)
     assert (other.reply, other.scale, other.lists_unclear) == (english.reply, english.scale, english.lists_unclear)
-    assert other.reads | {"scale"} == english.reads | {"scale"}
+    assert other.reads | {"scale", "reasons"} == english.reads | {"scale", "reasons"}
     shown = "\n".join(message.content for message in other.render({**EMPTY, "alternatives": 1}))
     for word in english.scale.offered if english.scale else ("claims", "sentences", "quote"):
         assert word in shown

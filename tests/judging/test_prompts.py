@@ -26,6 +26,7 @@ VALUES: dict[str, dict[str, Value]] = {
         "claims": [{"id": "c1", "text": quoted("CLAIM"), "line": "CLAIM"}],
         "scale": [{"word": "supported", "meaning": "it holds"}, {"word": "not_found", "meaning": "it does not"}],
         "alternatives": 0,
+        "reasons": "all",
     },
     "weigh": {
         "question": quoted("Who?"),
