@@ -72,7 +72,8 @@ def test_auto_asks_in_the_language_of_the_samples_and_the_run_says_so(
 
 
 EMPTY: dict[str, prompts.Value] = {
-    "question": '""', "part": "answer", "sentences": [], "documents": [], "claims": [], "scale": [], "alternatives": 0, "reasons": "all",
+    "question": '""', "part": "answer", "sentences": [], "documents": [], "claims": [], "scale": [], "alternatives": 0,
+    "reasons": "all",
 }  # fmt: skip
 
 
