@@ -113,27 +113,31 @@ async def run_prepared(
     if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     run_way = _run_on_engine if options.engine is not None else _run_shard if options.shard is not None else _run_here
-    labels = read_vote_labels(prepared.manifest, panel)
-    return (await run_way(prepared, folder, overwrite, labels, panel, options)).ended()
+    to = _Target(folder, overwrite, panel.labels, read_vote_labels(prepared.manifest, panel))
+    return (await run_way(prepared, to, options)).ended()
 
 
-async def _run_here(
-    prepared: Prepared,
-    folder: Path | None,
-    overwrite: bool,
-    labels: Sequence[HumanLabel] | None,
-    panel: PanelOptions,
-    options: RunOptions,
-) -> Run:
+class _Target(NamedTuple):
+    """Where a run goes, and the labels that its vote needs."""
+
+    folder: Path | None
+    """The run directory; None for memory."""
+    overwrite: bool
+    labels_file: str | Path | None
+    labels: Sequence[HumanLabel] | None
+
+
+async def _run_here(prepared: Prepared, to: _Target, options: RunOptions) -> Run:
     """Run a prepared job in this process, into a directory or in memory."""
+    folder = to.folder
     _announce(prepared.job, options)
     progress = Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
     budget = run_identity(prepared.manifest, prepared.items) if options.capped and prepared.job.asked else ""
     begun = folder is not None and folder.exists()
-    with writer_for(folder, prepared.manifest, overwrite=overwrite, compressed=options.compress) as writer:
+    with writer_for(folder, prepared.manifest, overwrite=to.overwrite, compressed=options.compress) as writer:
         sink = RunSink(writer, options.prices)
         status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
-        summary = sink.finish(status, labels)
+        summary = sink.finish(status, to.labels)
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
         return Run(writer.manifest, summary, writer.results, ending=ending)
@@ -163,28 +167,22 @@ class ShardRun(Run):
         """The files of its results."""
 
 
-async def _run_shard(
-    prepared: Prepared,
-    folder: Path | None,
-    overwrite: bool,
-    labels: Sequence[HumanLabel] | None,
-    panel: PanelOptions,
-    options: RunOptions,
-) -> Run:
+async def _run_shard(prepared: Prepared, to: _Target, options: RunOptions) -> Run:
     """Run one shard of a prepared job, unless it is finished or the run is merged."""
     from claimeval.distributed.parts import Part, begin, is_merged, keep_labels, tallies_of
     from claimeval.distributed.shards import Recipe, cut, run_shard
 
     if not kind_of(prepared.manifest).in_shards:
         raise UsageError(f"shard: a run of {prepared.manifest.job} cannot be split into shards")
+    folder = to.folder
     if folder is None:
         raise UsageError("a shard needs `out`, the run directory that all shards share")
     shard = Shard.parse(options.shard or "")
-    if not overwrite and is_merged(folder, prepared.manifest):
+    if not to.overwrite and is_merged(folder, prepared.manifest):
         logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
         return Run.load(folder)
-    record = begin(folder, prepared.manifest, shard, overwrite=overwrite)
-    keep_labels(folder, panel.labels)
+    record = begin(folder, prepared.manifest, shard, overwrite=to.overwrite)
+    keep_labels(folder, to.labels_file)
     part = Part(folder, shard)
     if index := part.finished(record):
         logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
@@ -200,14 +198,7 @@ async def _run_shard(
     return ShardRun(part, record, tallies, status, index)
 
 
-async def _run_on_engine(
-    prepared: Prepared,
-    folder: Path | None,
-    overwrite: bool,
-    labels: Sequence[HumanLabel] | None,
-    panel: PanelOptions,
-    options: RunOptions,
-) -> Run:
+async def _run_on_engine(prepared: Prepared, to: _Target, options: RunOptions) -> Run:
     """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged already."""
     from claimeval.distributed.parts import Part, begin, is_merged, keep_labels
     from claimeval.distributed.shards import Recipe, cut
@@ -216,16 +207,17 @@ async def _run_on_engine(
         from claimeval.distributed.ray_engine import Work, run_shards, shards_for
     except ImportError as error:
         raise not_installed(f"--engine needs {error.name}", "ray") from error
+    folder = to.folder
     if folder is None:
         with TemporaryDirectory() as name:
-            run = await _run_on_engine(prepared, Path(name) / "run", overwrite, labels, panel, options)
+            run = await _run_on_engine(prepared, to._replace(folder=Path(name) / "run"), options)
             return run.ended().in_memory()
-    if overwrite or not is_merged(folder, prepared.manifest):
+    if to.overwrite or not is_merged(folder, prepared.manifest):
         items = prepared.items
         total = prepared.total if prepared.total is not None else sum(1 for _ in items)
         count = shards_for(total)
-        record = begin(folder, prepared.manifest, Shard(1, count), overwrite=overwrite)
-        keep_labels(folder, panel.labels)
+        record = begin(folder, prepared.manifest, Shard(1, count), overwrite=to.overwrite)
+        keep_labels(folder, to.labels_file)
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
         progress = Progress(total, options.progress or progress_bar(), unit=prepared.unit)

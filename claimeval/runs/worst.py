@@ -61,7 +61,7 @@ class WorstClaim(Record):
         return f"{score}; verdicts: {votes}"
 
 
-class _Ranked(NamedTuple):
+class _WorstOfSample(NamedTuple):
     rank: tuple[float, ...]
     result: SampleResult
     assessment: Assessment
@@ -79,7 +79,7 @@ class WorstClaims:
         self._metrics = [metric for metric in metrics if metric.claims_of == "answer" and not metric.prompt]
         self._shown = shown
         self._samples = 0
-        self._worst: list[_Ranked] = []
+        self._worst: list[_WorstOfSample] = []
 
     def add(self, result: SampleResult) -> None:
         """Add a sample; at most one claim of its answer is kept.
@@ -110,7 +110,7 @@ class WorstClaims:
                 rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
                 if len(self._worst) == self._shown and rank > self._worst[-1].rank:
                     break
-                entry = _Ranked(rank, result, worst, metric.name, value, claims)
+                entry = _WorstOfSample(rank, result, worst, metric.name, value, claims)
                 self._worst = sorted([*self._worst, entry], key=lambda ranked: ranked.rank)[: self._shown]
                 break
 
@@ -131,7 +131,7 @@ def _gravity(assessment: Assessment) -> tuple[int, float, float]:
     )
 
 
-def _worst_claim(ranked: _Ranked) -> WorstClaim:
+def _worst_claim(ranked: _WorstOfSample) -> WorstClaim:
     _, result, assessment, metric, score, claims = ranked
     assert assessment.support is not None, "only claims with a label are listed"
     text = next(claim.text for claim in result.claims if claim.id == assessment.subject)
