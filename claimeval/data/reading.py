@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast, get_args
 from pydantic import ValidationError
 
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable
+from claimeval.data.paths import is_path, with_paths
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.data.traces import samples_in
 from claimeval.metrics.rows import BUILT_IN, ambiguous
@@ -199,6 +200,8 @@ def samples_of_rows(
     ids: set[str] = set()
     table = LongTable(name)
     number = count = rows_after_error = 0
+    if any(map(is_path, fields.values())):
+        rows = (with_paths(row, fields) if isinstance(row, SourceRow) else row for row in rows)
     for number, row in enumerate(samples_in(rows, fields.values()), 1):
         rows_after_error += problems.stopped
         if rows_after_error > MAX_FURTHER:

@@ -1,0 +1,89 @@
+"""`--field` takes paths into the rows of an export; keys go before paths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import claimeval as ce
+from claimeval.data.paths import values_at
+from tests.command_line import call
+
+ROW: dict[str, Any] = {
+    "input": {"question": "How high?"},
+    "output": '{"answer": "90 m", "docs": [{"text": "It is 90 m high."}, {"text": null}, {"text": "It is old."}]}',
+    "context_2": "two",
+    "context_10": "ten",
+    "context_1": "one",
+    "a.b": {"c.d": 1, "c": {"d": 2}},
+    "spans": [{"type": "LLM", "output": "x"}, {"type": "RETRIEVER", "output": ["r1", "r2"]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("input.question", ["How high?"]),
+        ("output.answer", ["90 m"]),
+        ("output.docs[*].text", ["It is 90 m high.", "It is old."]),
+        ("output.docs[0].text", ["It is 90 m high."]),
+        ("output.docs[-1]", [{"text": "It is old."}]),
+        ("output.docs[7].text", []),
+        ("context_*", ["one", "two", "ten"]),
+        ("a.b.c.d", [1]),
+        ("a.b.c", [{"d": 2}]),
+        ("spans[type=RETRIEVER].output[*]", ["r1", "r2"]),
+        ("spans[type=NONE].output", []),
+        ("input", [{"question": "How high?"}]),
+        ("input.nothing", []),
+        ("nothing.at.all", []),
+    ],
+)
+def test_a_path_gives_the_values_that_it_leads_to(path: str, values: list[Any]) -> None:
+    assert list(values_at(ROW, path)) == values
+
+
+FIELDS = {"question": "input.question", "answer": "output.answer", "contexts": "output.docs[*].text"}
+
+
+def test_rows_are_read_by_paths_in_python_and_by_the_command(tmp_path: Path) -> None:
+    (sample,) = ce.read_samples([{"id": "s", "topic": "towers", **ROW}], fields=FIELDS)
+    assert (sample.question, sample.answer) == ("How high?", "90 m")
+    assert [document.text for document in sample.contexts or ()] == ["It is 90 m high.", "It is old."]
+    assert sample.metadata["topic"] == "towers"
+    assert not {"input", "output"} & sample.metadata.keys(), "what a path leads into is not kept twice"
+    (tmp_path / "export.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    options = [word for name, path in FIELDS.items() for word in ("--field", f"{name}={path}")]
+    done = call(
+        "score", "export.jsonl", "-j", "local:lexical", "-m", "faithfulness", *options, "-o", "run", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert ce.Run.load(tmp_path / "run").manifest.data.fields == FIELDS
+
+
+def test_columns_of_a_table_become_contexts_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text(
+        "question,answer,context_2,context_10,context_1\nQ,A,two,,one\n", encoding="utf-8"
+    )
+    (sample,) = ce.read_samples(tmp_path / "wide.csv", fields={"contexts": "context_*"})
+    assert [document.text for document in sample.contexts or ()] == ["one", "two"]
+
+
+def test_a_path_that_a_row_cannot_follow_is_missing_or_refused() -> None:
+    found: list[dict[str, Any]] = [{"hits": [{"text": "one"}]}, {"hits": []}, {}]
+    rows = [{"question": f"Q{n}", "answer": "A", "docs": docs} for n, docs in enumerate(found)]
+    for path in ("docs.hits", "docs.hits[*].text"):
+        one, none, unknown = ce.read_samples(rows, fields={"contexts": path})
+        assert [document.text for document in one.contexts or ()] == ["one"]
+        assert (none.contexts, unknown.contexts) == ((), None), "nothing was retrieved; nothing is known"
+    with pytest.raises(ce.DataError, match=r"no field 'dox.hits', which was given for contexts"):
+        list(ce.read_samples(rows, fields={"contexts": "dox.hits"}))
+
+
+def test_several_values_for_one_text_are_refused() -> None:
+    rows = [{"question": "Q", "outputs": [{"answer": "A"}, {"answer": "B"}]}]
+    with pytest.raises(ce.DataError, match="answer: a list; give one text"):
+        list(ce.read_samples(rows, fields={"answer": "outputs[*].answer"}))
