@@ -52,7 +52,7 @@ def output(folder: Path, *command: str | Path) -> str:
 def check(programs: Path, folder: Path, *options: str) -> None:
     """Run the demo, and score against a server on this machine through each SDK."""
     folder.mkdir()
-    assert "faithfulness    0.803" in output(folder, programs / "claimeval", "demo")
+    assert "faithfulness    0.80 " in output(folder, programs / "claimeval", "demo")
     printed = output(folder, programs / "python", "-I", *options, ROOT / "compatibility" / "main_path.py")
     assert printed.splitlines() == ["openai 0.5 2", "mistral 0.5 2"]
 
