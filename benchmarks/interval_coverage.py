@@ -20,7 +20,7 @@ A second set of tables is about small data and clustered answers:
   correlation .5): the mean of `claimeval score`, and the mean as if answers were independent. Also the difference of
   two systems on the same answers without a true difference (noise of .25 per answer, and an effect per question with
   mean 0 and a standard deviation of .15), and how often the test is significant at .05.
-* few: two to four samples of several distributions, and differences of pairs of them.
+* few: two to ten samples of several distributions, and differences of pairs of them.
 * edge: yes-or-no scores that are nearly all yes.
 * rare labels: kappa and alpha of two raters of 30 items, and the share of sets without an interval.
 
@@ -244,11 +244,11 @@ SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], NDArray[np.floating
 
 
 def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
-    """The rows of a table: coverage of the mean of 2 to 5 values of each shape, and of a difference of two such."""
+    """The rows of a table: coverage of the mean of 2 to 10 values of each shape, and of a difference of two such."""
     rows = []
     for name, (draw, truth) in SHAPES.items():
         cells = []
-        for size in (2, 3, 4, 5):
+        for size in (2, 4, 5, 7, 9, 10):
             means = [
                 holds(mean_interval(draw(rng, size).tolist(), resampling=Resampling(resamples=resamples)), truth)
                 for _ in range(sets)

@@ -53,6 +53,8 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
     above = ["", fitted(front.head, width), *_notes(front, width), "", *_scores(front, width)]
     if front.missing:
         above.append(fitted(f" {front.missing}", width))
+    if front.few:
+        above.append(fitted(f" {front.few}", width))
     if front.sentence:
         above += ["", *wrap(front.sentence, width)]
     read = [_read(claim, width) for claim in front.read]

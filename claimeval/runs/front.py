@@ -16,7 +16,8 @@ from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ENOUGH, Cell, cell_of
 from claimeval.runs.worst import WorstClaim, WorstClaims
 from claimeval.statistics.formatting import decimal, interval, number_of
-from claimeval.types.clusters import sample_count
+from claimeval.statistics.intervals import FEW_CLUSTERS
+from claimeval.types.clusters import cluster_noun, sample_count
 from claimeval.types.records import Record, SampleResult
 
 TOP = 3
@@ -58,6 +59,8 @@ class Front(Record):
     scores: tuple[FrontScore, ...]
     missing: str | None
     """How many samples have no score, and why."""
+    few: str | None
+    """How little the samples can show, if they are few."""
     sentence: str | None
     """Where the answers fail; None if a judge only compares words or too much is open."""
     read: tuple[WorstClaim, ...]
@@ -92,6 +95,7 @@ class FrontBuilder:
             notes=notes(summary, manifest.short_names),
             scores=tuple(_score(name, metric) for name, metric in summary.metrics.items()),
             missing=_missing(summary),
+            few=_few(summary, manifest.cluster),
             sentence=self._sentence(summary),
             read=self._worst.worst(),
         )
@@ -176,6 +180,16 @@ def _missing(summary: Summary) -> str | None:
         return None
     reasons = ", ".join(f"{count} {reason}" for reason, count in most.most_common(3))
     return f"Without a score: up to {without:,} of {summary.samples:,} ({reasons})."
+
+
+def _few(summary: Summary, cluster: str | None) -> str | None:
+    """Return a sentence on a run of few samples; None for others, and for none."""
+    least = min((metric.clusters for metric in summary.metrics.values() if metric.clusters), default=FEW_CLUSTERS)
+    if least >= FEW_CLUSTERS:
+        return None
+    return (
+        f"Only {least} {cluster_noun(cluster, least)} in a score: its interval is wide, and ten more may move it far."
+    )
 
 
 def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | None:

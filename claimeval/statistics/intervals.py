@@ -37,6 +37,8 @@ else:
     from claimeval.statistics.bootstrap import np
 
 
+FEW_CLUSTERS = 10
+"""Clusters below which a mean gets Student's t joined with Wilson's interval: resampling knows only what was drawn."""
 UNBOUNDED = (math.inf, -math.inf)
 """The `support` of differences with unknown range."""
 UNSEEN = "hardly any values differ, and how far others may lie is not known"
@@ -176,8 +178,8 @@ def ratio_interval(
     - `wilson` if effectively fewer than ten clusters (and fewer than half) differ from the common value, or
       `rule_of_three` if none does. Resampling varies too little then, so the interval follows from `support`. It is
       undefined if `support` is unbounded, or if constant values are outside it;
-    - `t` with fewer than `bootstrap.MIN_CLUSTERS` clusters, which are too few to be resampled: the union of Student's t
-      interval and Wilson's for this number of clusters, within `support`.
+    - `t` with fewer than `FEW_CLUSTERS` clusters, which are too few to be resampled: the union of Student's t interval
+      and Wilson's for this number of clusters, within `support`.
 
     Fewer than two clusters have no interval. Empty input has no value.
 
@@ -256,7 +258,7 @@ def _estimate(
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
     common = common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
     varies = float(np.ptp(values)) > 1e-12
-    if varies and len(rows) < MIN_CLUSTERS and resampling.resamples > 0:
+    if varies and len(rows) < (MIN_CLUSTERS if symmetric else FEW_CLUSTERS) and resampling.resamples > 0:
         assert error is not None, "values that vary are several"
         scale = support if bounded else (-math.inf, math.inf)
         interval = _few_interval(value, error, effective_number(rows[:, 1]), scale, symmetric, level)

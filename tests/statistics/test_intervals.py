@@ -24,10 +24,12 @@ from claimeval.types.errors import UsageError
 
 
 def test_the_value_is_the_mean_and_the_error_is_the_textbook_one() -> None:
-    estimate = mean_interval([0.0, 0.5, 0.6, 1.0, 1.0])
+    values = [0.0, 0.5, 0.6, 1.0, 1.0] * 2
+    estimate = mean_interval(values)
     assert estimate.value == 0.62
-    assert estimate.standard_error == pytest.approx(scipy.stats.sem([0.0, 0.5, 0.6, 1.0, 1.0]), abs=1e-12)
-    assert (estimate.n, estimate.clusters, estimate.method) == (5, 5, "bca")
+    assert estimate.standard_error == pytest.approx(scipy.stats.sem(values), abs=1e-12)
+    assert (estimate.n, estimate.clusters, estimate.method) == (10, 10, "bca")
+    assert mean_interval(values[:9]).method == "t"
 
 
 def test_few_clusters_get_what_students_t_and_wilsons_interval_span() -> None:

@@ -23,7 +23,7 @@ declare namespace Page {
   type FailedReply = { sample_id: string; step: string; call: string; reply: string | null; message: string | null };
   type FailureExample = { sample: string; judge: string; excerpt: string };
   type Flip = { sample_id: string; question: string; subject: string; claim: string; of: string; evidence: Evidence; a: "supported" | "contradicted" | "not_found"; b: "supported" | "contradicted" | "not_found"; a_word: string | null; b_word: string | null; a_explanation: string | null; b_explanation: string | null };
-  type Front = { head: string; notes: Array<Note>; scores: Array<FrontScore>; missing: string | null; sentence: string | null; read: Array<WorstClaim> };
+  type Front = { head: string; notes: Array<Note>; scores: Array<FrontScore>; missing: string | null; few: string | null; sentence: string | null; read: Array<WorstClaim> };
   type FrontScore = { name: string; value: string; share: number | null; ends: string; bounds: boolean; counts: string };
   type GraderReport = { pairs: number; unassessed: number; further: number; relevant_from: number; exact: Estimate; kappa: Estimate | null; kappa_quadratic: Estimate | null; kappa_binary: Estimate; labels: Array<number>; confusion: Array<Array<number>>; orders: Array<Order>; refused: Array<Refused> };
   type HumanLabelCounts = { blank: number; undecided: number; conflicting: number; differing: number; divided: number };
