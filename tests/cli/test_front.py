@@ -78,7 +78,7 @@ def test_many_notes_metrics_and_long_texts_still_fit(tmp_path: Path) -> None:
     assert len(lines) <= 24
     assert max(map(cell_len, lines)) <= 80
     assert "Note: 1 malformed rows were left out." in lines
-    assert " Only 1 question in a score: its interval is wide, and ten more may move it far." in lines
+    assert " Few questions (1): intervals are wide, and ten more may move a score far." in lines
 
 
 def samples(count: int) -> list[ce.Sample]:
