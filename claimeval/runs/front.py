@@ -187,9 +187,7 @@ def _few(summary: Summary, cluster: str | None) -> str | None:
     least = min((metric.clusters for metric in summary.metrics.values() if metric.clusters), default=FEW_CLUSTERS)
     if least >= FEW_CLUSTERS:
         return None
-    return (
-        f"Only {least} {cluster_noun(cluster, least)} in a score: its interval is wide, and ten more may move it far."
-    )
+    return f"Few {cluster_noun(cluster)} ({least}): intervals are wide, and ten more may move a score far."
 
 
 def _of_claims(manifest: Manifest, metrics: dict[str, MetricSummary]) -> str | None:
