@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -79,7 +80,7 @@ def test_the_job_has_a_command_and_a_function(site: Path, folder: Path, start_se
     assert again.summary == run.summary
     with pytest.raises(ce.UsageError, match="Did you mean 'tone_prompt'"):
         ce.judge("tone", folder / "data.jsonl", judges=judge, settings={"tone_promt": "x.j2"})
-    with pytest.raises(ce.UsageError, match=r"unknown job of an installed package: 'tune'"):
+    with pytest.raises(ce.UsageError, match=r"unknown job: 'tune'"):
         ce.judge("tune", folder / "data.jsonl", judges=judge)
 
 
@@ -111,6 +112,19 @@ def test_its_runs_are_judged_again_compared_and_merged(site: Path, folder: Path,
     compared = call("compare", "run", "two", folder=folder)
     assert compared.returncode == 0, compared.stderr
     assert "tone" in compared.stdout
+
+
+def test_a_job_of_this_package_has_its_command_by_a_line_in_the_table(
+    site: Path, folder: Path, start_server: StartServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the file of the example stood in `claimeval/evaluation/`, and no other package were installed."""
+    monkeypatch.setitem(sys.modules, "claimeval.evaluation.tone", importlib.import_module("house_tone"))
+    (site / "house_tone-1.0.dist-info" / "entry_points.txt").write_text("", encoding="utf-8")
+    monkeypatch.setitem(kinds.JOBS, "tone", "tone")
+    _forget()
+    command = ("tone", "data.jsonl", "-j", f"openai:m@{start_server(Options(), judge=tone).url}", "-o", "run")
+    assert call(*command, folder=folder).returncode == 0
+    assert ce.Run.load(folder / "run")["tone"].mean == 0.5
 
 
 def test_without_its_package_a_run_is_read_and_not_judged_again(

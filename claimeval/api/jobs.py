@@ -142,7 +142,8 @@ async def _run_here(prepared: Prepared, to: _Target, options: RunOptions) -> Run
     if isinstance(writer, RunInMemory):
         return Run(writer.manifest, summary, writer.results, ending=ending)
     assert folder, "a run directory is written to"
-    run = Run.load(folder, ending)
+    run = Run.load(folder)
+    run.ending = ending
     if writer.kept:
         kept = f"{folder} keeps the results of an earlier run of {writer.kept.samples:,} samples"
         warnings.warn(f"{kept}: this one stopped early", stacklevel=2)

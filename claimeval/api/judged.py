@@ -57,9 +57,9 @@ def judge(
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
     """
-    kind = installed_kind(job)
-    assert kind.options, "an installed kind has options"
-    assert kind.prepare, "an installed kind is prepared"
+    kind = made_kind(job)
+    assert kind.options, "a made kind has options"
+    assert kind.prepare, "a made kind is prepared"
     known = [field.name for field in fields_of(kind.options)]
     for name in settings:
         if name not in known:
@@ -71,10 +71,10 @@ def judge(
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options))
 
 
-def installed_kind(job: str) -> JobKind:
-    """Return a job of another package. Raises UsageError if no installed package has it."""
-    if job not in kinds.installed_names():
-        raise unknown_name("job of an installed package:", job, kinds.installed_names())
+def made_kind(job: str) -> JobKind:
+    """Return a job whose command is made from its row. Raises UsageError if there is none."""
+    if job not in kinds.made_names():
+        raise unknown_name("job:", job, kinds.made_names())
     kind = kinds.kind(job)
     if kind.options is None or kind.prepare is None:
         raise UsageError(f"the job {job!r} lacks options or prepare in its JobKind")

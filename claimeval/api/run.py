@@ -430,18 +430,14 @@ class Run:
         return folder
 
     @classmethod
-    def load(cls, path: str | Path, ending: Ending | None = None) -> Run:
+    def load(cls, path: str | Path) -> Run:
         """Load a run directory; its results are read from disk on demand.
-
-        Args:
-            path: The run directory.
-            ending: How the run ended, if it was made just now. Default: as its summary says.
 
         Raises:
             DataError: The folder holds no finished run, or one of another format.
         """
         folder = Path(path)
-        return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder, ending=ending)
+        return cls(load_manifest(folder), load_summary(folder), RunResults.of(folder), path=folder)
 
     @classmethod
     def merge(cls, path: str | Path, *, compress: bool = False) -> Run:

@@ -37,10 +37,10 @@ class JudgedOptions:
 
 def command_of(name: str) -> RecordCommand:
     """Return the command of a job of another package: the shared options, and the job's own."""
-    from claimeval.api.judged import installed_kind
+    from claimeval.api.judged import made_kind
 
-    kind = installed_kind(name)
-    assert kind.options, "an installed kind has options"
+    kind = made_kind(name)
+    assert kind.options, "a made kind has options"
     questions = {
         "__annotations__": {"questions": Annotated[kind.options, Heading("Questions")]},
         "questions": kind.options(),

@@ -80,12 +80,12 @@ def listed() -> dict[str, Listed]:
 
 def commands() -> dict[str, dict[str, str]]:
     """Return the text of each command by heading and name; those of other packages come last."""
-    from claimeval.evaluation.kinds import installed_names
+    from claimeval.evaluation.kinds import made_names
 
     by_heading: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
     for name, entry in sorted(listed().items(), key=lambda item: item[1].position):
         by_heading[entry.heading][name] = entry.text
-    of_others = dict.fromkeys(installed_names(), "Judge with a job of another package.")
+    of_others = dict.fromkeys(made_names(), "Judge with a job of another package.")
     return by_heading | ({"Installed": of_others} if of_others else {})
 
 
@@ -133,9 +133,9 @@ class Root(HelpPage, click.Group):
 
 def _installed(name: str) -> click.Command | None:
     """Return the command of a job of another package; None if there is none."""
-    from claimeval.evaluation.kinds import installed_names
+    from claimeval.evaluation.kinds import made_names
 
-    if name not in installed_names():
+    if name not in made_names():
         return None
     from claimeval.cli.judged import command_of
 

@@ -68,6 +68,8 @@ JOBS = {
     "write_queries": "write_queries",
 }
 """The modules of the jobs of this package, which are imported when they are needed; each has its row as `KIND`."""
+WRITTEN_OUT = frozenset(JOBS)
+"""The jobs whose command and function are written out; those of others are made from the row."""
 
 
 @cache
@@ -78,9 +80,9 @@ def installed() -> EntryPoints:
     return entry_points(group=ENTRY_POINTS)
 
 
-def installed_names() -> tuple[str, ...]:
-    """Return the names of the jobs of other packages."""
-    return tuple(sorted(installed().names - JOBS.keys()))
+def made_names() -> tuple[str, ...]:
+    """Return the names of the jobs whose command and function are made from the row, as for those of other packages."""
+    return tuple(sorted((installed().names | JOBS.keys()) - WRITTEN_OUT))
 
 
 @cache
