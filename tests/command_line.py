@@ -48,7 +48,7 @@ def spawn(*arguments: object, folder: Path | None = None, stdin: str | None = No
     done = subprocess.run(
         [sys.executable, "-m", "claimeval", *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "80", **environment},
+        env={name: value for name, value in os.environ.items() if name != "COLUMNS"} | environment,
         input=stdin,
         capture_output=True,
         text=True,
@@ -72,7 +72,8 @@ def _as_a_process(arguments: list[str], folder: Path | None, stdin: str, environ
     """What a process has to itself, put back afterwards."""
     program: Any = sys.modules["__main__"]
     before = (sys.argv, sys.stdin, sys.stdout, sys.stderr, program.__package__, dict(os.environ))
-    os.environ.update({"COLUMNS": "80"} | environment)
+    os.environ.pop("COLUMNS", None)
+    os.environ.update(environment)
     sys.argv, program.__package__ = ["claimeval", *arguments], None
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")

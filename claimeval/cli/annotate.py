@@ -125,7 +125,7 @@ def _label_claims(args: AnnotateOptions, drawn: ClaimAnnotation) -> int:
     output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
     complete = drawn.labeled == len(drawn)
     done = f"Next: claimeval agreement {run}, claimeval correct {run}"
-    output.line(done if complete else "Run the same command to resume.", wrap=True)
+    output.line(done if complete else "Run the same command to resume.")
     return 0
 
 
@@ -149,7 +149,7 @@ def _ask_about_claims(output: Output, drawn: ClaimAnnotation) -> None:
 def _key(output: Output, keys: Keys, labels: Collection[str], line: str, *, first: bool, other: str = "") -> str:
     """Return the next key that is a label, q, b (except for the first item) or `other`; explain other keys."""
     while (key := keys.next()) not in {*labels, "q", *other} and not (key == "b" and not first):
-        output.line("This is the first item." if key == "b" else line, wrap=True)
+        output.line("This is the first item." if key == "b" else line)
     return key
 
 
@@ -161,7 +161,7 @@ def _show_claim(output: Output, item: ClaimItem, number: str, label: str | None)
         output.line()
     texts = {"question": (item.sample.question, ""), "claim": (item.claim.text, "bold")}
     output.pairs(texts | ({"so far": (label, "")} if label else {}))
-    output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim", wrap=True)
+    output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim")
 
 
 def _label_documents(args: AnnotateOptions, drawn: DocumentAnnotation) -> int:
@@ -186,7 +186,7 @@ def _ask_about_documents(output: Output, drawn: DocumentAnnotation) -> None:
         while (key := _key(output, keys, MARKS, MARK_KEYS, first=not at, other="m")) == "m":
             output.line(_text(item), indent=2)
             output.line()
-            output.line(MARK_KEYS, wrap=True)
+            output.line(MARK_KEYS)
         if key == "q":
             return
         if key == "b":
@@ -213,11 +213,11 @@ def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark
     for line in itertools.islice(lines, room):
         output.line(line, indent=2)
     if len(lines) > room or len(text) > 2 * room * width:
-        output.line(f"  ... {len(text)} characters in all; m shows them", style="dim", wrap=True)
+        output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
     output.line()
     texts = {"document": (item.document.id, ""), "question": (item.question, "bold")}
     output.pairs(texts | ({"so far": (label, "")} if label else {}))
-    output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim", wrap=True)
+    output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim")
 
 
 def _text(item: DocumentItem) -> str:
@@ -227,18 +227,18 @@ def _text(item: DocumentItem) -> str:
 
 def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
     if lgtm.value is None:
-        output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}", wrap=True)
+        output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}")
     else:
         ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
         questions = "question" if lgtm.n == 1 else "questions"
         output.line(f"{ends}, n {lgtm.n} {questions}", bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
         if not lgtm.reported:
-            output.line(f" no interval: {lgtm.because}", style="dim", wrap=True)
+            output.line(f" no interval: {lgtm.because}", style="dim")
     counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
     blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""
-    output.line(f" documents: {counts}{blank}", style="dim", wrap=True)
+    output.line(f" documents: {counts}{blank}", style="dim")
     none = f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
-    output.line(f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}", style="dim", wrap=True)
+    output.line(f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}", style="dim")
     if lgtm.bounds:
         ends = interval(lgtm.bounds)
-        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim", wrap=True)
+        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim")

@@ -53,7 +53,7 @@ def stats(args: StatsOptions) -> int:
     for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
         output.line()
         output.line(model + (f" at {endpoint}" if endpoint else ""))
-        output.table(("  prompt", "replies", "size", "first", "last"), [_cells(usage, names) for usage in groups])
+        output.text_table(("  prompt", "replies", "size", "first", "last"), [_cells(usage, names) for usage in groups])
     if statistics.damaged or statistics.unreadable:
         output.line()
         output.line(f"damaged rows: {statistics.damaged}, unreadable: {statistics.unreadable}; {DAMAGED}", style="red")
@@ -329,7 +329,7 @@ def _print(output: Output, name: str, batches: list[Batch]) -> int:
         rows.append((batch.name[:8], batch.judge.model, *counts, _age(batch), f"{state}{problem}"))
     if rows:
         columns = ("batch", "model", "requests", "answered", "failed", "age", "state")
-        output.table(columns, rows, words=(0, 1, 6))
+        output.text_table(columns, rows, words=(0, 1, 6))
     else:
         output.line("No open batches.")
     return output.result(name, {"batches": list(map(_row, batches))})

@@ -106,7 +106,7 @@ def _print(output: Output, data: Path, surveyed: Survey) -> None:
             output.line(f"  ... and {more} more")
     if not surveyed.samples:
         return
-    output.table(("metric", "claims of", "against", "available"), surveyed.availability, words=(0, 1, 2, 3))
+    output.text_table(("metric", "claims of", "against", "available"), surveyed.availability, words=(0, 1, 2, 3))
     for line in surveyed.remarks:
         output.line(f"- {line}")
     output.line()

@@ -87,11 +87,13 @@ def _print_selection(output: Output, selection: Selection, baseline: str) -> Non
     from claimeval.report import experiments as printing
 
     reports = {baseline: selection.held_out_baseline, selection.arm: selection.held_out}
-    output.table((f"on the other {selection.held_out.compared} labels", *printing.GAIN), printing.gain_cells(selection))
+    output.text_table(
+        (f"on the other {selection.held_out.compared} labels", *printing.GAIN), printing.gain_cells(selection)
+    )
     for name, report in reports.items():
         output.confusion(f"people \\ {name}", report.labels, report.confusion)
     output.line()
-    output.line(printing.chosen(selection, baseline), style="bold", wrap=True)
+    output.line(printing.chosen(selection, baseline), style="bold")
     if selection.unmatched:
         output.note(f"{number_of(selection.unmatched, 'label')} of no claim that was judged", kind="Caution")
     if selection.written:
@@ -108,26 +110,26 @@ def _print(output: Output, table: ExperimentResult, data: str) -> None:
     output.line(f": {samples}; {len(arms)} arms", bold=data)
     columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
     for metric in arms[0].metrics:
-        output.table(columns, [printing.metric_cells(arm, metric, base, "*") for arm in arms], title=metric)
+        output.text_table(columns, [printing.metric_cells(arm, metric, base, "*") for arm in arms], title=metric)
         if any(arm.metrics[metric].ends == "bounds" for arm in arms):
             output.line(f" {BOUNDED} of the claims")
     columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
     costs = [printing.cost_cells(arm, base) for arm in arms]
-    output.table(columns, [[*cells[:7], cells[8]] for cells in costs], title="cost")
+    output.text_table(columns, [[*cells[:7], cells[8]] for cells in costs], title="cost")
     if any(arm.extraction for arm in arms):
         rows = [printing.claim_cells(arm) for arm in arms if arm.extraction]
-        output.table(printing.CLAIMS, rows, title="claims")
+        output.text_table(printing.CLAIMS, rows, title="claims")
     for line in printing.not_comparable(table):
-        output.line(line, style="red", wrap=True)
+        output.line(line, style="red")
     for changes in printing.other_changes(table):
         output.line(f" not counted as flips, {changes}", style="dim")
     if rows := [printing.people_cells(arm) for arm in arms if arm.label_agreement]:
         columns = ("arm", "claims", "accuracy", "balanced", "95 % interval", "kappa")
         if table.selection:
             title = "agreement with people on the choosing half"
-            output.table((*columns, "over folds"), rows, title=title)
+            output.text_table((*columns, "over folds"), rows, title=title)
         else:
-            output.table(columns, [row[: len(columns)] for row in rows], title="agreement with people")
+            output.text_table(columns, [row[: len(columns)] for row in rows], title="agreement with people")
     if table.selection:
         _print_selection(output, table.selection, base)
     for line in printing.failures(table):

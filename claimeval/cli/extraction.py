@@ -91,14 +91,14 @@ def _print(output: Output, run: Run, summary: ExtractionSummary) -> None:
         (name.replace("_", " "), *_cells(ratio), *([people[name].in_words] if people else ()))
         for name, ratio in summary.measures.items()
     ]
-    output.table(("", "claims", "95 % interval", "counts", *(["people"] if people else ())), rows)
+    output.text_table(("", "claims", "95 % interval", "counts", *(["people"] if people else ())), rows)
     if summary.unclaimed:
         kinds = (f"{kind.replace('_', '-')} {count:,}" for kind, count in summary.unclaimed.items())
         output.line(f" sentences without a claim: {', '.join(kinds)}", style="dim")
     if summary.people:
         _print_match(output, run)
     for remark in summary.remarks:
-        output.line(f"- {remark}", wrap=True)
+        output.line(f"- {remark}")
 
 
 def _cells(ratio: Ratio) -> tuple[str, str, str]:
@@ -108,7 +108,7 @@ def _cells(ratio: Ratio) -> tuple[str, str, str]:
 def _print_match(output: Output, run: Run) -> None:
     precision, recall, f1, size = (run.summary[name] for name in GOLD_METRICS)
     cells = (decimal(precision.mean), decimal(recall.mean), decimal(f1.mean), interval(f1.reported))
-    output.table(("against gold claims", "precision", "recall", "F1", "95 % interval"), [("", *cells)])
+    output.text_table(("against gold claims", "precision", "recall", "F1", "95 % interval"), [("", *cells)])
     output.line(f" {decimal(size.mean, 2)} claims per gold claim", style="dim")
 
 

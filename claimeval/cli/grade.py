@@ -216,7 +216,7 @@ def _print(output: Output, grades: Grades, record: Manifest) -> None:
         )
         for name, graded in counts.items()
     ]
-    output.table(("", "pairs", *map(str, scale.steps), "unassessed"), rows)
+    output.text_table(("", "pairs", *map(str, scale.steps), "unassessed"), rows)
     if alpha := grades.alpha:
         value = "undefined" if alpha.value is None else decimal(alpha.value)
         ends = "" if alpha.low is None else f" ({interval((alpha.low, alpha.high))})"
@@ -246,7 +246,7 @@ def print_validity(output: Output, compared: Mapping[str, Validity], *, confusio
         )
         for name, report in compared.items()
     ]
-    output.table((*columns, *(f"tau {order.measure}" for order in first.orders)), rows)
+    output.text_table((*columns, *(f"tau {order.measure}" for order in first.orders)), rows)
     for name, report in compared.items() if confusions else ():
         if report.kappa is not None:
             output.line()

@@ -162,7 +162,7 @@ def _of_answers(args: AgreementOptions) -> int:
         )
         for pair in ratings.correlations
     ]
-    output.table(
+    output.text_table(
         ("score", "people", "n", "Spearman", "Pearson", *(["same preference"] * ratings.pairs)), rows, words=(0, 1)
     )
     for pair in ratings.people:
@@ -280,7 +280,7 @@ def _print_slices(output: Output, slices: Sequence[RaterSlice], names: ShortName
         ]
         who = names[part.rater]
         rows.append((part.value, who, str(part.compared), _of(part.same), _of(part.kappa), ", ".join(wrong)))
-    output.table(("value", "rater", "n", "equal", "kappa", "confused"), rows, words=(0, 1, 5))
+    output.text_table(("value", "rater", "n", "equal", "kappa", "confused"), rows, words=(0, 1, 5))
 
 
 def _print_next(args: AgreementOptions, report: Agreement, names: ShortNames) -> None:
@@ -325,7 +325,7 @@ def _print_judges(output: Output, judges: Sequence[JudgeNumbers], names: ShortNa
     compared = next((judge.agrees_with for judge in judges if judge.agrees_with), "others")
     columns = ("judge", "verdicts", "per 1,000", "seconds\na call", f"equal to\n{compared}", "kappa")
     output.line()
-    output.table((*columns, "kappa with\njudges", "failed\ncalls"), rows)
+    output.text_table((*columns, "kappa with\njudges", "failed\ncalls"), rows)
     if len(judges) > 1 and any(judge.on_front for judge in judges):
         output.line("* no other judge agrees as much for less", style="dim", indent=1)
     if odd := next((names[judge.judge] for judge in judges if judge.odd_one), None):
@@ -345,7 +345,7 @@ def _print_calibration(output: Output, name: str, report: CalibrationReport) -> 
         (decimal(bin_.probability, 2), decimal(bin_.share, 2), interval((bin_.low, bin_.high)), str(bin_.n))
         for bin_ in report.bins
     ]
-    output.table((f"{name}: stated", "supported", "95 % interval", "claims"), rows, words=())
+    output.text_table((f"{name}: stated", "supported", "95 % interval", "claims"), rows, words=())
     output.line(
         f"calibration error {decimal(report.error)}, Brier score {decimal(report.brier)}", style="dim", indent=1
     )
@@ -391,14 +391,14 @@ def _print_numbers(output: Output, raters: Sequence[RaterReport], names: ShortNa
             shown += [rater.kappa_of_labels, rater.weighted_kappa or rater.kappa] if graded else []
             rows.append((names[rater.rater], str(rater.compared), *map(_short, shown)))
         more = ("grades", "kappa^2") if graded else ()
-        output.table(("rater", "compared", "accuracy", "balanced", "F1", "kappa", *more), rows)
+        output.text_table(("rater", "compared", "accuracy", "balanced", "F1", "kappa", *more), rows)
         return
     from claimeval.runs.agreement import by_measure
 
     counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
     lines = [("compared (+ unassessed)", *counts)]
     lines += [(name, *map(_of, numbers)) for name, numbers in by_measure(raters) if any(numbers)]
-    output.table(("", *(names[rater.rater] for rater in raters)), lines)
+    output.text_table(("", *(names[rater.rater] for rater in raters)), lines)
 
 
 def _print_pairs(output: Output, report: Agreement, names: ShortNames) -> None:
@@ -411,7 +411,7 @@ def _print_pairs(output: Output, report: Agreement, names: ShortNames) -> None:
     for pair in report.pairs:
         who = " / ".join(names[rater] for rater in (pair.first, pair.second))
         rows.append((who, str(pair.items), _of(pair.raw), _of(pair.kappa)))
-    output.table(("pair", "items", "equal", "kappa"), rows)
+    output.text_table(("pair", "items", "equal", "kappa"), rows)
 
 
 def _of(number: Estimate | None) -> str:
@@ -464,7 +464,7 @@ def do_correct(args: CorrectOptions) -> int:
         f"corrected ({correction.method})": correction.corrected,
         "people alone": correction.people,
     }
-    output.table(
+    output.text_table(
         ("by", "value", "95 % interval", "width"), [(name, *_cells(number)) for name, number in numbers.items()]
     )
     if correction.ppi_lambda is not None:

@@ -72,7 +72,7 @@ def do(args: ImportRepliesOptions) -> int:
     print_run(output, args.out, run.manifest, run.record, run.record.samples)
     if counts.readings:
         columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
-        output.table(columns, [_cells(judge, reading) for judge, reading in counts.readings.items()], words=(0, 6))
+        output.text_table(columns, [_cells(judge, reading) for judge, reading in counts.readings.items()], words=(0, 6))
         _print_unread(output, args.out)
     if counts.labels:
         output.line(f"{counts.labels} human labels: `claimeval agreement {args.out}` compares the judges with them")

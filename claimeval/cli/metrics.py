@@ -43,7 +43,7 @@ def do(args: MetricsOptions) -> int:
 
     rows = {row.name: row for row in _rows()}
     if args.name is None:
-        args.output.table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
+        args.output.text_table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
         args.output.line("Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
     else:
         name = args.name if args.name in rows else canonical_name(args.name)

@@ -130,7 +130,7 @@ def forecast_experiment(args: ExperimentOptions) -> int:
     ]
     worst = None if judges_without_price else sum(ahead.cost_bound for ahead in forecasts.values())
     rows.append(("total", span(calls, count), span(cost, dollars) if cost else "unknown", dollars(worst)))
-    output.table(("arm", "calls", "USD", "at most"), rows, style=lambda row: "bold" if row is rows[-1] else "")
+    output.text_table(("arm", "calls", "USD", "at most"), rows, style=lambda row: "bold" if row is rows[-1] else "")
     output.line()
     if judges_without_price:
         priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
@@ -192,10 +192,10 @@ def _print(output: Output, command: str, planned: Planned) -> None:
         else "unknown",
     )
     columns = ("step", "judge", "cached", "calls", "tokens in", "tokens out", "USD")
-    output.table(columns, [*rows, total], words=(0, 1), style=lambda row: "bold" if row is total else "")
+    output.text_table(columns, [*rows, total], words=(0, 1), style=lambda row: "bold" if row is total else "")
     output.line()
     if forecast.calls[1]:
-        output.line(_most(forecast), wrap=True)
+        output.line(_most(forecast))
     for remark in _remarks(record, forecast, names):
         output.line(f"- {remark}")
 

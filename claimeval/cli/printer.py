@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json as json_text
 import logging
+import os
 import re
 import sys
 import warnings
@@ -19,21 +20,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Names
 from claimeval.cli.terminal import write_data
+from claimeval.runs.views import Block, Column, Entries, Line, Table, through
 from claimeval.types.errors import HIDDEN, NoteWarning, escaped, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Column
 
 WORDS = 16
 """Minimum width to which a column of words is folded."""
-NARROW = 60
-"""Terminal width below which a table that does not fit is printed as a block of lines per row."""
+NAMES = 32
+"""Minimum width to which the first column, which has names, is folded."""
 PROSE = 100
 """Maximum width of folded text."""
 BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
 """Footnote of a table that prints bounds instead of an interval."""
-Row = Sequence[str]
+UNLIMITED = 100_000
+"""Columns where there is no terminal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,25 +54,35 @@ class Output:
 
         return Console(highlight=False, emoji=False, markup=False, stderr=self.json, quiet=self.quiet)
 
-    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0, wrap: bool = False) -> None:
-        """Print a line that begins with `bold`. With `indent` or `wrap` it is folded, at 100 columns at most;
-        otherwise it is not, so that a path can be copied. Only indented text has lines of its own."""
-        from rich.padding import Padding
+    def line(self, text: str = "", *, bold: str = "", style: str = "", indent: int = 0) -> None:
+        """Print a line that begins with `bold`, folded between words.
+
+        Indented text may have lines of its own, and is folded at 100 columns at most. Without a terminal, other text is
+        not folded.
+        """
         from rich.text import Text
 
         shown = Text.assemble((escaped(bold), "bold"), (_lines(text) if indent else escaped(text), style))
         console = self.console
-        if indent or wrap:
-            folded = Padding(shown, (0, 0, 0, indent)) if indent else shown
-            console.print(folded, width=min(console.width, PROSE))
-        else:
-            console.print(shown, soft_wrap=True)
+        width = min(console.width, PROSE) - indent if indent else self._columns
+        for line in shown.wrap(console, max(width, 1), overflow="fold"):
+            line.rstrip()
+            console.print(Text(" " * indent) + line, soft_wrap=True)
 
     def note(self, text: str, *, kind: str = "Note") -> None:
         """Print a note that readers of the numbers must know."""
         from rich.text import Text
 
-        self.console.print(Text.assemble((f"{kind}: ", "bold yellow"), escaped(text)), soft_wrap=True)
+        shown = Text.assemble((f"{kind}: ", "bold yellow"), escaped(text))
+        for line in shown.wrap(self.console, self._columns, overflow="fold"):
+            line.rstrip()
+            self.console.print(line, soft_wrap=True)
+
+    @property
+    def _columns(self) -> int:
+        """The columns of a line: as wide as it is without a terminal."""
+        known = self.console.is_terminal or "COLUMNS" in os.environ
+        return self.console.width if known else UNLIMITED
 
     def data(self, text: str) -> None:
         """Write data for other programs on standard output, unless JSON goes there."""
@@ -95,14 +107,98 @@ class Output:
 
         return [line.plain for line in Text(_lines(text)).wrap(self.console, width)]
 
-    def table(
+    def draw(self, blocks: Iterable[Block]) -> None:
+        """Print views. Headings, titled tables and entries begin with an empty line."""
+        for block in blocks:
+            shown = through(block, escaped)
+            match shown:
+                case Line(parts, kind):
+                    self._line(parts, kind)
+                case Table():
+                    self.table(shown)
+                case Entries(title, entries):
+                    self.line()
+                    self.line(bold=title)
+                    for entry in entries:
+                        self.line()
+                        self.line(bold=entry.name, indent=1)
+                        self._grid([(name, words, "") for name, words in entry.fields], indent=3)
+
+    def _line(self, parts: Sequence[str], kind: str) -> None:
+        text = "".join(parts)
+        if kind in ("caution", "note"):
+            self.note(text, kind=kind.capitalize())
+        elif kind == "heading":
+            self.line()
+            self.line(text[len(parts[0]) :], bold=parts[0])
+        elif kind == "remark":
+            self.line(text, style="dim", indent=1)
+        else:
+            self.line(text)
+
+    def table(self, table: Table) -> None:
+        """Print a table.
+
+        Columns of texts are folded, and columns of a high rank left out where a terminal is too narrow; where the rest
+        does not fit either, each row is a block of lines with name and value.
+        """
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        shown: Table = through(table, escaped)
+        wide = self.console.width
+        widths = [
+            _width(column, [row[i] for row in shown.rows], WORDS if i else NAMES)
+            for i, column in enumerate(shown.columns)
+        ]
+        kept, left_out = list(range(len(widths))), list[int]()
+        while sum(widths[i] for i in kept) > wide and any(shown.columns[i].rank for i in kept):
+            highest = max(shown.columns[i].rank for i in kept)
+            left_out += [i for i in kept if shown.columns[i].rank == highest]
+            kept = [i for i in kept if i not in left_out]
+        if shown.title:
+            self.line()
+            self.line(bold=shown.title)
+        if sum(widths[i] for i in kept) > self._columns:
+            self._blocks(shown)
+            left_out = []
+        else:
+            grid = Grid(header_style="bold", box=None, padding=(0, 1))
+            for i in kept:
+                column, is_text = shown.columns[i], shown.columns[i].kind == "text"
+                head = "\n".join(_folded(column.name, widths[i] - 2))
+                grid.add_column(
+                    Text(head), justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold"
+                )
+            for number, row in enumerate(shown.rows):
+                inner = number in shown.indented
+                first, *others = (Text(row[i]) for i in kept)
+                grid.add_row(Text("  ") + first if inner else first, *others, style="dim" if inner else "")
+            console, width = self.console, self.console.width
+            console.width = max(width, sum(widths[i] for i in kept))
+            console.print(grid)
+            console.width = width
+        for note in shown.notes:
+            self.line(note, style="dim", indent=1)
+        if left_out:
+            needed = sum(widths[i] for i in (*kept, *left_out))
+            names = ", ".join(shown.columns[i].name for i in sorted(left_out))
+            self.line(f"not shown below {needed} columns: {names}", style="dim", indent=1)
+
+    def _blocks(self, table: Table) -> None:
+        names = [column.name for column in table.columns[1:]]
+        for first, *cells in table.rows:
+            self.line(bold=first or "-")
+            self._grid([(name, cell, "") for name, cell in zip(names, cells, strict=True) if cell], indent=1)
+
+    def text_table(
         self,
-        columns: Row,
-        rows: Iterable[Row],
+        columns: Sequence[str],
+        rows: Iterable[Sequence[str]],
         *,
         words: Collection[int] = (0,),
         title: str = "",
-        style: Callable[[Row], str] = lambda row: "",
+        style: Callable[[Sequence[str]], str] = lambda row: "",
     ) -> None:
         """Print a table. The columns in `words` are folded; all others are right-aligned and never folded.
 
@@ -125,9 +221,9 @@ class Output:
         for row in rows:
             table.add_row(*(Text(escaped(cell)) for cell in row), style=style(row))
         console = self.console
-        least_width = 2 * len(table.columns) + sum(map(_least_width, table.columns))
-        if console.width < min(least_width, NARROW):
-            self._blocks(columns, rows, title)
+        least_width = 2 * len(table.columns) + sum(map(_least_text_width, table.columns))
+        if console.width < min(least_width, 60):
+            self._text_blocks(columns, rows, title)
         else:
             console.width = max(console.width, least_width)
             console.print(table)
@@ -135,13 +231,13 @@ class Output:
     def confusion(self, corner: str, labels: Iterable[object], counts: Iterable[Iterable[int]]) -> None:
         """Print how often items with the label of a row got the label of a column."""
         names = [str(label) for label in labels]
-        self.table((corner, *names), [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)])
+        self.text_table((corner, *names), [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)])
 
-    def _blocks(self, columns: Row, rows: Sequence[Row], title: str) -> None:
+    def _text_blocks(self, columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> None:
         if title:
-            self.line(bold=title, wrap=True)
+            self.line(bold=title)
         for first, *cells in rows:
-            self.line(bold=first, wrap=True)
+            self.line(bold=first)
             self._grid([(name, cell, "") for name, cell in zip(columns[1:], cells, strict=False) if cell], indent=1)
 
     def pairs(self, rows: Mapping[str, tuple[str, str]], *, indent: int = 0) -> None:
@@ -230,7 +326,23 @@ def _lines(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
 
 
-def _least_width(column: Column) -> int:
+def _width(column: Column, cells: Iterable[str], words: int) -> int:
+    """Return the least width of a column with its padding; `words` is where texts are folded."""
+    from rich.cells import cell_len
+
+    widest = max(map(cell_len, cells), default=0)
+    least = min(widest, words) if column.kind == "text" else widest
+    return 2 + max(least, *(min(cell_len(word), WORDS) for word in column.name.split(" ")))
+
+
+def _folded(name: str, width: int) -> list[str]:
+    """Return the name of a column in lines of whole words, as few as its width allows."""
+    from textwrap import wrap
+
+    return wrap(name, max(width, 1), break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _least_text_width(column: Any) -> int:
     from rich.cells import cell_len
 
     width = max(cell_len(line) for cell in (column.header, *column.cells) for line in str(cell).splitlines() or [""])

@@ -34,7 +34,7 @@ def list_(args: PromptListOptions) -> int:
     rows = [
         (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in shipped if "." not in prompt.name
     ]
-    args.output.table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
+    args.output.text_table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
     translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
     args.output.line(
         f"In {', '.join(prompts.languages())} there are {translated}, called assess/three_way.de and so on"
@@ -110,7 +110,7 @@ def check(args: CheckOptions) -> int:
         f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
     )
     if unused := STEPS[prompt.step].variables - prompt.reads:
-        args.output.line(f"unused variables: {', '.join(sorted(unused))}", wrap=True)
+        args.output.line(f"unused variables: {', '.join(sorted(unused))}")
     return args.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 
 

@@ -128,7 +128,7 @@ def _print_members(output: Output, members: Mapping[str, Members]) -> None:
             (shorter[name], *map(str, member.words.values()), tally(member.unassessed) or "0")
             for name, member in panel.judges.items()
         ]
-        output.table((question, *words, "unassessed"), rows)
+        output.text_table((question, *words, "unassessed"), rows)
         value, ends, n = _cells(panel.alpha)
         within = "" if panel.alpha.low is None else f" ({ends})"
         output.line(f"Krippendorff's alpha: {value}{within}, {n} answers", style="dim", indent=1)
@@ -150,7 +150,7 @@ def _print_comparisons(output: Output, comparisons: Sequence[RatingComparison]) 
             "  kappa": comparison.kappa,
         }.items()
     ]
-    output.table(("whole answer against claims", "share", "95 % interval", "n"), rows)
+    output.text_table(("whole answer against claims", "share", "95 % interval", "n"), rows)
     for comparison in comparisons:
         shown = ", ".join(words(disagreement) for disagreement in comparison.apart[:SHOWN])
         more = f", and {len(comparison.apart) - SHOWN} more" if len(comparison.apart) > SHOWN else ""

@@ -103,7 +103,7 @@ def _print_diagnosis(output: Output, counts: DiagnosisCounts) -> None:
     columns = ("Retrieval or generation", "samples", "of these with\nlow correctness")
     shown = 3 if counts.correctness else 2
     output.line()
-    output.table(columns[:shown], [row[:shown] for row in rows])
+    output.text_table(columns[:shown], [row[:shown] for row in rows])
     undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
     output.line(
         f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}", style="dim", indent=1
@@ -127,7 +127,7 @@ def print_slices(output: Output, field: str, means: Mapping[str, Mapping[str, Es
         for value, by_metric in means.items()
         for name, estimate in by_metric.items()
     ]
-    output.table((field, "metric", "mean", "95 % interval", "n", "adds to\nthe loss"), rows, words=(0, 1))
+    output.text_table((field, "metric", "mean", "95 % interval", "n", "adds to\nthe loss"), rows, words=(0, 1))
     if caution := chance_of_many([estimate for by_metric in means.values() for estimate in by_metric.values()]):
         output.note(caution, kind="Caution")
 
@@ -157,7 +157,7 @@ def print_cost(output: Output, summary: Summary, names: Mapping[str, str], progr
     if len(rows) > 1:
         rows.append(("all", "", *_cost_cells(total)))
     columns = ("judge", "step", "questions", "of source\nrun", "tokens in", "tokens out", "worth")
-    output.table(columns, rows, words=(0, 1))
+    output.text_table(columns, rows, words=(0, 1))
     output.line(paid_and_worth(summary, progress))
 
 
@@ -225,7 +225,7 @@ def _print_scores(
     bounded = micro or any(metric.bounds and metric.bounds[0] < metric.bounds[1] for metric in metrics.values())
     left_out = {} if micro and bounded else {5} if bounded else {5, 6}
     columns = ("metric", "mean", "95 % interval", "n", "missing", "micro", "bounds")
-    output.table(
+    output.text_table(
         [column for i, column in enumerate(columns) if i not in left_out],
         [[cell for i, cell in enumerate(row) if i not in left_out] for row in rows],
         style=lambda row: "dim" if row[0].startswith("  ") else "",
@@ -404,7 +404,7 @@ def _print_pairs(output: Output, pairs: Sequence[RaterAgreement], names: dict[st
         )
         for pair in pairs
     ]
-    output.table(("pair", "claims", "equal", "kappa"), rows)
+    output.text_table(("pair", "claims", "equal", "kappa"), rows)
 
 
 def _noise(panel: PanelSummary, names: dict[str, str]) -> Iterator[str]:
@@ -450,4 +450,4 @@ def print_orders(output: Output, orders: OrderEffects) -> None:
     ]
     if rows:
         columns = ("evidence at rank", "labels", "supported", "in other orders", "flipped")
-        output.table(columns, rows, words=())
+        output.text_table(columns, rows, words=())

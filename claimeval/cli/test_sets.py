@@ -88,7 +88,7 @@ def do_draw(args: DrawOptions) -> int:
         )
         for name, counts in drawn.strata.items()
     ]
-    output.table((args.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
+    output.text_table((args.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
     if drawn.empty_questions:
         output.line(f" {drawn.empty_questions} rows with an empty question left out", style="dim")
     if not args.every and len(drawn) < (requested := args.n or COUNT):

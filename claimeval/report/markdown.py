@@ -5,9 +5,7 @@ Texts from data are in code spans, so that Markdown, HTML, links and mentions in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from urllib.parse import quote
 
 from claimeval.evaluation.summary.cost import RunCost
@@ -15,20 +13,20 @@ from claimeval.evaluation.summary.orders import OrderEffects
 from claimeval.evaluation.summary.panel import PanelSummary
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.extraction import ExtractionSummary
-from claimeval.metrics.flips import words
 from claimeval.metrics.scoring import MetricSummary, ends_in_words
-from claimeval.report.series import HEAD as SERIES
-from claimeval.report.series import rows
+from claimeval.report import render
+from claimeval.report.render import code
+from claimeval.report.render import plain as _plain
 from claimeval.runs.overview import Overview, PairedRuns
 from claimeval.runs.series import Series
+from claimeval.runs.views import comparison as comparison_view
+from claimeval.runs.views import series as series_view
 from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import decimal, dollars, interval
 from claimeval.types.clusters import sample_count
-from claimeval.types.errors import visible
 from claimeval.types.records import Reason
 
 MAX_WORST = 5
-MAX_FLIPS = 10
 MAX_WIDTH = 160
 """Characters of a claim."""
 
@@ -83,84 +81,21 @@ def _near(claim: WorstClaim) -> str:
 
 def compared(comparison: PairedRuns, overview: Overview, images: Iterable[tuple[str, str]] = ()) -> str:
     """Return the differences of two runs. `overview` is that of the first; `images` are titles and files."""
-    only = [f"{n} only in {run}" for n, run in ((comparison.only_a, "a"), (comparison.only_b, "b")) if n]
-    return _page(
-        f"### claimeval: a = {code(comparison.a)}, b = {code(comparison.b)}",
-        f"{_shared(comparison)}{''.join(f', {text}' for text in only)}; differences are b - a.",
-        _list((code(text, 1000) for text in comparison.settings), "Changed settings:"),
-        _list(comparison.abstained, "Before you trust these differences:"),
-        _table(
-            ("metric", "a", "b", "b - a", "95 % interval", "p (Holm)", "higher, lower in b", "n"),
-            ((code(metric.metric), *metric.cells) for metric in comparison.metrics),
-        ),
-        _images(images),
-        _causes(comparison),
-        _list(
-            (
-                f"{code(flip.sample_id)}: {code(flip.claim, MAX_WIDTH)} {words(flip.a, flip.a_word)} → "
-                f"{words(flip.b, flip.b_word)} against {code(str(flip.evidence))}"
-                for flip in comparison.flips[:MAX_FLIPS]
-            ),
-            f"{comparison.flipped} of {comparison.compared} claims flipped:",
-        ),
-        f"Not counted as flips: {other}." if (other := comparison.other_changes) else "",
-        _footer(overview),
-    )
-
-
-def _causes(comparison: PairedRuns) -> str:
-    """Return the table of causes; empty if no value differs."""
-    rows = [(code(metric) if metric else "", *row) for metric, *row in comparison.cause_cells]
-    return f"Why it changed:\n\n{_table(('metric', 'because of', 'b - a', 'claims', 'samples'), rows)}" if rows else ""
+    return _page(render.markdown(comparison_view.view(comparison)), _images(images), _footer(overview))
 
 
 def series(runs: Series, images: Iterable[tuple[str, str]] = ()) -> str:
     """Return a series of runs: a table for each metric, the last run against the baseline, and the trend."""
-    pictures = iter(images)
     return _page(
         f"### claimeval: {len(runs.runs)} runs, baseline {code(runs.runs[runs.baseline])}",
-        *(
-            _page(
-                f"#### {code(metric.metric)}",
-                _images(islice(pictures, 1)),
-                f"{code(runs.against_in_words(metric), 1000)}<br>{code(metric.trend.in_words, 1000)}",
-                _table(SERIES, ((code(row[0]), *row[1:]) for row in rows(metric))),
-            ).rstrip()
-            for metric in runs.tracks
-        ),
-        _list(
-            (
-                code(f"{before} to {after}: {setting}", 1000)
-                for before, after, settings in zip(runs.runs, runs.runs[1:], runs.settings, strict=False)
-                for setting in settings
-            ),
-            "Changed settings:",
-        ),
+        _images(images),
+        render.markdown(series_view.view(runs)),
     )
-
-
-def _shared(comparison: PairedRuns) -> str:
-    return sample_count(comparison.shared, comparison.clusters, comparison.cluster).replace(
-        " sample", " shared sample", 1
-    )
-
-
-def code(text: str, width: int | None = None) -> str:
-    """Return a text as a code span that can be used in a table cell."""
-    line = visible(text, width).replace("|", "\\|")
-    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
-    padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
-    return f"{fence}{padded}{fence}" if line else "(empty)"
 
 
 def _images(images: Iterable[tuple[str, str]]) -> str:
     """Return images with their titles as alternative text."""
     return "\n\n".join(f"![{_plain(title)}]({quote(file)})" for title, file in images)
-
-
-def _plain(text: str) -> str:
-    """Return a text with Markdown's special characters escaped."""
-    return re.sub(r"([\\`*_\[\]<>&])", r"\\\1", visible(text))
 
 
 def _page(*parts: str) -> str:

@@ -10,12 +10,13 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import Flip, words
 from claimeval.metrics.scoring import MetricSummary
-from claimeval.report import pictures
+from claimeval.report import pictures, render
 from claimeval.report.charts import Picture
 from claimeval.report.series import parts
 from claimeval.runs.front import Front, FrontBuilder
 from claimeval.runs.overview import PairedRuns
 from claimeval.runs.series import Series
+from claimeval.runs.views import comparison as comparison_view
 from claimeval.runs.worst import WorstClaim
 from claimeval.statistics.formatting import decimal, dollars, interval, p_value, signed, signed_interval
 from claimeval.types.clusters import sample_count
@@ -141,24 +142,12 @@ def _excerpt(document: Document) -> Html:
 def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
     """Return the differences of a run to a baseline, and the flipped claims.
 
-    `trend` is a series of more than two runs, which is shown instead of the differences; the run is then the last.
+    `trend` is a series of more than two runs, which is shown instead of the differences.
     """
-    last, baseline = pair.b, pair.a
-    head = ("metric", "a", "b", "difference", "95 %", "p (Holm)", "higher, lower", "n")
-    rows = ((metric.metric, *metric.cells) for metric in pair.metrics)
-    because = ("metric", "because of", "b - a", "claims", "samples")
-    why = [table(because, pair.cause_cells)] if pair.cause_cells else []
-    differences = (_drawn(pictures.of_comparison(pair)), table(head, rows), *why)
-    return shown(
-        element(
-            "p", element("b", "comparison"), SPACE, f"of a = {baseline} (baseline) with b = {last}, over", SPACE,
-            sample_count(pair.shared, pair.clusters, pair.cluster).replace(" sample", " shared sample", 1),
-        ),
-        listed("Changed settings", pair.settings),
-        *(element("p", text, class_="caution") for text in pair.abstained),
-        *(parts(trend) if trend else differences),
-        _flips(f"{pair.flipped} of {pair.compared} claims flipped in {last}", pair.flips),
-    )  # fmt: skip
+    if trend:
+        return shown(*parts(trend))
+    drawn = _drawn(pictures.of_comparison(pair))
+    return shown(render.html(comparison_view.view(pair, flips=FLIPS)), drawn)
 
 
 def _flips(heading: str, flips: Sequence[Flip]) -> Html:

@@ -5,38 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import urlencode
 
-from claimeval.metrics.scoring import ends_in_words
 from claimeval.report import pictures
 from claimeval.report.assets import page
-from claimeval.runs.overview import MetricComparison
 from claimeval.runs.series import MetricSeries, Series
-from claimeval.statistics.formatting import decimal, p_value, signed, signed_interval
+from claimeval.runs.views import Table, through
+from claimeval.runs.views import series as view
 from claimeval.types.html import Html, element, joined, table
 
-HEAD = (
-    "run", "n", "mean", "95 %", "change", "95 %", "p (Holm)", "up, down", "against the baseline", "95 %", "p (Holm)"
-)  # fmt: skip
 Address = Callable[[Sequence[int]], str]
 """Returns the address of the report of one run, or of two compared runs, by position."""
-
-
-def rows(metric: MetricSeries) -> Iterator[tuple[str, ...]]:
-    """Yield the row of each run: its mean, the step from the previous run, and the difference to the baseline."""
-    for point, change, against in zip(metric.points, (None, *metric.changes), metric.against, strict=True):
-        mean = (point.run, str(point.n), decimal(point.mean), ends_in_words(point))
-        yield (*mean, *_difference(change), *_difference(against)[:3])
-
-
-def _difference(comparison: MetricComparison | None) -> tuple[str, ...]:
-    if comparison is None:
-        return ("", "", "", "")
-    ends = signed_interval(comparison.difference.reported)
-    return (
-        signed(comparison.difference.value),
-        ends,
-        p_value(comparison.p_adjusted),
-        f"{comparison.increased}, {comparison.decreased}",
-    )
 
 
 def parts(
@@ -63,7 +40,7 @@ def parts(
         sentences = (element("p", runs.against_in_words(metric)), element("p", metric.trend.in_words))
         yield element("div", Html(drawn.svg), element("div", *sentences), class_="lead")
         frame = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": metric.metric}
-        yield element("div", table(HEAD, _linked(runs, metric, address)), **frame)
+        yield element("div", _table(runs, metric, address), **frame)
     changed = [
         f"{runs.runs[i]} to {runs.runs[i + 1]}: {setting}"
         for i, settings in enumerate(runs.settings)
@@ -82,15 +59,17 @@ EXPLAINED = (
 )
 
 
-def _linked(runs: Series, metric: MetricSeries, address: Address | None) -> Iterator[Sequence[str]]:
-    for i, row in enumerate(rows(metric)):
-        if address is None:
-            yield row
-            continue
-        run = element("a", row[0], href=address([i]))
-        step = element("a", row[4], href=address([i - 1, i])) if i and row[4] else row[4]
-        against = element("a", row[8], href=address([runs.baseline, i])) if row[8] else row[8]
-        yield (run, *row[1:4], step, *row[5:8], against, *row[9:])
+def _table(runs: Series, metric: MetricSeries, address: Address | None) -> Html:
+    """Return the table of the runs, in which names and differences lead to reports."""
+    shown: Table = through(view.steps(metric), str)
+    rows: list[list[str]] = [list(row) for row in shown.rows]
+    for i, row in enumerate(rows if address else ()):
+        assert address, "there are links"
+        for column, positions in ((0, [i]), (view.CHANGE, [i - 1, i]), (view.AGAINST, [runs.baseline, i])):
+            if row[column]:
+                row[column] = element("a", row[column], href=address(positions))
+    notes = (element("p", element("small", note)) for note in shown.notes)
+    return joined((table((column.name for column in shown.columns), rows), *notes))
 
 
 def render(runs: Series, title: str, *, served: bool = False) -> str:

@@ -404,7 +404,7 @@ class ComparisonBuilder:
         return DiscordantCounts(only_a=a, only_b=b, p=mcnemar_exact(a, b))
 
     def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:
-        for run, summary in (("A", a), ("B", b)):
+        for run, summary in (("a", a), ("b", b)):
             shared = {name: metric for name, metric in summary.metrics.items() if name in self._paired.values}
             if counts := open_to_doubt(shared):
                 yield f"{run}: {counts}. The difference says little."

@@ -108,7 +108,7 @@ class WorstClaims:
                 worst, score = min(bad, key=_gravity), result.scores.get(metric.name)
                 value = None if score is None else score.value
                 rank = (-len(bad), 1.0 if value is None else value, *_gravity(worst), position, self._samples)
-                if len(self._worst) == self._shown and rank > self._worst[-1].rank:
+                if self._worst and len(self._worst) == self._shown and rank > self._worst[-1].rank:
                     break
                 entry = _WorstOfSample(rank, result, worst, metric.name, value, claims)
                 self._worst = sorted([*self._worst, entry], key=lambda ranked: ranked.rank)[: self._shown]

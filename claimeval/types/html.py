@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from claimeval.types.errors import visible
+from claimeval.types.errors import escaped
 
 STYLE = """
 .claimeval{color:inherit;line-height:1.45;max-width:62rem;overflow-wrap:anywhere}
@@ -91,4 +91,4 @@ def shown(*parts: Html) -> str:
 
 
 def _escape(text: str) -> str:
-    return html.escape(visible(text))
+    return html.escape(escaped(text))

@@ -48,7 +48,7 @@ def test_there_is_no_test_of_claims_where_no_claim_is_in_both_runs(claimeval: Ru
         judge = ("--judge", "local:lexical", "--metrics", "faithfulness")
         assert claimeval("score", tmp_path / f"{name}.jsonl", *judge, "--out", name).returncode == 0
     done = claimeval("compare", "a", "b")
-    assert "0 samples higher in B" in done.stdout
+    assert "faithfulness 1 1.000 0.000 -1.000" in " ".join(done.stdout.split())
     assert "McNemar" not in done.stdout
     assert json.loads(claimeval("compare", "a", "b", "--json").stdout)["metrics"][0]["discordant"] is None
 
@@ -61,7 +61,7 @@ def test_a_prompt_with_fewer_labels_flips_nothing(claimeval: Run, runs: Path, st
     # the one contradicted claim becomes not_found, since the other prompt has no word for it; both count 0
     assert "flipped" not in done.stdout
     assert "Not counted as flips: 1 have another label that counts the same" in done.stdout
-    assert "supported only in A 0, only in B 0" in " ".join(done.stdout.split())
+    assert "supported only in a 0, only in b 0" in " ".join(done.stdout.split())
     assert "assess prompt: assess/three_way" in done.stdout
     assert (runs / "both.html").stat().st_size > 1000
     assert all(len(line) <= 80 for line in done.stdout.splitlines())

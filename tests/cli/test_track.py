@@ -101,7 +101,7 @@ def test_retrieval_is_tracked_without_a_run_of_claims(claimeval: Run, retrieved:
 def test_retrieval_is_compared_without_a_run_of_claims(claimeval: Run, retrieved: Path) -> None:
     done = claimeval("compare", "t1", "t2")
     assert done.returncode == 0, done.stderr
-    assert "t1 (A) and t2 (B), 2 samples in both" in done.stdout
+    assert "a = t1, b = t2, 2 samples in both" in done.stdout
     shown = json.loads(claimeval("compare", "t1", "t2", "--json").stdout)
     found = {metric["metric"]: metric for metric in shown["metrics"]}
     assert (found["mrr"]["a"], found["mrr"]["b"], found["mrr"]["difference"]["value"]) == (0.75, 1.0, 0.25)

@@ -5,21 +5,25 @@ from __future__ import annotations
 import pytest
 
 from claimeval.cli.printer import Output
+from claimeval.runs.views import Column, table
+from claimeval.types.estimates import Estimate
 
 
-@pytest.fixture(params=[36, 40, 200])
+@pytest.fixture(params=[35, 40, 200])
 def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setenv("COLUMNS", str(request.param))
     return int(request.param)
 
 
 def shown(capsys: pytest.CaptureFixture[str], name: str = "faithfulness") -> list[str]:
-    Output().table(("metric", "mean", "95 % interval"), [(name, "0.753", "0.55 to 0.88")])
+    estimate = Estimate(value=0.753, low=0.55, high=0.88, ends="interval")
+    columns = (Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"))
+    Output().draw([table("scores", columns, [(name, 0.753, estimate)])])
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
 def test_numbers_are_whole_at_any_width(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(capsys)[1] == " faithfulness  0.753   0.55 to 0.88"
+    assert shown(capsys)[-1] == " faithfulness  0.753  0.55 to 0.88"
 
 
 def test_long_words_fold_to_what_room_there_is_and_no_further(
@@ -27,13 +31,13 @@ def test_long_words_fold_to_what_room_there_is_and_no_further(
 ) -> None:
     name = "openai:model@http://127.0.0.1:8000/v1"
     monkeypatch.setenv("COLUMNS", "80")
-    assert shown(capsys, name)[1].startswith(f" {name}  0.753")
-    # 48 less 5 and 13 for the numbers and 6 for the padding are 24
-    monkeypatch.setenv("COLUMNS", "48")
-    assert [line.split("  ")[0].strip() for line in shown(capsys, name)[1:]] == [name[:24], name[24:]]
+    assert shown(capsys, name)[-1].startswith(f" {name}  0.753")
+    # 55 less 5 and 12 for the numbers and 6 for the padding are 32
+    monkeypatch.setenv("COLUMNS", "55")
+    assert [line.split("  ")[0].strip() for line in shown(capsys, name)[-2:]] == [name[:32], name[32:]]
 
 
-@pytest.mark.parametrize("columns", [28, 35])
+@pytest.mark.parametrize("columns", [28, 34])
 def test_a_table_that_does_not_fit_a_narrow_terminal_is_a_block_a_row(
     columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,22 +45,44 @@ def test_a_table_that_does_not_fit_a_narrow_terminal_is_a_block_a_row(
     assert shown(capsys) == ["faithfulness", " mean          0.753", " 95 % interval 0.55 to 0.88"]
 
 
-def test_a_table_wider_than_a_usual_terminal_runs_on(
+def test_columns_of_a_high_rank_are_left_out_and_named_where_they_do_not_fit(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    Output().table(("a", *("x" * 30,) * 2), [("1", "2" * 30, "3" * 30)])
-    assert capsys.readouterr().out.splitlines()[1].split() == ["1", "2" * 30, "3" * 30]
+    columns = (Column("a"), Column("beta", "count"), Column("gamma", "count", 1), Column("delta", "count", 2))
+    view = table("t", columns, [("x", 1, 1_000_000, 3)])
+    for width, lines in {
+        "31": [" a  beta      gamma  delta ", " x     1  1,000,000      3 "],
+        "24": [" a  beta      gamma ", " x     1  1,000,000 ", " not shown below 27", " columns: delta"],
+        "12": [" a  beta ", " x     1 ", " not shown", " below 27", " columns:", " gamma,", " delta"],
+    }.items():
+        monkeypatch.setenv("COLUMNS", width)
+        Output().draw([view])
+        assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_no_line_is_wider_than_a_terminal_and_none_is_folded_without_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "the words of " + "a-path/" * 8
+    for width, lines in {"20": 4, "70": 1, None: 1}.items():
+        monkeypatch.delenv("COLUMNS", raising=False)
+        if width:
+            monkeypatch.setenv("COLUMNS", width)
+        Output().line(text)
+        Output().note(text)
+        shown = capsys.readouterr().out.splitlines()
+        assert max(map(len, shown)) <= int(width or 75)
+        assert len(shown) >= 2 * lines - 1
 
 
 def test_text_folds_at_a_hundred_columns_at_the_latest(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    Output().line("word " * 40, wrap=True)
+    Output().line("word " * 40, indent=1)
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
 
 
 def test_cells_are_texts_and_no_markup(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert "[bold]x[/]" in shown(capsys, "[bold]x[/]")[1]
+    assert "[bold]x[/]" in shown(capsys, "[bold]x[/]")[-1]

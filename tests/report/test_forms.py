@@ -11,7 +11,7 @@ import pytest
 
 from claimeval.data.rows import guarded, unguarded
 from claimeval.judging.panel import Panel
-from claimeval.report import forms, markdown, tables
+from claimeval.report import forms, render, tables
 from claimeval.types.errors import visible
 from claimeval.types.records import SampleResult
 from tests.command_line import call
@@ -76,7 +76,7 @@ def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     ],
 )
 def test_texts_of_others_stand_in_code_spans(text: str, span: str) -> None:
-    assert markdown.code(text) == span
+    assert render.code(text) == span
 
 
 def test_visible_cuts_and_writes_out(run: Path) -> None:

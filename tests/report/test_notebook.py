@@ -92,15 +92,18 @@ def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
     """The other judge supports the old clock too: 1/2 and 1/1, so that the mean rises from 0.25 to 0.75."""
     judge = ScriptedJudge({"It is 58 m high.": "supported", "It is old.": "supported"}, name="other")
     page = text(ce.compare(run, ce.score(SAMPLES, judges=judge, metrics="faithfulness"))._repr_html_())
-    assert "comparison of a = run 1 (baseline) with b = run 2, over 3 shared samples" in page
-    assert "faithfulness 0.250 0.750 +0.500" in page
+    assert "a = run 1, b = run 2, 3 samples in both" in page
+    assert "faithfulness 2 0.250 0.750 +0.500" in page
     assert "because of b - a claims samples faithfulness other judges, prompt or settings +0.500 1 1" in page
-    assert "1 of 3 claims flipped in run 2 contradicted → supported It is old." in page
+    assert "claim: It is old. against: contexts label: contradicted → supported" in page
 
 
 def test_each_of_several_runs_is_shown_against_the_baseline(run: ce.Run) -> None:
     page = text(ce.compare(run, run, run)._repr_html_())
-    assert "run n mean 95 % change 95 % p (Holm) up, down against the baseline 95 % p (Holm)" in page
+    assert (
+        "run n mean 95 % interval change 95 % interval p (Holm) up down against the baseline 95 % interval p (Holm)"
+        in page
+    )
     assert "run 2 2 0.250" in page
     assert "run 3 against run 1: 0.000" in page
     assert "trend: 0.000 per run" in page

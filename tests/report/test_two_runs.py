@@ -77,9 +77,9 @@ def test_runs_without_a_shared_sample_or_metric_cannot_be_compared(runs: tuple[P
 
 def test_the_summary_in_markdown_has_the_difference(runs: tuple[Path, Path]) -> None:
     text = forms.text(runs[0], "md", compared=runs[1])
-    assert "2 shared samples, 1 only in a, 1 only in b; differences are b - a." in text
-    assert "| `faithfulness` | 0.333 | 0.667 | +0.333 |" in text
-    assert "- `t1`: `Its keeper was a poet.` not found → supported against `contexts`" in text
+    assert "2 samples in both, 1 only in a, 1 only in b" in text
+    assert "| `faithfulness` | 2 | 0.333 | 0.667 | +0.333 |" in text
+    assert "- `t1`: claim `Its keeper was a poet.`; against `contexts`; label not found → supported" in text
     assert "| `faithfulness` | other judges, prompt or settings | +0.333 | 2 | 2 |" in text
 
 

@@ -1,0 +1,123 @@
+"""Draws views in Markdown, in HTML for notebooks, as JSON for pages and as CSV; `cli/printer.py` draws the terminal.
+
+Each form has one door that every text passes first: a text of the data can neither end a row, nor be markup or a
+formula, nor move the cursor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from claimeval.runs.views import Block, Cell, Column, Data, Entries, Line, Table, through
+from claimeval.statistics.formatting import UNDEFINED
+from claimeval.types.errors import escaped, visible
+from claimeval.types.html import Html, element, joined
+from claimeval.types.html import table as html_table
+
+WIDTH = 1000
+"""Characters of a text in Markdown."""
+
+
+def code(text: str, width: int | None = None) -> str:
+    """Return a text as a code span that can be used in a table cell."""
+    line = visible(text, width).replace("|", "\\|")
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    padded = f" {line} " if line.startswith("`") or line.endswith("`") else line
+    return f"{fence}{padded}{fence}" if line else "(empty)"
+
+
+def plain(text: str) -> str:
+    """Return a text with Markdown's special characters escaped; blanks at its ends stay."""
+    return re.sub(r"([\\`*_\[\]<>&|])", r"\\\1", escaped(text))
+
+
+def _markdown_door(text: str) -> str:
+    return (code(text, WIDTH) if text else "") if isinstance(text, Data) else plain(text)
+
+
+def markdown(blocks: Iterable[Block]) -> str:
+    """Return views in Markdown: names and texts of the data are code spans, without mentions, links or HTML."""
+    return "\n\n".join(filter(None, (_markdown(through(block, _markdown_door)) for block in blocks)))
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Line(parts, kind):
+            start = {"heading": "### ", "caution": "> **Caution:** ", "note": "> "}.get(kind, "")
+            return start + "".join(parts)
+        case Entries(title, entries):
+            lines = [f"- {entry.name}: {'; '.join(' '.join(field) for field in entry.fields)}" for entry in entries]
+            return "\n".join((f"{title}:", "", *lines))
+        case Table(columns=columns, rows=rows, title=title, notes=notes):
+            rule = ["---" if column.kind == "text" else "---:" for column in columns]
+            lines = [f"| {' | '.join(row)} |" for row in ([column.name for column in columns], rule, *rows)]
+            return "\n\n".join((*([f"{title}:"] if title else ()), "\n".join(lines), *notes))
+
+
+def html(blocks: Iterable[Block]) -> Html:
+    """Return views as HTML for a notebook."""
+    return joined(_html(through(block, str)) for block in blocks)
+
+
+def _html(block: Block) -> Html:
+    match block:
+        case Line(parts, kind):
+            first, *others = (part for part in parts if part)
+            subject = element("b", first) if kind == "heading" else first
+            return element("p", subject, *others, class_=kind)
+        case Entries(title, entries):
+            items = (
+                element(
+                    "li",
+                    element("b", entry.name),
+                    *(element("div", element("small", f"{name}: "), words) for name, words in entry.fields),
+                )
+                for entry in entries
+            )
+            return joined((element("h4", title), element("ol", *items)))
+        case Table(columns=columns, rows=rows, title=title, notes=notes):
+            return joined((
+                *([element("h4", title)] if title else ()),
+                html_table((column.name for column in columns), rows),
+                *(element("p", element("small", note)) for note in notes),
+            ))  # fmt: skip
+
+
+def as_json(table: Table) -> dict[str, Any]:
+    """Return a table for a page: each cell as the text that all forms show, numbers in columns of their own kind."""
+    shown = through(table, str)
+    return {
+        "name": table.name,
+        "title": table.title,
+        "columns": [{"name": column.name, "kind": column.kind} for column in table.columns],
+        "rows": shown.rows,
+        "notes": table.notes,
+        "indented": sorted(table.indented),
+    }
+
+
+def cells(table: Table) -> Iterator[list[str | float | None]]:
+    """Yield the rows of a table for a CSV, the names of its columns first; both ends have columns of their own."""
+    yield [name for column in table.columns for name in _names(column)]
+    for row in table.rows:
+        pairs = zip(row, table.columns, strict=True)
+        yield [value for cell, column in pairs for value in _values(cell, column)]
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    if column.kind in ("ends", "signed_ends"):
+        return "low", "high", "ends"
+    if column.kind == "estimate":
+        return column.name, f"{column.name} low", f"{column.name} high"
+    return (column.name,)
+
+
+def _values(cell: Cell, column: Column) -> tuple[Any, ...]:
+    low, high = getattr(cell, "reported", None) or (None, None)
+    if column.kind in ("ends", "signed_ends"):
+        return low, high, getattr(cell, "ends", None)
+    if column.kind == "estimate":
+        return getattr(cell, "value", None), low, high
+    return (None if cell == UNDEFINED else cell,)

@@ -1,0 +1,196 @@
+"""What people are shown of a result, as data: lines, tables and entries. A renderer for each form draws them.
+
+Numbers stay numbers until a renderer writes them by the kind of their column, so every form shows the same digits. A
+renderer begins with `through`, which passes every text, titles, notes and names included, through the door of its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from claimeval.statistics import formatting
+
+if TYPE_CHECKING:
+    from claimeval.types.estimates import Ends
+
+Kind = Literal[
+    "text", "count", "number", "seconds", "ends", "estimate", "signed", "signed_ends", "p", "percent", "dollars"
+]
+"""How the cells of a column are written. `ends` and `signed_ends` have the interval or bounds of an `Estimate`,
+`estimate` its value too; `count` a whole number, `percent` a share."""
+
+
+class Data(str):
+    """A text that is quoted as it is, such as a name, an id or a claim; all other texts are claimeval's own words."""
+
+    __slots__ = ()
+
+
+class Reported(Protocol):
+    """A value with the ends that are reported next to it, such as an `Estimate`."""
+
+    @property
+    def ends(self) -> Ends:
+        """What the ends are."""
+
+    @property
+    def reported(self) -> tuple[float, float] | None:
+        """Both ends; None if there are none."""
+
+
+Cell = str | float | Reported | None
+"""A text stands as it is in a column of any kind; None is undefined."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str
+    kind: Kind = "text"
+    rank: int = 0
+    """Where not all columns fit, those with the highest rank are left out first; those with 0 never."""
+
+
+class Table(NamedTuple):
+    """Rows of cells. `name` is its name in files and on the page."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    """Of a `Cell` for each column."""
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    """Lines below the table."""
+    indented: frozenset[int] = frozenset()
+    """Numbers of the rows that belong to a row above them."""
+
+
+class Line(NamedTuple):
+    """A line of text in parts; the first part of a heading is its subject."""
+
+    parts: tuple[str, ...]
+    kind: Literal["heading", "text", "remark", "caution", "note"] = "text"
+
+
+class Entry(NamedTuple):
+    """One thing to look at: its name, and named texts in their order."""
+
+    name: str
+    fields: tuple[tuple[str, str], ...]
+
+
+class Entries(NamedTuple):
+    """Things to look at, the most important first."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+Block = Line | Table | Entries
+BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
+"""Note below a table in which an estimate has bounds."""
+
+
+def line(*parts: str) -> Line:
+    """Return a line of text."""
+    return Line(parts)
+
+
+def heading(*parts: str) -> Line:
+    """Return a heading; its first part is its subject."""
+    return Line(parts, "heading")
+
+
+def remark(*parts: str) -> Line:
+    """Return a line that explains what stands above it."""
+    return Line(parts, "remark")
+
+
+def caution(text: str) -> Line:
+    """Return what to know before trusting the numbers."""
+    return Line((Data(text),), "caution")
+
+
+def table(
+    name: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], title: str = "", notes: Iterable[str] = ()
+) -> Table:
+    """Return a table with a note on bounds if an estimate has them."""
+    cells = tuple(map(tuple, rows))
+    bounded = any(getattr(cell, "ends", "") == "bounds" for row in cells for cell in row)
+    return Table(name, tuple(columns), cells, title, (*((f"{BOUNDED} of the claims",) if bounded else ()), *notes))
+
+
+def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable[Iterable[int]]) -> Table:
+    """Return how often items with the label of a row got the label of a column."""
+    names = [Data(label) for label in labels]
+    rows = tuple((row, *numbers) for row, numbers in zip(names, counts, strict=True))
+    return Table(name, (Column(corner), *(Column(label, "count") for label in names)), rows)
+
+
+def without(block: Table, *empty: str) -> Table:
+    """Return a table without the named columns in which no row has a value."""
+    gone = {
+        i
+        for i, column in enumerate(block.columns)
+        if column.name in empty and all(row[i] in (None, "", 0) for row in block.rows)
+    }
+    return block._replace(
+        columns=tuple(column for i, column in enumerate(block.columns) if i not in gone),
+        rows=tuple(tuple(cell for i, cell in enumerate(row) if i not in gone) for row in block.rows),
+    )
+
+
+def tables(blocks: Iterable[Block]) -> Iterator[Table]:
+    """Yield the tables among blocks."""
+    return (block for block in blocks if isinstance(block, Table))
+
+
+def _marked(estimate: Reported, text: str) -> str:
+    return f"{text}*" if estimate.ends == "bounds" else text
+
+
+_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+    "count": lambda number: f"{number:,}",
+    "number": formatting.decimal,
+    "seconds": lambda seconds: formatting.decimal(seconds, 2),
+    "ends": lambda estimate: _marked(estimate, formatting.interval(estimate.reported)),
+    "estimate": lambda estimate: _marked(estimate, formatting.estimate(estimate.value, estimate.reported)),
+    "signed": formatting.signed,
+    "signed_ends": lambda estimate: formatting.signed_interval(estimate.reported),
+    "p": formatting.p_value,
+    "percent": formatting.percent,
+    "dollars": lambda amount: f"${formatting.dollars(amount)}",
+}
+
+
+def text(cell: Cell, kind: Kind) -> str:
+    """Return a cell as every form writes it: a dash for an undefined number, nothing for an undefined text."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return "" if kind == "text" else formatting.UNDEFINED
+    return str(cell) if kind == "text" else _WRITTEN[kind](cell)
+
+
+def through(block: Block, door: Callable[[str], str]) -> Any:
+    """Return a block with all cells as texts, in which every text has passed the door of a form."""
+    match block:
+        case Line():
+            return block._replace(parts=tuple(map(door, block.parts)))
+        case Entries():
+            return Entries(
+                door(block.title),
+                tuple(
+                    Entry(door(entry.name), tuple((door(name), door(words)) for name, words in entry.fields))
+                    for entry in block.entries
+                ),
+            )
+        case Table():
+            kinds = [column.kind for column in block.columns]
+            return block._replace(
+                columns=tuple(column._replace(name=door(column.name)) for column in block.columns),
+                rows=tuple(tuple(door(text(*pair)) for pair in zip(row, kinds, strict=True)) for row in block.rows),
+                title=door(block.title),
+                notes=tuple(map(door, block.notes)),
+            )
