@@ -22,6 +22,7 @@ from claimeval.runs.directory import (
     MANIFEST,
     RunResults,
     RunWriter,
+    beside,
     has_results,
     load_manifest,
     load_summary,
@@ -187,8 +188,8 @@ class Run:
         """Show a card per metric, the notes, and the five worst claims with their evidence."""
         from claimeval.report import notebook
 
-        attached = {job: run.record for job, run in self.attached.items()}
-        return notebook.run(self.manifest, self.record, self.results, attached)
+        sides = beside(self.path, self.record.metrics) if self.path else ()
+        return notebook.run(self.manifest, self.record, self.results, sides)
 
     def by(self, field: str, *, metrics: str | Sequence[str] | None = None) -> Slices:
         """Return each metric per value of a field of the samples.

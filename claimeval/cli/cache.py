@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 from claimeval.cli.command import Argument, Names, command, group
 from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import CacheOptions
+from claimeval.runs.views import Column, columns, table
 from claimeval.statistics.formatting import byte_size, day, dollars
 from claimeval.types.errors import StoppedEarly, UsageError
 
@@ -53,7 +54,8 @@ def stats(args: StatsOptions) -> int:
     for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
         output.line()
         output.line(model + (f" at {endpoint}" if endpoint else ""))
-        output.text_table(("  prompt", "replies", "size", "first", "last"), [_cells(usage, names) for usage in groups])
+        head = columns("prompt", numbers=("replies", "size", "first", "last"))
+        output.draw([table("prompts", head, [_cells(usage, names) for usage in groups])])
     if statistics.damaged or statistics.unreadable:
         output.line()
         output.line(f"damaged rows: {statistics.damaged}, unreadable: {statistics.unreadable}; {DAMAGED}", style="red")
@@ -69,7 +71,7 @@ def _summary(statistics: StoreStats) -> str:
 
 def _cells(usage: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
     name = names.get(usage.prompt) or usage.prompt[:12] or "unknown"
-    return f"  {name}", f"{usage.replies:,}", byte_size(usage.bytes), day(usage.first), day(usage.last)
+    return name, f"{usage.replies:,}", byte_size(usage.bytes), day(usage.first), day(usage.last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,8 +330,8 @@ def _print(output: Output, name: str, batches: list[Batch]) -> int:
         problem = f": {batch.problem}" if batch.problem else ""
         rows.append((batch.name[:8], batch.judge.model, *counts, _age(batch), f"{state}{problem}"))
     if rows:
-        columns = ("batch", "model", "requests", "answered", "failed", "age", "state")
-        output.text_table(columns, rows, words=(0, 1, 6))
+        head = (*columns("batch", "model", numbers=("requests", "answered", "failed", "age")), Column("state"))
+        output.draw([table("batches", head, rows)])
     else:
         output.line("No open batches.")
     return output.result(name, {"batches": list(map(_row, batches))})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import Fields, Metrics
+from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, clash
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _print(output: Output, data: Path, surveyed: Survey) -> None:
             output.line(f"  ... and {more} more")
     if not surveyed.samples:
         return
-    output.text_table(("metric", "claims of", "against", "available"), surveyed.availability, words=(0, 1, 2, 3))
+    output.draw([table("metrics", columns("metric", "claims of", "against", "available"), surveyed.availability)])
     for line in surveyed.remarks:
         output.line(f"- {line}")
     output.line()

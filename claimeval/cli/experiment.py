@@ -5,20 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from claimeval.cli.command import Argument, command
-from claimeval.cli.printer import BOUNDED, Output, notes_on_stderr, say
+from claimeval.cli.printer import Output, notes_on_stderr, say
 from claimeval.cli.shared import Asking, Out
 from claimeval.cli.terminal import ProgressLine
-from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
-
-if TYPE_CHECKING:
-    from claimeval.runs.experiments.results import ExperimentResult
-    from claimeval.runs.experiments.selection import Selection
-
 
 LISTED = {"experiment": ("Judge", 5, "Compare prompts and judges over the same samples.")}
 
@@ -50,6 +44,7 @@ class ExperimentOptions:
 def do(args: ExperimentOptions) -> int:
     """Run the arms, print the differences, and return the exit code."""
     from claimeval.api import comparison
+    from claimeval.runs.views.experiment import view
 
     output = args.output
     with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
@@ -72,7 +67,7 @@ def do(args: ExperimentOptions) -> int:
     assert table, "an experiment has a table"
     assert path, "the arms are on disk"
     folder = path.parent.parent
-    _print(output, table, Path(table.data).name)
+    output.draw(view(table))
     output.line()
     output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
     if stopped:
@@ -81,56 +76,3 @@ def do(args: ExperimentOptions) -> int:
 
 
 experiment = command("experiment", ExperimentOptions, do)
-
-
-def _print_selection(output: Output, selection: Selection, baseline: str) -> None:
-    from claimeval.report import experiments as printing
-
-    reports = {baseline: selection.held_out_baseline, selection.arm: selection.held_out}
-    output.text_table(
-        (f"on the other {selection.held_out.compared} labels", *printing.GAIN), printing.gain_cells(selection)
-    )
-    for name, report in reports.items():
-        output.confusion(f"people \\ {name}", report.labels, report.confusion)
-    output.line()
-    output.line(printing.chosen(selection, baseline), style="bold")
-    if selection.unmatched:
-        output.note(f"{number_of(selection.unmatched, 'label')} of no claim that was judged", kind="Caution")
-    if selection.written:
-        output.line(f"Prompt: {selection.written}; use it with --assess-prompt {selection.written}")
-
-
-def _print(output: Output, table: ExperimentResult, data: str) -> None:
-    from claimeval.report import experiments as printing
-    from claimeval.types.clusters import sample_count
-
-    arms, base = table.arms, table.baseline
-    samples = sample_count(table.samples, table.clusters, table.cluster)
-    output.line()
-    output.line(f": {samples}; {len(arms)} arms", bold=data)
-    columns: tuple[str, ...] = ("arm", "mean", "95 % interval", "n", "difference", "95 % interval", "p (Holm)")
-    for metric in arms[0].metrics:
-        output.text_table(columns, [printing.metric_cells(arm, metric, base, "*") for arm in arms], title=metric)
-        if any(arm.metrics[metric].ends == "bounds" for arm in arms):
-            output.line(f" {BOUNDED} of the claims")
-    columns = ("arm", "claims", "unassessed", "unreadable", "flipped", "calls", "new", "USD")
-    costs = [printing.cost_cells(arm, base) for arm in arms]
-    output.text_table(columns, [[*cells[:7], cells[8]] for cells in costs], title="cost")
-    if any(arm.extraction for arm in arms):
-        rows = [printing.claim_cells(arm) for arm in arms if arm.extraction]
-        output.text_table(printing.CLAIMS, rows, title="claims")
-    for line in printing.not_comparable(table):
-        output.line(line, style="red")
-    for changes in printing.other_changes(table):
-        output.line(f" not counted as flips, {changes}", style="dim")
-    if rows := [printing.people_cells(arm) for arm in arms if arm.label_agreement]:
-        columns = ("arm", "claims", "accuracy", "balanced", "95 % interval", "kappa")
-        if table.selection:
-            title = "agreement with people on the choosing half"
-            output.text_table((*columns, "over folds"), rows, title=title)
-        else:
-            output.text_table(columns, [row[: len(columns)] for row in rows], title="agreement with people")
-    if table.selection:
-        _print_selection(output, table.selection, base)
-    for line in printing.failures(table):
-        output.line(line, style="red")

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, command
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Out, ReadingOptions, arguments
-from claimeval.metrics.extraction import GOLD_METRICS
-from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
-    from claimeval.metrics.extraction import ExtractionSummary, Ratio
 
 LISTED = {"extraction": ("Judge", 6, "Measure the quality of extracted claims.")}
 
@@ -62,13 +58,14 @@ class ExtractionCommand:
 def do(args: ExtractionCommand) -> int:
     """Measure the claims, print the numbers, and return the exit code."""
     from claimeval.cli.running import print_finished, watch
+    from claimeval.runs.views.extraction import view
 
     finished = watch(lambda options: door(args, options), args.options, args.gates, args.output)
     run = finished.run
     summary = run.record.extraction
     assert summary, "an extraction run has its summary"
     if summary.all_texts:
-        _print(args.output, run, summary)
+        args.output.draw(view(summary, run.manifest, run.summary))
     return print_finished("extraction", finished, args.output, table=False)
 
 
@@ -77,39 +74,6 @@ def door(args: ExtractionCommand, options: RunOptions) -> Run:
     from claimeval.api.measures import extraction
 
     return extraction(**arguments(args, out=args.out or "runs/", options=options))
-
-
-def _print(output: Output, run: Run, summary: ExtractionSummary) -> None:
-    settings = run.manifest.settings
-    claims = f"{summary.claims:,} claims ({settings['claims']})"
-    heading = f": {claims} of {summary.sentences:,} sentences, {summary.texts:,} texts"
-    output.line()
-    output.line(heading, bold=Path(run.manifest.data.path or "data").name)
-    output.line()
-    people = summary.people
-    rows = [
-        (name.replace("_", " "), *_cells(ratio), *([people[name].in_words] if people else ()))
-        for name, ratio in summary.measures.items()
-    ]
-    output.text_table(("", "claims", "95 % interval", "counts", *(["people"] if people else ())), rows)
-    if summary.unclaimed:
-        kinds = (f"{kind.replace('_', '-')} {count:,}" for kind, count in summary.unclaimed.items())
-        output.line(f" sentences without a claim: {', '.join(kinds)}", style="dim")
-    if summary.people:
-        _print_match(output, run)
-    for remark in summary.remarks:
-        output.line(f"- {remark}")
-
-
-def _cells(ratio: Ratio) -> tuple[str, str, str]:
-    return ratio.in_words, interval(ratio.reported) if ratio.reported else "", f"{ratio.hits:,} of {ratio.total:,}"
-
-
-def _print_match(output: Output, run: Run) -> None:
-    precision, recall, f1, size = (run.summary[name] for name in GOLD_METRICS)
-    cells = (decimal(precision.mean), decimal(recall.mean), decimal(f1.mean), interval(f1.reported))
-    output.text_table(("against gold claims", "precision", "recall", "F1", "95 % interval"), [("", *cells)])
-    output.line(f" {decimal(size.mean, 2)} claims per gold claim", style="dim")
 
 
 extraction = command("extraction", ExtractionCommand, do, door)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output, say, tally
+from claimeval.cli.printer import Output, say
 from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
-from claimeval.statistics.formatting import decimal, interval, percent
+from claimeval.statistics.formatting import percent
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
 if TYPE_CHECKING:
     from claimeval import ir
     from claimeval.api.run import Run
-    from claimeval.evaluation.grade import Grades
-    from claimeval.evaluation.manifest import Manifest
-    from claimeval.evaluation.validity import Refused, Validity
-    from claimeval.types.estimates import Estimate
-    from claimeval.types.scales import Scale
+    from claimeval.evaluation.validity import Validity
 
 LISTED = {"grade": ("Retrieval", 1, "Grade how relevant documents are; write qrels.")}
 MEASURES = "ndcg@10,P@10"
@@ -93,6 +88,7 @@ def do(args: GradeOptions) -> int:
     from claimeval.cli.running import print_finished, watch
     from claimeval.evaluation.grade import summarize_grades
     from claimeval.runs.jobs import QRELS
+    from claimeval.runs.views import grades as views
 
     people = _people(args)
     gates = Gates(max_missing=1.0)  # pairs are checked below; a sample counts as lost for a single ungraded pair
@@ -103,8 +99,8 @@ def do(args: GradeOptions) -> int:
     grades = summarize_grades(run.results, run.manifest)
     compared = _compared(args, run, people) if people else {}
     if args.questions.against == "question" and run.path and not finished.stopped:
-        _print(output, grades, run.manifest)
-        print_validity(output, compared, confusions=True)
+        output.draw(views.counts(grades, run.manifest))
+        output.draw(views.validity(compared, confusions=True))
         if grades.counts.graded:
             named, scale = " ".join(map(str, args.trec_runs)) or "YOUR.run", run.manifest.questions[0].scale
             output.line(f"Grades: {run.path / QRELS}")
@@ -195,83 +191,6 @@ def _compared(args: GradeOptions, run: Run, people: ir.Qrels) -> dict[str, Valid
     scale = run.manifest.questions[0].scale
     assessor = "panel" if len(judges) > 1 else judges[0].name
     return {assessor: validity(qrels, people, scale, runs=runs, measures=args.measures or MEASURES, clusters=clusters)}
-
-
-def _print(output: Output, grades: Grades, record: Manifest) -> None:
-    """Print the counts of grades by judge, and of pairs without a grade by reason."""
-    from claimeval.providers.specs import short_names
-
-    question, names = record.questions[0], short_names(grades.members)
-    scale = question.scale
-    output.line(f"scale {scale.name} (relevant from {scale.positive_from:g}), prompt {record.prompts[0].name}")
-    counts = {names[judge]: graded for judge, graded in grades.members.items()}
-    if len(counts) > 1:
-        counts[f"panel ({record.panel.vote})"] = grades.counts
-    rows = [
-        (
-            name,
-            str(graded.pairs),
-            *(str(graded.grades.get(grade, 0)) for grade in scale.steps),
-            tally(graded.unassessed) or "0",
-        )
-        for name, graded in counts.items()
-    ]
-    output.text_table(("", "pairs", *map(str, scale.steps), "unassessed"), rows)
-    if alpha := grades.alpha:
-        value = "undefined" if alpha.value is None else decimal(alpha.value)
-        ends = "" if alpha.low is None else f" ({interval((alpha.low, alpha.high))})"
-        output.line(f" Krippendorff's alpha of the judges, ordinal: {value}{ends}, {alpha.n} pairs", style="dim")
-
-
-SHOWN = 5
-"""Refused grades that are printed for each assessor."""
-
-
-def print_validity(output: Output, compared: Mapping[str, Validity], *, confusions: bool) -> None:
-    """Print a row for each assessor, and with `confusions` also the confusion of grades and the order of systems."""
-    if not compared:
-        return
-    first = next(iter(compared.values()))
-    columns = ("against people", "pairs", "unassessed", "kappa", "95 % interval", "quadratic", "binary")
-    rows = [
-        (
-            name,
-            str(report.pairs),
-            str(report.unassessed),
-            _number(report.kappa),
-            interval(report.kappa.reported if report.kappa else None),
-            _number(report.kappa_quadratic),
-            _number(report.kappa_binary),
-            *(decimal(order.tau) for order in report.orders),
-        )
-        for name, report in compared.items()
-    ]
-    output.text_table((*columns, *(f"tau {order.measure}" for order in first.orders)), rows)
-    for name, report in compared.items() if confusions else ():
-        if report.kappa is not None:
-            output.line()
-            output.line(f" (columns) where people gave (rows); the same in {_number(report.exact)} of the pairs:",
-                        bold=f" Grades of {name}")  # fmt: skip
-            output.confusion("", report.labels, report.confusion)
-    for order in first.orders if confusions else ():
-        output.line()
-        output.line(f", {order.queries} questions: people, then assessor", bold=f" Systems by {order.measure}")
-        for system in sorted(order.human, key=lambda name: -(order.human[name] or 0.0)):
-            output.line(f"   {system}  {decimal(order.human[system], 4)}  {decimal(order.assessor[system], 4)}")
-
-
-def print_refused(output: Output, refused: Mapping[str, Sequence[Refused]], scale: Scale) -> None:
-    """Print the number of grades that are not on the scale, and the first of them, for each assessor."""
-    for name, grades in refused.items():
-        if grades:
-            first = ", ".join(f"{grade.query} {grade.document}: {grade.grade}" for grade in grades[:SHOWN])
-            more = f" and {len(grades) - SHOWN} more" if len(grades) > SHOWN else ""
-            ends = f"{scale.steps[0]} to {scale.steps[-1]}"
-            output.line(f" {name}: {len(grades)} refused, off the scale {ends} ({first}{more})")
-
-
-def _number(value: Estimate | None) -> str:
-    return decimal(value.value if value else None)
 
 
 grade = command("grade", GradeOptions, do, door)

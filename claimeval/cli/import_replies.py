@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import arguments
+from claimeval.runs.views import Column, Data, columns, table
 from claimeval.types.options import PanelOptions
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def do(args: ImportRepliesOptions) -> int:
     output = args.output
     print_run(output, args.out, run.manifest, run.record, run.record.samples)
     if counts.readings:
-        columns = ("replies of", "replies", "read", "abstained", "refused", "none", "read as")
-        output.text_table(columns, [_cells(judge, reading) for judge, reading in counts.readings.items()], words=(0, 6))
+        head = (*columns("replies of", numbers=("replies", "read", "abstained", "refused", "none")), Column("read as"))
+        output.draw([table("replies", head, [_cells(judge, read) for judge, read in counts.readings.items()])])
         _print_unread(output, args.out)
     if counts.labels:
         output.line(f"{counts.labels} human labels: `claimeval agreement {args.out}` compares the judges with them")
@@ -90,7 +91,7 @@ import_replies = command("import-replies", ImportRepliesOptions, do)
 
 def _cells(judge: str, reading: JudgeReading) -> tuple[str, ...]:
     return (
-        judge,
+        Data(judge),
         str(reading.replies),
         str(reading.read),
         str(reading.unsure),

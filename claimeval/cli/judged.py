@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Heading, RecordCommand, command
-from claimeval.cli.printer import Output, tally
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.statistics.formatting import tally
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:

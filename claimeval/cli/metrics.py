@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output
+from claimeval.runs.views import columns, table
 from claimeval.types.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def do(args: MetricsOptions) -> int:
 
     rows = {row.name: row for row in _rows()}
     if args.name is None:
-        args.output.text_table(("name", "of", "description"), rows.values(), words=(0, 1, 2))
+        args.output.draw([table("metrics", columns("name", "of", "description"), rows.values())])
         args.output.line("Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
     else:
         name = args.name if args.name in rows else canonical_name(args.name)

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,8 +32,6 @@ NAMES = 32
 """Minimum width to which the first column, which has names, is folded."""
 PROSE = 100
 """Maximum width of folded text."""
-BOUNDED = "* bounds, not an interval: judges abstained on over a tenth"
-"""Footnote of a table that prints bounds instead of an interval."""
 UNLIMITED = 100_000
 """Columns where there is no terminal."""
 
@@ -147,10 +145,11 @@ class Output:
 
         shown: Table = through(table, escaped)
         wide = self.console.width
-        widths = [
-            _width(column, [row[i] for row in shown.rows], WORDS if i else NAMES)
-            for i, column in enumerate(shown.columns)
-        ]
+        cells = list(zip(*shown.rows, strict=True)) or [()] * len(shown.columns)
+        for lines in (1, 2, 3, 9):
+            widths = [_width(column, cells[i], WORDS if i else NAMES, lines) for i, column in enumerate(shown.columns)]
+            if sum(widths) <= wide:
+                break
         kept, left_out = list(range(len(widths))), list[int]()
         while sum(widths[i] for i in kept) > wide and any(shown.columns[i].rank for i in kept):
             highest = max(shown.columns[i].rank for i in kept)
@@ -190,55 +189,6 @@ class Output:
         for first, *cells in table.rows:
             self.line(bold=first or "-")
             self._grid([(name, cell, "") for name, cell in zip(names, cells, strict=True) if cell], indent=1)
-
-    def text_table(
-        self,
-        columns: Sequence[str],
-        rows: Iterable[Sequence[str]],
-        *,
-        words: Collection[int] = (0,),
-        title: str = "",
-        style: Callable[[Sequence[str]], str] = lambda row: "",
-    ) -> None:
-        """Print a table. The columns in `words` are folded; all others are right-aligned and never folded.
-
-        On a terminal that is too narrow, lines exceed its width; below 60 columns, each row is a block of lines with
-        name and value.
-        """
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(
-            title=Text(escaped(title)) if title else None, title_justify="left", title_style="bold",
-            header_style="bold", box=None, padding=(0, 1),
-        )  # fmt: skip
-        for number, column in enumerate(columns):
-            fold = number in words
-            table.add_column(
-                Text(_lines(column)), justify="left" if fold else "right", no_wrap=not fold, overflow="fold"
-            )
-        rows = list(rows)
-        for row in rows:
-            table.add_row(*(Text(escaped(cell)) for cell in row), style=style(row))
-        console = self.console
-        least_width = 2 * len(table.columns) + sum(map(_least_text_width, table.columns))
-        if console.width < min(least_width, 60):
-            self._text_blocks(columns, rows, title)
-        else:
-            console.width = max(console.width, least_width)
-            console.print(table)
-
-    def confusion(self, corner: str, labels: Iterable[object], counts: Iterable[Iterable[int]]) -> None:
-        """Print how often items with the label of a row got the label of a column."""
-        names = [str(label) for label in labels]
-        self.text_table((corner, *names), [(name, *map(str, row)) for name, row in zip(names, counts, strict=True)])
-
-    def _text_blocks(self, columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> None:
-        if title:
-            self.line(bold=title)
-        for first, *cells in rows:
-            self.line(bold=first)
-            self._grid([(name, cell, "") for name, cell in zip(columns[1:], cells, strict=False) if cell], indent=1)
 
     def pairs(self, rows: Mapping[str, tuple[str, str]], *, indent: int = 0) -> None:
         """Print names next to texts, each text with its style."""
@@ -281,11 +231,6 @@ class Output:
         return exit_code
 
 
-def tally(counts: Mapping[Any, int]) -> str:
-    """Return counts in words, such as `3 unsure, 1 tie`."""
-    return ", ".join(f"{count} {what}" for what, count in counts.items())
-
-
 def say(text: str) -> None:
     """Print a line on standard error."""
     print(f"claimeval: {visible(text)}", file=sys.stderr)
@@ -326,13 +271,16 @@ def _lines(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
 
 
-def _width(column: Column, cells: Iterable[str], words: int) -> int:
-    """Return the least width of a column with its padding; `words` is where texts are folded."""
+def _width(column: Column, cells: Iterable[str], words: int, lines: int) -> int:
+    """Return the least width of a column with its padding; texts are folded at `words`, its name in `lines`."""
     from rich.cells import cell_len
 
     widest = max(map(cell_len, cells), default=0)
     least = min(widest, words) if column.kind == "text" else widest
-    return 2 + max(least, *(min(cell_len(word), WORDS) for word in column.name.split(" ")))
+    named = max(map(len, column.name.split(" ")))
+    while len(_folded(column.name, named)) > lines:
+        named += 1
+    return 2 + max(least, min(named, WORDS if lines > 1 else named))
 
 
 def _folded(name: str, width: int) -> list[str]:
@@ -340,10 +288,3 @@ def _folded(name: str, width: int) -> list[str]:
     from textwrap import wrap
 
     return wrap(name, max(width, 1), break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def _least_text_width(column: Any) -> int:
-    from rich.cells import cell_len
-
-    width = max(cell_len(line) for cell in (column.header, *column.cells) for line in str(cell).splitlines() or [""])
-    return width if column.no_wrap else min(width, WORDS)

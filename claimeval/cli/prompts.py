@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from claimeval.cli.command import Argument, command, group
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields
+from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, escaped
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def list_(args: PromptListOptions) -> int:
     rows = [
         (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in shipped if "." not in prompt.name
     ]
-    args.output.text_table(("prompt", "reply", "digest", "purpose"), rows, words=(0, 1, 2, 3))
+    args.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
     translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
     args.output.line(
         f"In {', '.join(prompts.languages())} there are {translated}, called assess/three_way.de and so on"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, Pairs, command
 from claimeval.cli.front import Shown
-from claimeval.cli.printer import Output, tally
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     AskingAndCluster,
     Data,
@@ -21,13 +21,10 @@ from claimeval.cli.shared import (
     ReadingOptions,
     arguments,
 )
-from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
-    from claimeval.evaluation.raters import Members, RatingComparison
-    from claimeval.types.estimates import Estimate
 
 LISTED = {"rate": ("Judge", 3, "Judge answers as a whole, refusals included.")}
 SHOWN = 10
@@ -77,6 +74,7 @@ def do(args: RateCommand) -> int:
     from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
     from claimeval.evaluation.raters import compare_ratings, members
     from claimeval.runs.directory import has_results, read_results
+    from claimeval.runs.views import ratings
 
     finished = watch(lambda options: door(args, options), args.options, args.gates, args.output)
     if finished.of_shard:
@@ -91,9 +89,7 @@ def do(args: RateCommand) -> int:
     counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
     answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
     if args.shown.details and not finished.stopped:
-        _print_counts(args.output, counts | ({"outcomes": answered} if answered else {}))
-        _print_members(args.output, judged)
-        _print_comparisons(args.output, comparisons)
+        args.output.draw(ratings.view(counts | ({"outcomes": answered} if answered else {}), judged, comparisons))
     more = {
         "ratings": counts,
         "members": {name: member.model_dump() for name, member in judged.items()},
@@ -108,60 +104,6 @@ def door(args: RateCommand, options: RunOptions) -> Run:
     from claimeval.api.ratings import rate
 
     return rate(**arguments(args, out=args.out or "runs/", options=options))
-
-
-def _print_counts(output: Output, counts: Mapping[str, Mapping[str, int]]) -> None:
-    for name, words in counts.items():
-        output.line(f"{name}: {tally(words)}", indent=1)
-
-
-def _print_members(output: Output, members: Mapping[str, Members]) -> None:
-    """Print the ratings of each judge of a panel, and their agreement; nothing for a single judge."""
-    from claimeval.providers.specs import short_names
-
-    for question, panel in members.items():
-        if panel.alpha is None:
-            continue
-        words = next(iter(panel.judges.values())).words
-        shorter = short_names(list(panel.judges))
-        rows = [
-            (shorter[name], *map(str, member.words.values()), tally(member.unassessed) or "0")
-            for name, member in panel.judges.items()
-        ]
-        output.text_table((question, *words, "unassessed"), rows)
-        value, ends, n = _cells(panel.alpha)
-        within = "" if panel.alpha.low is None else f" ({ends})"
-        output.line(f"Krippendorff's alpha: {value}{within}, {n} answers", style="dim", indent=1)
-
-
-def _print_comparisons(output: Output, comparisons: Sequence[RatingComparison]) -> None:
-    """Print ratings next to metrics of claims, and the samples in which they differ."""
-    from claimeval.evaluation.raters import words
-
-    if not comparisons:
-        return
-    rows = [
-        (name, *_cells(share))
-        for comparison in comparisons
-        for name, share in {
-            f"{comparison.rating}: yes": comparison.whole,
-            f"{comparison.metric}: every claim supported": comparison.claims,
-            "  agreement": comparison.agreement,
-            "  kappa": comparison.kappa,
-        }.items()
-    ]
-    output.text_table(("whole answer against claims", "share", "95 % interval", "n"), rows)
-    for comparison in comparisons:
-        shown = ", ".join(words(disagreement) for disagreement in comparison.apart[:SHOWN])
-        more = f", and {len(comparison.apart) - SHOWN} more" if len(comparison.apart) > SHOWN else ""
-        text = (
-            f"{comparison.rating} and {comparison.metric} differ in {len(comparison.apart)} of {comparison.agreement.n}"
-        )
-        output.line(f" {text}{': ' if shown else ''}{shown}{more}", style="dim")
-
-
-def _cells(share: Estimate) -> tuple[str, str, str]:
-    return decimal(share.value), interval(share.reported), str(share.n)
 
 
 rate = command("rate", RateCommand, do, door)

@@ -13,19 +13,12 @@ from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
 from claimeval.cli.front import Shown, closing, in_a_line, print_front
 from claimeval.cli.printer import Output, notes_on_stderr, say
-from claimeval.cli.run_table import (
-    MANY,
-    paid_and_worth,
-    print_cost,
-    print_notes,
-    print_run,
-    print_slices,
-    report_line,
-)
+from claimeval.cli.run_table import MANY, paid_and_worth, print_run, report_line
 from claimeval.cli.shared import Gates
 from claimeval.cli.terminal import ProgressLine, end_on_next_signal, write_data
 from claimeval.runs.ending import Ending
 from claimeval.runs.front import front as front_of
+from claimeval.runs.views import run as views
 from claimeval.types.errors import Interrupted, StoppedEarly, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
@@ -149,7 +142,7 @@ def print_screen(
     if run.path is None:
         return {}
     record: dict[str, object] = {}
-    names, total = run.manifest.short_names, finished.prepared.total or run.record.samples
+    total = finished.prepared.total or run.record.samples
     if front:
         first = front_of(run.manifest, run.record, run.results if run.record.samples <= MANY else (), shown.top)
         record["front"] = first.model_dump(mode="json")
@@ -160,7 +153,7 @@ def print_screen(
         print_front(output, first, top=shown.top, closing=len(last))
         if not shown.details:
             for field, means in run.record.by.items():
-                print_slices(output, field, means)
+                output.draw([views.slices(field, means)])
             output.line()
             for line in last:
                 output.line(line)
@@ -171,7 +164,8 @@ def print_screen(
         if run.manifest.asked:
             for line in calls:
                 output.line(line)
-            print_cost(output, run.record, names, progress)
+            if price := paid_and_worth(run.record, progress):
+                output.line(price)
     return record
 
 
@@ -192,7 +186,7 @@ def print_shard(finished: Finished, output: Output) -> dict[str, object]:
     run, progress = finished.run, finished.progress
     assert isinstance(run, ShardRun), "it is of a shard"
     part = run.part
-    print_notes(output, run.manifest, run.record)
+    output.draw(views.cautions(run.manifest, run.record))
     if run.complete:
         count, ended = part.shard.count, part.siblings
         output.line(f"Shard {part.shard}: {len(run):,} samples in {part.lines}")
@@ -213,7 +207,8 @@ def print_merged(folder: Path, gates: Gates, output: Output, *, compress: bool) 
         run = run.with_slices(gates.by)
     print_run(output, folder, run.manifest, run.record, run.record.samples)
     output.line(report_line(folder, run.record.samples) or "")
-    print_cost(output, run.record, run.manifest.short_names)
+    if price := paid_and_worth(run.record, None):
+        output.line(price)
     ending = gated(run, gates)
     say_ending(ending)
     return output.result("merge", _record(run, folder), path=folder, exit_code=ending.code)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output, notes_on_stderr, tally
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Asking, Fields, Gates, Out, arguments
 from claimeval.cli.terminal import write_data
+from claimeval.runs.views import columns, table
+from claimeval.statistics.formatting import tally
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions, require_at_least
 
@@ -88,7 +90,8 @@ def do_draw(args: DrawOptions) -> int:
         )
         for name, counts in drawn.strata.items()
     ]
-    output.text_table((args.stratify or "log", "rows", "different", "drawn", "near duplicates left out"), rows)
+    head = columns(args.stratify or "log", numbers=("rows", "different", "drawn", "near duplicates left out"))
+    output.draw([table("drawn", head, rows)])
     if drawn.empty_questions:
         output.line(f" {drawn.empty_questions} rows with an empty question left out", style="dim")
     if not args.every and len(drawn) < (requested := args.n or COUNT):

@@ -470,8 +470,8 @@ def _unreadable(folder: Path, error: Exception) -> DataError:
 
 def render_experiment(file: IO[str], folder: Path) -> None:
     """Write the page of an experiment to an open file. Raises DataError if its tables cannot be read."""
-    from claimeval.report import experiments as printing
     from claimeval.runs.experiments.results import ArmFlip
+    from claimeval.runs.views import experiment as view
 
     table = experiment_table(folder)
     try:
@@ -486,9 +486,9 @@ def render_experiment(file: IO[str], folder: Path) -> None:
         "name": folder.resolve().name,
         "table": table.model_copy(update=names).model_dump(mode="json"),
         "pictures": {name: [tree(picture) for picture in drawn] for name, drawn in of_arms(table).items()},
-        "changes": printing.other_changes(table),
-        "selection": printing.chosen(table.selection, table.baseline) if table.selection else None,
-        "failures": printing.failures(table),
+        "changes": view.other_changes(table),
+        "selection": view.chosen(table.selection, table.baseline) if table.selection else None,
+        "failures": view.failures(table),
         "flips": [flip.model_dump(mode="json") for flip in flips],
     }
     filled = page("experiment").html.replace("<!--title-->", html.escape(visible(Path(table.data).name)))

@@ -1,4 +1,4 @@
-"""Draws views in Markdown, in HTML for notebooks, as JSON for pages and as CSV; `cli/printer.py` draws the terminal.
+"""Draws views in Markdown, as JSON for pages and as CSV; `cli/printer.py` and `runs/views/notebook.py` have the others.
 
 Each form has one door that every text passes first: a text of the data can neither end a row, nor be markup or a
 formula, nor move the cursor.
@@ -10,11 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claimeval.runs.views import Block, Cell, Column, Data, Entries, Line, Table, through
+from claimeval.runs.views import Block, Column, Data, Entries, Line, Table, through
 from claimeval.statistics.formatting import UNDEFINED
 from claimeval.types.errors import escaped, visible
-from claimeval.types.html import Html, element, joined
-from claimeval.types.html import table as html_table
 
 WIDTH = 1000
 """Characters of a text in Markdown."""
@@ -56,35 +54,6 @@ def _markdown(block: Block) -> str:
             return "\n\n".join((*([f"{title}:"] if title else ()), "\n".join(lines), *notes))
 
 
-def html(blocks: Iterable[Block]) -> Html:
-    """Return views as HTML for a notebook."""
-    return joined(_html(through(block, str)) for block in blocks)
-
-
-def _html(block: Block) -> Html:
-    match block:
-        case Line(parts, kind):
-            first, *others = (part for part in parts if part)
-            subject = element("b", first) if kind == "heading" else first
-            return element("p", subject, *others, class_=kind)
-        case Entries(title, entries):
-            items = (
-                element(
-                    "li",
-                    element("b", entry.name),
-                    *(element("div", element("small", f"{name}: "), words) for name, words in entry.fields),
-                )
-                for entry in entries
-            )
-            return joined((element("h4", title), element("ol", *items)))
-        case Table(columns=columns, rows=rows, title=title, notes=notes):
-            return joined((
-                *([element("h4", title)] if title else ()),
-                html_table((column.name for column in columns), rows),
-                *(element("p", element("small", note)) for note in notes),
-            ))  # fmt: skip
-
-
 def as_json(table: Table) -> dict[str, Any]:
     """Return a table for a page: each cell as the text that all forms show, numbers in columns of their own kind."""
     shown = through(table, str)
@@ -109,15 +78,19 @@ def cells(table: Table) -> Iterator[list[str | float | None]]:
 def _names(column: Column) -> tuple[str, ...]:
     if column.kind in ("ends", "signed_ends"):
         return "low", "high", "ends"
+    if column.kind == "range":
+        return f"{column.name} low", f"{column.name} high"
     if column.kind == "estimate":
         return column.name, f"{column.name} low", f"{column.name} high"
     return (column.name,)
 
 
-def _values(cell: Cell, column: Column) -> tuple[Any, ...]:
+def _values(cell: Any, column: Column) -> tuple[Any, ...]:
     low, high = getattr(cell, "reported", None) or (None, None)
     if column.kind in ("ends", "signed_ends"):
         return low, high, getattr(cell, "ends", None)
     if column.kind == "estimate":
         return getattr(cell, "value", None), low, high
+    if column.kind == "range":
+        return cell or (None, None)
     return (None if cell == UNDEFINED else cell,)

@@ -37,8 +37,7 @@ from claimeval.statistics import (
     raw_agreement,
 )
 from claimeval.statistics.bootstrap import NOT_REQUESTED
-from claimeval.statistics.formatting import UNDEFINED, estimate, number_of
-from claimeval.types import html
+from claimeval.statistics.formatting import number_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Record
@@ -200,45 +199,9 @@ class Agreement(Record):
         return cls(items=first.pairs + first.unassessed, questions=first.exact.clusters, assessors=assessors)
 
     def _repr_html_(self) -> str:
-        """Show a column of numbers for each rater, and pairs of raters."""
-        estimates = ((name, *map(_in_words, numbers)) for name, numbers in by_measure(self.raters) if any(numbers))
-        compared = ("compared (+ unassessed)", *(f"{r.compared} (+{r.unassessed})" for r in self.raters))
-        pairs = ((f"{p.first} / {p.second}", str(p.items), *map(_in_words, (p.raw, p.kappa))) for p in self.pairs)
-        among = (("Krippendorff's alpha", self.alpha), ("Gwet's AC1", self.ac1))
-        what = "labeled items" if self.raters else "claims, no human labels"
-        if self.ratings:
-            return html.shown(
-                html.element("p", html.element("b", "agreement"), f" {self.items} answers or pairs with a rating"),
-                html.table(
-                    ("score", "people", "n", "Spearman", "Pearson"),
-                    (
-                        (pair.score, pair.rating, str(pair.items), _in_words(pair.spearman), _in_words(pair.pearson))
-                        for pair in self.ratings.correlations
-                    ),
-                ),
-            )
-        if self.assessors:
-            graded = (
-                (
-                    name,
-                    str(report.pairs),
-                    str(report.unassessed),
-                    _in_words(report.kappa),
-                    _in_words(report.kappa_binary),
-                )
-                for name, report in self.assessors.items()
-            )
-            return html.shown(
-                html.element("p", html.element("b", "agreement"), f" {self.items} pairs graded by people"),
-                html.table(("assessor", "pairs", "unassessed", "kappa", "binary"), graded),
-            )
-        return html.shown(
-            html.element("p", html.element("b", "agreement"), html.Html(" "), f"{self.items} {what}"),
-            *(html.element("p", note, class_="caution") for note in self.notes),
-            *([html.table(("", *(r.rater for r in self.raters)), (compared, *estimates))] if self.raters else ()),
-            *([html.table(("pair", "items", "equal", "kappa"), pairs)] if self.pairs else ()),
-            *(html.element("p", f"{name} of the judges: {_in_words(number)}") for name, number in among if number),
-        )
+        from claimeval.runs.views import agreement, notebook
+
+        return notebook.page(agreement.view(self))
 
 
 def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estimate | None]]]:
@@ -256,10 +219,6 @@ def by_measure(raters: Sequence[RaterReport]) -> Iterator[tuple[str, list[Estima
     yield "kappa, squared", [rater.weighted_kappa for rater in raters]
     yield f"alt-test (epsilon {EPSILON:g}), winning rate", [rater.alt_test for rater in raters]
     yield "alt-test, advantage", [rater.advantage for rater in raters]
-
-
-def _in_words(number: Estimate | None) -> str:
-    return estimate(number.value, number.reported) if number else UNDEFINED
 
 
 def measure_run(

@@ -7,9 +7,10 @@ in numbers.js), so a number is the same in the terminal, in Markdown and in HTML
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import Any
 
 HAIR = 1 + 1e-12
 """Factor before rounding, larger than the floating-point error of sums in another order."""
@@ -86,6 +87,11 @@ def number_of(count: int, noun: str) -> str:
     """Format a count with its noun, as in `1 query` and `2 queries`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural}"
+
+
+def tally(counts: Mapping[Any, int]) -> str:
+    """Format counts, as in `3 unsure, 1 tie`."""
+    return ", ".join(f"{number} {what}" for what, number in counts.items())
 
 
 def count(number: float) -> str:

@@ -77,15 +77,15 @@ def of_mlflow(folder: Path) -> Reported:
 
 def of_text(text: str) -> Reported:
     """The line of the metric, in which the bounds have their mark."""
-    cells = re.findall(r"faithfulness\W+([.\d]+)\W+(?:n \d+, )?([.\d]+) to ([.\d]+) ?(\*| \(bounds\)|\(bounds\))", text)
+    cells = re.findall(r"faithfulness\W+([.\d]+)\W+(?:n \d+, )?([.\d]+) to ([.\d]+) ?(\\?\*|\(bounds\))", text)
     value, low, high, _ = cells[0]
     return float(value), float(low), float(high), "bounds"
 
 
 def of_notebook(folder: Path) -> Reported:
-    """The card of the metric, whose ends are called bounds."""
+    """The row of the metric, in which the bounds have their mark."""
     text = re.sub(r"<[^>]+>", " ", ce.Run.load(folder / "a")._repr_html_())
-    ((value, low, high),) = re.findall(r"faithfulness\s+([.\d]+)\s+bounds ([.\d]+) to ([.\d]+)", text)
+    ((value, low, high),) = re.findall(r"faithfulness\s+([.\d]+)\s+([.\d]+) to ([.\d]+)\*", text)
     return float(value), float(low), float(high), "bounds"
 
 

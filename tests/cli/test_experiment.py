@@ -100,7 +100,7 @@ def test_tables_are_written_for_people_and_for_spreadsheets(claimeval: Run, file
         ("tags", "faithfulness", "0.75"),
     ]
     page = (folder / "experiment.md").read_text()
-    assert "| binary | 0.750 | " in page
+    assert "| `binary` | 0.750 | " in page
     assert "| +0.250 | " in page
     assert "](experiment-faithfulness.svg)" in page
     drawn = (folder / "experiment-faithfulness.svg").read_text()

@@ -34,7 +34,7 @@ def test_the_demo_fits_on_a_screen_and_says_what_is_weak(tmp_path: Path) -> None
 def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path: Path) -> None:
     done = call("demo", "--details", folder=tmp_path)
     assert HEAD in done.stdout
-    assert " metric           mean  95 % interval   n  missing  micro        bounds" in done.stdout
+    assert " metric           mean  95 % interval   n  missing  counted     micro" in done.stdout
     for top in (0, 1, 7):
         shown = call("demo", "--top", top, folder=tmp_path)
         assert (shown.returncode, shown.stdout.count(" ✗ ")) == (0, top)

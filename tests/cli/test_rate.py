@@ -79,7 +79,7 @@ def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
     ]
     assert first.calls[1].reply == '{"reason": "", "rating": "yes"}'
     again = claimeval("rate", "run", *judge, "--details")
-    assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in again.stdout
+    assert "differ in 1 of 3: wrong (yes; 1 of 2 claims supported)" in " ".join(again.stdout.split())
     assert len(server.exchanges()) - before == 9
     report = claimeval("report", "run", "--format", "json")
     assert "rated_relevance" in report.stdout

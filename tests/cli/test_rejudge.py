@@ -131,7 +131,7 @@ def test_a_run_keeps_its_data_and_says_which_run_it_was_made_from(claimeval: Run
         "asked_with": {"local:lexical": [first["questions"][0]["prompt"]]},
     }
     assert [prompt["id"] for prompt in second["prompts"]] == [prompt["digest"][:8] for prompt in first["prompts"]]
-    assert claimeval("report", "b", "--format", "md").stdout.startswith(f"### claimeval: `{data.name}`")
+    assert claimeval("report", "b", "--format", "md").stdout.startswith(f"### `{data.name}`: 3 samples")
     (here / "a" / "results.jsonl").write_bytes(b"".join(results.splitlines(keepends=True)[:-1]))
     again = claimeval("rejudge", "a", "--vote", "any", "-o", "b", *elsewhere)
     assert again.returncode == 2

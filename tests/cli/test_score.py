@@ -96,7 +96,7 @@ def test_a_table_by_a_field_is_printed_and_kept(claimeval: Run, data: Path, star
         "score", data, "-j", spec(start_server(judge=claim_judge.answer)), "-m", "faithfulness", "--by", "question",
         "--out", "run",
     )  # fmt: skip
-    assert "Who built it?" in done.stdout.partition("adds to")[2].partition("Report:")[0]
+    assert "Who built it?" in done.stdout.partition("by question")[2].partition("Report:")[0]
     by = load_summary(data.parent / "here" / "run").by["question"]
     assert {value: means["faithfulness"].value for value, means in by.items()} == {
         "Who built it?": 0.5,

@@ -30,15 +30,16 @@ def test_markdown_has_other_scores_and_the_order_of_documents(tmp_path: Path) ->
     odd = SampleResult.of(TOWER, scores=found)
     attach(run, "odd", [odd], {"words": "share", "grade": "grade"})
     text = forms.text(run, "md")
-    assert "| `words` | odd | 0.500 | - | 1 | none | 0.50 to 0.50 |" in text
-    assert "| `grade` (`grade`) | odd | - | - | 0 | 1 refused | - |" in text
+    assert "| `words` | 0.500 | - | 1 | 0 |" in text
+    assert "| `grade (grade)` | - | - | 0 | 1 |" in text
+    assert "missing: 1 refused (`grade`)" in text
     assert "0 of 3 claims flip in one of 1 other orders" in text
 
 
 def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:
     run = make(tmp_path / "run", derived=("factscore@1",))
     row = next(line for line in forms.text(run, "md").splitlines() if "factscore" in line)
-    assert row == "| `factscore@1` | 0.333 | - | 1 | none | - | 0.33 to 0.33 |"
+    assert row == "| `factscore@1` | 0.333 | - | 1 | 0 |  | - |"
     written = io.StringIO()
     tables.write(written, run, "samples")
     (line,) = csv.DictReader(written.getvalue().splitlines())
@@ -49,15 +50,15 @@ def test_what_is_no_share_of_claims_has_no_counts(tmp_path: Path) -> None:
 def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     text = forms.text(run, "md")
     assert text.startswith(
-        "### claimeval: `towers.jsonl`\n\n2 samples, judged by `strict`.\n\n2 of 4 claims are supported in what was "
-        "retrieved."
+        "### `towers.jsonl`: 2 samples, judged by strict, claims extracted by taker\n\n2 of 4 claims are supported in "
+        "what was retrieved."
     )
     # (1/3 + 1) / 2; 2 of 4 claims
     assert "| `faithfulness` | 0.667 | " in text
-    assert " | 2 | none | 2 of 4 | 0.67 to 0.67 |" in text
-    assert "- `tower`: `It is 90 metres high.` contradicted in `contexts`" in text
-    assert "| judge | step | questions | tokens in + out | worth |" in text
-    assert "| price unknown |" in text, "nobody stated a price"
+    assert " | 2 | 0 | 2 of 4 | 0.500 |" in text
+    assert "claim `It is 90 metres high.`; verdict `contradicted by the contexts" in text
+    assert "| judge | step | questions | tokens in | tokens out | worth |" in text
+    assert "| unknown |" in text, "nobody stated a price"
     assert len(text) < 65_536, "what a comment on a pull request can hold"
 
 
@@ -173,6 +174,6 @@ def test_panels_show_every_judge_in_the_tables(tmp_path: Path) -> None:
 def test_the_agreement_of_a_panel_that_escalates_is_that_of_the_judges_who_saw_all_claims(tmp_path: Path) -> None:
     says = {"openai:a@http://x": TOWER_SAYS, "openai:b@http://x": {}, "openai:c@http://x": {}}
     text = forms.text(make(tmp_path / "run", says=says, panel=Panel(escalate=2)), "md")
-    assert "Judges: 2 of 4 claims with equal labels of `a` and `b`, who saw all claims; 0 ties;" in text
-    assert "| `c` alone (disputed claims) | " in text
-    assert "2 of 4 claims with equal labels; 0 ties" in forms.text(make(tmp_path / "all", says=says), "md")
+    assert "4 claims: 2 with equal labels, 2 with different ones; 0 without a label because of ties" in text
+    assert "these cover `a and b`, who saw all claims" in text
+    assert "who saw all claims" not in forms.text(make(tmp_path / "all", says=says), "md")

@@ -60,16 +60,17 @@ def run() -> ce.Run:
 def test_a_run_shows_value_interval_n_and_what_is_missing(run: ce.Run) -> None:
     """Of three claims one is supported: 1/2 and 0/1, mean 0.25; the third sample has no claim."""
     page = text(run._repr_html_())
-    assert page.startswith("score 3 samples, judged by scripted faithfulness 0.250 95 % ")
-    assert "n 2, missing: 1 no_claims counted 1 of 3" in page
+    assert page.startswith("samples : 3 samples, judged by scripted 1 of 3 claims are supported in what was retrieved.")
+    assert re.search(r"faithfulness 0.250 0.00 to 1.00 2 1 1 of 3 0.333 .*samples without a score: 1 no_claims", page)
 
 
 def test_a_run_shows_the_worst_claims_with_their_evidence(run: ce.Run) -> None:
     page = text(run._repr_html_())
     worst = page[page.index("First to read") :]
-    first, second = "contradicted It is old. clock: How old?", "not found It is blue. tower: How high?"
+    first, second = "clock question: How old? claim: It is old.", "tower question: How high? claim: It is blue."
     assert worst.index(first) < worst.index(second)
-    assert "Evidence: contexts (2 texts) 1 Old. 2 Older." in worst
+    assert "verdict: contradicted by the contexts" in worst
+    assert "evidence: nothing like it there" in worst
 
 
 def test_claims_of_a_large_run_are_looked_for_among_the_first_samples(
@@ -77,7 +78,7 @@ def test_claims_of_a_large_run_are_looked_for_among_the_first_samples(
 ) -> None:
     monkeypatch.setattr(notebook, "LOOKED_AT", 1)
     page = text(run._repr_html_())
-    assert "First to read among the first 1 samples" in page
+    assert "the claims to read are among the first 1 samples" in page
     assert "It is old." not in page
 
 
@@ -85,7 +86,7 @@ def test_an_attached_run_has_its_cards_beside(tmp_path: Path) -> None:
     ce.score(SAMPLES[:2], judges=JUDGE, metrics="faithfulness", out=tmp_path / "run")
     ce.measure(tmp_path / "run", "answer_length", out=tmp_path / "run" / "measure")
     page = text(ce.Run.load(tmp_path / "run")._repr_html_())
-    assert "measure/answer_length 5.500 words" in page, "8 and 3 words"
+    assert "answer_length (words) 5.500" in page, "8 and 3 words"
 
 
 def test_a_comparison_shows_differences_and_flips(run: ce.Run) -> None:
@@ -115,7 +116,7 @@ def test_an_experiment_shows_its_arms(tmp_path: Path) -> None:
     arms = [{"name": "first"}, {"name": "again", "assess_prompt": "binary"}]
     asked = {"data": str(data), "judges": ["local:lexical"], "metrics": ["faithfulness"]}
     page = text(ce.experiment({**asked, "arms": arms, "baseline": "first"})._repr_html_())
-    assert "experiment 2 arms over 3 samples" in page
+    assert "data.jsonl : 3 samples, 2 arms" in page
     assert re.search(r"faithfulness arm mean .* first 0\.\d{3} .* again 0\.\d{3} ", page)
 
 
@@ -123,7 +124,7 @@ def test_agreement_and_slices_show_themselves(run: ce.Run, tmp_path: Path) -> No
     labels = tmp_path / "labels.csv"
     labels.write_text("id,text,label\ntower,It is 58 m high.,supported\ntower,It is blue.,supported\n")
     page = text(ce.agreement(run, labels)._repr_html_())
-    assert "agreement 2 labeled items" in page
+    assert "agreement : 2 labeled items" in page
     assert "accuracy 0.500" in page
     assert "question metric samples" in text(run.by("question")._repr_html_())
 

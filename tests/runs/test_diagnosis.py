@@ -80,7 +80,7 @@ def test_a_run_and_its_reports_say_it(tmp_path: Path) -> None:
     assert counts is not None
     assert counts == gather(folder).diagnosis
     assert counts.cells["ignored"] == 1
-    assert "Retrieval or generation: 0 fine, 1 the model ignored it" in forms.text(folder, "md")
+    assert "| the model ignored it | 1 |" in forms.text(folder, "md")
     lower = Run.load(folder).diagnosis(threshold=0.3)
     assert lower is not None
     assert lower.cells["fine"] == 1

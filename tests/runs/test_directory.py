@@ -274,7 +274,10 @@ def test_metrics_of_several_sources_share_no_name(tmp_path: Path) -> None:
         "other/words",
     ]
     page = run.report(tmp_path / "run.md", format="md")
-    assert all(f"`{name}`" in page for name in ("faithfulness", "measure/faithfulness", "measure/words", "other/words"))
+    assert all(
+        f"`{name}`" in page
+        for name in ("faithfulness", "measure/faithfulness (value)", "measure/words (value)", "other/words (value)")
+    )
     compared = track([tmp_path / "a", tmp_path / "b"])
     assert [one.metric for one in compared.tracks] == [
         "faithfulness",

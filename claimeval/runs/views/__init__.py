@@ -15,10 +15,21 @@ if TYPE_CHECKING:
     from claimeval.types.estimates import Ends
 
 Kind = Literal[
-    "text", "count", "number", "seconds", "ends", "estimate", "signed", "signed_ends", "p", "percent", "dollars"
+    "text",
+    "count",
+    "number",
+    "seconds",
+    "range",
+    "ends",
+    "estimate",
+    "signed",
+    "signed_ends",
+    "p",
+    "percent",
+    "dollars",
 ]
 """How the cells of a column are written. `ends` and `signed_ends` have the interval or bounds of an `Estimate`,
-`estimate` its value too; `count` a whole number, `percent` a share."""
+`estimate` its value too; `range` has two numbers, `count` a whole number, `percent` a share."""
 
 
 class Data(str):
@@ -112,13 +123,18 @@ def caution(text: str) -> Line:
     return Line((Data(text),), "caution")
 
 
+def columns(*names: str, numbers: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Return columns of texts, and after them columns of numbers, for cells that are written already."""
+    return (*map(Column, names), *(Column(name, "count") for name in numbers))
+
+
 def table(
-    name: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]], title: str = "", notes: Iterable[str] = ()
+    name: str, head: Sequence[Column], rows: Iterable[Sequence[Any]], title: str = "", notes: Iterable[str] = ()
 ) -> Table:
     """Return a table with a note on bounds if an estimate has them."""
     cells = tuple(map(tuple, rows))
     bounded = any(getattr(cell, "ends", "") == "bounds" for row in cells for cell in row)
-    return Table(name, tuple(columns), cells, title, (*((f"{BOUNDED} of the claims",) if bounded else ()), *notes))
+    return Table(name, tuple(head), cells, title, (*((f"{BOUNDED} of the claims",) if bounded else ()), *notes))
 
 
 def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable[Iterable[int]]) -> Table:
@@ -154,6 +170,7 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "count": lambda number: f"{number:,}",
     "number": formatting.decimal,
     "seconds": lambda seconds: formatting.decimal(seconds, 2),
+    "range": formatting.interval,
     "ends": lambda estimate: _marked(estimate, formatting.interval(estimate.reported)),
     "estimate": lambda estimate: _marked(estimate, formatting.estimate(estimate.value, estimate.reported)),
     "signed": formatting.signed,
@@ -165,11 +182,11 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
 
 
 def text(cell: Cell, kind: Kind) -> str:
-    """Return a cell as every form writes it: a dash for an undefined number, nothing for an undefined text."""
+    """Return a cell as every form writes it: a dash for an undefined number, nothing for a text."""
     if isinstance(cell, str):
         return cell
     if cell is None:
-        return "" if kind == "text" else formatting.UNDEFINED
+        return {"text": "", "dollars": "unknown"}.get(kind, formatting.UNDEFINED)
     return str(cell) if kind == "text" else _WRITTEN[kind](cell)
 
 

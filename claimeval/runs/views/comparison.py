@@ -115,14 +115,15 @@ def changes(samples: tuple[SampleChange, ...]) -> str:
 def flipped(pair: PairedRuns, most: int) -> Entries:
     """Return the first claims that flipped, at most `most`."""
     first = f", the first {most}" if 0 < most < pair.flipped else ""
-    return Entries(f"{pair.flipped} of {pair.compared} claims flipped{first}", tuple(map(_flip, pair.flips[:most])))
+    return Entries(f"{pair.flipped} of {pair.compared} claims flipped{first}", tuple(map(flip, pair.flips[:most])))
 
 
-def _flip(flip: Flip) -> Entry:
-    label = f"{words(flip.a, flip.a_word)} → {words(flip.b, flip.b_word)}"
-    fields = (("claim", Data(flip.claim)), ("against", Data(flip.evidence)), ("label", label))
-    why = (("judge", Data(flip.b_explanation)),) if flip.b_explanation else ()
-    return Entry(Data(flip.sample_id), (*fields, *why))
+def flip(one: Flip) -> Entry:
+    """Return a claim that flipped."""
+    label = f"{words(one.a, one.a_word)} → {words(one.b, one.b_word)}"
+    fields = (("claim", Data(one.claim)), ("against", Data(one.evidence)), ("label", label))
+    why = (("judge", Data(one.b_explanation)),) if one.b_explanation else ()
+    return Entry(Data(one.sample_id), (*fields, *why))
 
 
 def _aligned(pair: PairedRuns) -> str:

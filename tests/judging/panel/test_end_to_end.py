@@ -12,9 +12,9 @@ import claimeval as ce
 from benchmarks.loopback import Faults, Options, claim_judge
 from benchmarks.loopback.judge import Body, Reply
 from claimeval.cli.printer import Output
-from claimeval.cli.run_table import print_notes
 from claimeval.data.reading import read_samples
 from claimeval.runs.notes import notes
+from claimeval.runs.views.run import cautions
 from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import Verdict
@@ -59,8 +59,8 @@ def test_an_outage_half_way_is_an_abstention_of_one_judge(start_server: StartSer
     assert found.panel.stopped_judges == {judges[2]: mistral["judge_stopped"]}
     said = f"of {found.panel.claims} claims, there are no verdicts of mistral-small on {mistral['judge_stopped']}"
     with redirect_stdout(io.StringIO()) as printed:
-        print_notes(Output(), report.manifest, found)
-    assert said in printed.getvalue()
+        Output().draw(cautions(report.manifest, found))
+    assert said in " ".join(printed.getvalue().split())
     assert "The panel is incomplete" in " ".join(note.text for note in notes(found, report.manifest.short_names))
 
 

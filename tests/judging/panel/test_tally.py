@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from claimeval.cli.printer import Output
-from claimeval.cli.run_table import print_panel
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.judging.panel import Panel, voting
 from claimeval.metrics.rows import metric
+from claimeval.runs.views.run import panel
 from claimeval.types.records import Call, Claim, Document, Evidence, Sample, SampleResult, Score
 from claimeval.types.requests import Judge
 from tests.judging.panel.test_voting import verdicts
@@ -129,7 +129,7 @@ def printed(settings: Panel, *rows: str) -> str:
     """What the table says of a panel of a, b and c over one sample."""
     manifest = Manifest.model_construct(judges=JUDGES, extractor=JUDGES[0], panel=settings)
     with redirect_stdout(io.StringIO()) as out:
-        print_panel(Output(), manifest, summary(result(*rows, settings=settings), settings=settings))
+        Output().draw(panel(manifest, summary(result(*rows, settings=settings), settings=settings)))
     return out.getvalue()
 
 

@@ -1,0 +1,261 @@
+"""What is shown of agreement: judges with people and with each other, scores with ratings, grades with grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from claimeval.evaluation.summary.panel import Dispute
+from claimeval.runs.judges import JudgeNumbers
+from claimeval.runs.ratings import RatingAgreement
+from claimeval.runs.views import Block, Cell, Column, Data, Table, caution, confusion, heading, line, remark, table
+from claimeval.runs.views.grades import validity
+from claimeval.runs.views.run import dispute_in_words
+from claimeval.statistics.bootstrap import NOT_REQUESTED
+from claimeval.statistics.formatting import decimal, estimate, number_of
+from claimeval.types.clusters import cluster_noun
+from claimeval.types.errors import visible
+from claimeval.types.estimates import Estimate
+
+if TYPE_CHECKING:
+    from claimeval.runs.agreement import Agreement, CalibrationReport, RaterReport, RaterSlice
+
+PAIRS = 15
+"""Maximum number of pairs of raters that are shown; for more, the range is shown."""
+COLUMNS = 3
+"""Maximum number of raters that are shown in columns; more are shown in rows."""
+TABLES = 4
+"""Raters whose confusions are shown."""
+DISPUTES = 10
+"""Disputed claims that are shown."""
+TEXT = 100
+"""Characters of a reply."""
+
+
+class ShortNames(dict[str, str]):
+    """Short names of judges in tables; other raters, such as the panel, keep their name."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def view(
+    report: Agreement, names: Mapping[str, str] = ShortNames(), source: str = "agreement", field: str | None = None
+) -> Iterator[Block]:
+    """Yield what is shown of agreement.
+
+    Args:
+        report: The agreement.
+        names: Short names of judges.
+        source: What was compared, such as the path of a run.
+        field: The field whose equal values are one cluster; None for the question.
+    """
+    if report.ratings:
+        yield from ratings(report.ratings, source)
+        return
+    if report.assessors:
+        yield from validity(report.assessors)
+        return
+    what = "labeled items" if report.raters else "claims, no human labels"
+    yield heading(Data(source), f": {report.items} {what} on {report.questions} {cluster_noun(field)}")
+    yield from map(caution, report.notes)
+    if report.raters:
+        yield numbers(report.raters, names)
+    for rater in report.raters[:TABLES]:
+        name = names[rater.rater]
+        yield confusion(f"confusion/{name}", Data(f"people \\ {name}"), rater.labels, rater.confusion)
+    if report.slices:
+        yield slices(report.slices, names)
+    if report.pairs:
+        yield from pairs(report, names)
+    if report.alpha and report.ac1:
+        later = " and ".join(names[name] for name in report.asked_later)
+        of = f" (without {later}, who saw disputed claims only)" if later else ""
+        yield line(f"Judges{of}: Krippendorff's alpha {_of(report.alpha)}, Gwet's AC1 {_of(report.ac1)}")
+    for reason, figures in _without_interval(report, names).items():
+        yield remark(f"No interval for {', '.join(figures)}: {reason}.")
+    yield from judges(report.judges, names)
+    for rater in report.raters:
+        if rater.calibration and rater.calibration.n:
+            yield calibration(names[rater.rater], rater.calibration)
+    yield from disputes(report.disputes, names)
+
+
+def _of(number: Estimate | None) -> str:
+    return "-" if number is None or number.value is None else estimate(number.value, number.reported)
+
+
+def numbers(raters: Sequence[RaterReport], names: Mapping[str, str]) -> Table:
+    """Return a column with intervals for each rater, or for many raters a row with the main numbers."""
+    from claimeval.runs.agreement import by_measure
+
+    if len(raters) <= COLUMNS:
+        columns = (Column(""), *(Column(Data(names[rater.rater]), "estimate") for rater in raters))
+        counts = (f"{r.compared}" + (f" (+{r.unassessed})" if r.unassessed else "") for r in raters)
+        lines: list[tuple[Cell, ...]] = [("compared (+ unassessed)", *counts)]
+        lines += [(name, *(_known(number) for number in found)) for name, found in by_measure(raters) if any(found)]
+        return table("people", columns, lines)
+    graded = raters[0].weighted_kappa is not None
+    shown = ("accuracy", "balanced", "F1", "kappa", *(("grades", "kappa^2") if graded else ()))
+    rows = []
+    for r in raters:
+        found = [r.accuracy, r.balanced_accuracy, r.f1, r.kappa]
+        found += [r.kappa_of_labels, r.weighted_kappa or r.kappa] if graded else []
+        rows.append((Data(names[r.rater]), r.compared, *(number.value if number else None for number in found)))
+    head = (Column("rater"), Column("compared", "count"), *(Column(name, "number") for name in shown))
+    return table("people", head, rows)
+
+
+def _known(number: Estimate | None) -> Estimate | None:
+    return number if number and number.value is not None else None
+
+
+SLICES = (
+    Column("value"), Column("rater"), Column("n", "count"), Column("equal", "estimate"), Column("kappa", "estimate"),
+    Column("confused"),
+)  # fmt: skip
+
+
+def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
+    """Return the agreement of each rater with people by value of a field, with its confusions."""
+    rows = []
+    for part in parts:
+        wrong = [
+            f"{count} {people} as {rater}"
+            for people, counts in zip(part.labels, part.confusion, strict=True)
+            for rater, count in zip(part.labels, counts, strict=True)
+            if count and people != rater
+        ]
+        who = Data(names[part.rater])
+        rows.append(
+            (Data(part.value), who, part.compared, _known(part.same), _known(part.kappa), Data(", ".join(wrong)))
+        )
+    return table("slices", SLICES, rows)
+
+
+def pairs(report: Agreement, names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield the agreement of any two raters, or its range if there are many."""
+    if len(report.pairs) > PAIRS:
+        kappas = sorted(pair.kappa.value for pair in report.pairs if pair.kappa.value is not None)
+        ends = f"{decimal(kappas[0])} to {decimal(kappas[-1])}" if kappas else "no value"
+        yield line(f"Cohen's kappa of {len(report.pairs)} pairs: {ends}")
+        return
+    columns = (Column("pair"), Column("items", "count"), Column("equal", "estimate"), Column("kappa", "estimate"))
+    yield table(
+        "pairs",
+        columns,
+        [
+            (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, _known(pair.raw), _known(pair.kappa))
+            for pair in report.pairs
+        ],
+    )
+
+
+def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield cost, speed, agreement and failures of each judge."""
+    if not found:
+        return
+    compared = next((judge.agrees_with for judge in found if judge.agrees_with), "others")
+    columns = (
+        Column("judge"), Column("verdicts", "count"), Column("per 1,000", "dollars"),
+        Column("seconds a call", "seconds", 1),
+        Column(f"equal to {compared}", "number"), Column("kappa", "number"), Column("kappa with judges", "number", 2),
+        Column("failed calls", "count"),
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Data(names[judge.judge] + " *" * judge.on_front),
+            judge.verdicts,
+            judge.dollars_per_1000,
+            judge.seconds,
+            judge.agreement,
+            judge.kappa,
+            judge.kappa_with_judges,
+            sum(judge.failed.values()),
+        )
+        for judge in found
+    ]
+    best = len(found) > 1 and any(judge.on_front for judge in found)
+    yield table("judges", columns, rows, notes=("* no other judge agrees as much for less",) if best else ())
+    if odd := next((names[judge.judge] for judge in found if judge.odd_one), None):
+        yield line(Data(odd), " agrees least with the other judges")
+    for judge in found[:TABLES] if compared == "panel" else ():
+        name = names[judge.judge]
+        yield confusion(f"confusion/panel/{name}", Data(f"panel \\ {name}"), judge.labels, judge.confusion)
+    for judge in found:
+        for reason, example in judge.examples.items():
+            reply = visible(example.reply or example.message or "", TEXT)
+            failed = f": {judge.failed[reason]} {reason}, as in "
+            yield line(Data(names[judge.judge]), failed, Data(example.sample_id), ": ", Data(reply))
+
+
+CALIBRATION = (
+    Column("supported", "number"), Column("95 % interval", "range"), Column("claims", "count"),
+)  # fmt: skip
+
+
+def calibration(name: str, report: CalibrationReport) -> Table:
+    """Return how often people support what a judge states with some probability."""
+    rows = [(bin_.probability, bin_.share, (bin_.low, bin_.high), bin_.n) for bin_ in report.bins]
+    note = f"calibration error {decimal(report.error)}, Brier score {decimal(report.brier)}"
+    columns = (Column(Data(f"{name}: stated"), "number"), *CALIBRATION)
+    return table(f"calibration/{name}", columns, rows, notes=(note,))
+
+
+def disputes(found: Sequence[Dispute], names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield the claims on which judges are most divided."""
+    if found:
+        yield heading("Disputed claims", ", most divided first; --json has up to 20")
+        yield from (line("- ", Data(dispute_in_words(dispute, names))) for dispute in found[:DISPUTES])
+
+
+def _without_interval(report: Agreement, names: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the names of shown values without an interval, by reason; pairs of many raters are left out."""
+    from claimeval.runs.agreement import by_measure
+
+    shown = [("alpha", report.alpha), ("AC1", report.ac1)]
+    if len(report.raters) <= COLUMNS:
+        for name, found in by_measure(report.raters):
+            of = zip(report.raters, found, strict=True)
+            shown += [(f"{name} of {names[rater.rater]}", number) for rater, number in of]
+    for pair in report.pairs if len(report.pairs) <= PAIRS else ():
+        who = " / ".join(names[rater] for rater in (pair.first, pair.second))
+        shown += [(f"equal of {who}", pair.raw), (f"kappa of {who}", pair.kappa)]
+    reasons: dict[str, list[str]] = {}
+    for what, number in shown:
+        if number and number.value is not None and number.reported is None and number.because != NOT_REQUESTED:
+            reasons.setdefault(str(number.because), []).append(what)
+    return reasons
+
+
+RATINGS = (
+    Column("score"), Column("people"), Column("n", "count"), Column("Spearman", "estimate"),
+    Column("Pearson", "estimate"),
+)  # fmt: skip
+
+
+def ratings(found: RatingAgreement, source: str) -> Iterator[Block]:
+    """Yield how scores of whole answers go with ratings by people."""
+    what = "pairs of answers" if found.pairs else "answers"
+    yield heading(Data(source), f": {found.items:,} {what} with a rating by people")
+    scores = _last_parts(pair.score for pair in found.correlations)
+    people = _last_parts(pair.rating for pair in found.correlations)
+    rows = [
+        (
+            Data(scores[pair.score]), Data(people[pair.rating]), pair.items, _known(pair.spearman),
+            _known(pair.pearson), *([_known(pair.agreeing)] if found.pairs else ()),
+        )
+        for pair in found.correlations
+    ]  # fmt: skip
+    yield table("ratings", (*RATINGS, *([Column("same preference", "estimate")] if found.pairs else ())), rows)
+    for pair in found.people:
+        both = f": Spearman {_of(pair.spearman)}, {pair.items} {what}"
+        yield remark("two annotators of ", Data(pair.rating), " with each other", both)
+    if found.unmatched:
+        yield remark(f"left out: {number_of(found.unmatched, 'row')} without a rating or of no sample")
+
+
+def _last_parts(names: Iterable[str]) -> dict[str, str]:
+    """Return the last part of each path if these are unique, else the paths."""
+    short = {name: name.rpartition(".")[2] for name in names}
+    return short if len(set(short.values())) == len(short) else {name: name for name in short}

@@ -1,0 +1,189 @@
+"""What is shown of an experiment: its arms by metric, their cost, claims and agreement with people, and the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from claimeval.metrics.flips import Flip, FlipCounts
+from claimeval.runs.experiments.results import ArmResult, ExperimentResult
+from claimeval.runs.experiments.selection import Selection
+from claimeval.runs.views import (
+    Block,
+    Cell,
+    Column,
+    Data,
+    Entries,
+    Table,
+    caution,
+    confusion,
+    heading,
+    line,
+    remark,
+    table,
+    without,
+)
+from claimeval.runs.views.comparison import flip
+from claimeval.statistics.formatting import decimal, number_of, p_value, signed, signed_interval
+from claimeval.types.clusters import sample_count
+
+FLIPS = 5
+"""Flipped claims that are shown."""
+
+
+def view(result: ExperimentResult, flips: Sequence[Flip] = ()) -> Iterator[Block]:
+    """Yield what is shown of an experiment; `flips` are claims that flipped in its last arm."""
+    arms, samples = result.arms, sample_count(result.samples, result.clusters, result.cluster)
+    yield heading(Data(Path(result.data).name), f": {samples}, {number_of(len(arms), 'arm')}")
+    yield from map(caution, failures(result))
+    for metric in arms[0].metrics:
+        yield differences(result, metric)
+    yield costs(result)
+    if any(arm.extraction for arm in arms):
+        yield claims(arms)
+    yield from map(caution, not_comparable(result))
+    yield from (remark("not counted as flips, ", Data(changes)) for changes in other_changes(result))
+    if any(arm.label_agreement for arm in arms):
+        yield people(result)
+    if result.selection:
+        yield from selected(result.selection, result.baseline)
+    if flips:
+        yield Entries(f"Claims that flipped in {arms[-1].name}", tuple(map(flip, flips[:FLIPS])))
+
+
+ARMS = (Column("arm"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count", 1))
+CHANGES = (Column("95 % interval", "signed_ends"), Column("p (Holm)", "p"))
+
+
+def differences(result: ExperimentResult, metric: str) -> Table:
+    """Return the mean of each arm, and its paired difference to the baseline."""
+    columns = (*ARMS, Column(Data(f"difference to {result.baseline}"), "signed"), *CHANGES)
+    return table(metric, columns, [_arm(arm, metric, result.baseline) for arm in result.arms], Data(metric))
+
+
+def _arm(arm: ArmResult, metric: str, baseline: str) -> tuple[Cell, ...]:
+    cell = arm.metrics[metric]
+    mean = Data(arm.name), cell.mean, cell, cell.n
+    if cell.difference is None:
+        return *mean, "baseline" if arm.name == baseline else None, "", ""
+    return *mean, cell.difference.value, cell.difference, cell.p_adjusted
+
+
+COSTS = (
+    Column("arm"), Column("claims", "count"), Column("unassessed", "percent"), Column("unreadable replies", "percent"),
+    Column("flipped"), Column("calls", "count"), Column("new", "count"), Column("tokens in", "count", 2),
+    Column("tokens out", "count", 2), Column("worth", "dollars"), Column("seconds a call", "seconds", 1),
+)  # fmt: skip
+
+
+def costs(result: ExperimentResult) -> Table:
+    """Return what each arm asked, what failed, and what it is worth."""
+    rows = [
+        (
+            Data(arm.name), arm.claims, arm.unassessed_rate, arm.parse_failure_rate,
+            "" if arm.name == result.baseline else f"{arm.flips} of {arm.compared}", arm.cost.calls, arm.new_calls,
+            arm.cost.prompt_tokens, arm.cost.completion_tokens, arm.cost.dollars, arm.median_latency,
+        )
+        for arm in result.arms
+    ]  # fmt: skip
+    return without(table("cost", COSTS, rows, "Cost and speed"), "tokens in", "tokens out")
+
+
+MEASURES = ("claims_per_sentence", "statements_lost", "numbers_lost", "names_lost", "negations_lost")
+
+
+def claims(arms: Sequence[ArmResult]) -> Table:
+    """Return the quality of the claims of each arm, by their words alone."""
+    columns = (Column("arm"), *(Column(name.replace("_", " "), "number") for name in MEASURES))
+    rows = [
+        (Data(arm.name), *(arm.extraction.measures[name].in_words for name in MEASURES))
+        for arm in arms
+        if arm.extraction
+    ]
+    return table("claims", columns, rows, "Claims")
+
+
+def not_comparable(result: ExperimentResult) -> list[str]:
+    """Return a line for every arm whose claims cover less of their texts than those of another arm."""
+    return [
+        f"{arm.name} scores fewer claims: not comparable; it covers less {arm.covers_less}"
+        for arm in result.arms
+        if arm.covers_less
+    ]
+
+
+def other_changes(result: ExperimentResult) -> list[str]:
+    """Return a line for each arm about changes of claims, compared with the baseline, that are not flips."""
+    counts = {arm.name: FlipCounts(arm.compared, arm.flips, arm.relabeled, arm.labeled_once) for arm in result.arms}
+    return [f"{name} against {result.baseline}: {words}" for name, flips in counts.items() if (words := flips.others())]
+
+
+def failures(result: ExperimentResult) -> list[str]:
+    """Return a line for each arm without scores."""
+    lines = [f"arm {name} failed: {why}" for name, why in result.failed.items()]
+    return [*lines, "The baseline failed, so there are no differences."] if result.baseline in result.failed else lines
+
+
+PEOPLE = (
+    Column("arm"), Column("labeled claims", "count"), Column("accuracy", "number"),
+    Column("balanced accuracy", "number"), Column("95 % interval", "ends"), Column("kappa", "number"),
+)  # fmt: skip
+
+
+def people(result: ExperimentResult) -> Table:
+    """Return the agreement of each arm with people; with a selection, on the choosing half."""
+    rows = []
+    for arm in result.arms:
+        found = arm.label_agreement
+        folds = [f"{decimal(found.mean_kappa)} ± {decimal(found.standard_error)}" if found else None]
+        balanced = found.balanced_accuracy if found else None
+        numbers = (
+            (found.claims, found.accuracy.value, balanced.value, balanced, found.kappa.value)
+            if found and balanced
+            else (0, None, None, None, None)
+        )
+        rows.append((Data(arm.name), *numbers, *(folds if result.selection else ())))
+    columns = (*PEOPLE, Column("kappa over folds", "number")) if result.selection else PEOPLE
+    half = " on the choosing half" if result.selection else ""
+    return table("people", columns, rows, f"Agreement with people{half}")
+
+
+GAIN = (
+    Column(""), Column("baseline", "number"), Column("chosen", "number"), Column("gain", "signed"),
+    Column("95 % interval", "signed_ends"), Column("p", "p"),
+)  # fmt: skip
+
+
+def selected(selection: Selection, baseline: str) -> Iterator[Block]:
+    """Yield the chosen arm and the baseline on the other half, and the choice in words."""
+    before, after = selection.held_out_baseline, selection.held_out
+    gain, kappa = selection.gain, selection.kappa
+    rows: list[tuple[Cell, ...]] = [
+        ("equal to people", before.same.value, after.same.value, gain.value, gain, selection.p),
+        ("kappa", before.kappa_of_labels.value, after.kappa_of_labels.value, kappa.value, kappa, ""),
+        ("unassessed", str(before.unassessed), str(after.unassessed), "", "", ""),
+    ]
+    yield table("gain", GAIN, rows, f"Agreement with people on the other {after.compared} labels")
+    for name, report in {baseline: before, selection.arm: after}.items():
+        yield confusion(f"confusion/{name}", Data(f"people \\ {name}"), report.labels, report.confusion)
+    yield heading("", chosen(selection, baseline))
+    if selection.unmatched:
+        yield caution(f"{number_of(selection.unmatched, 'label')} of no claim that was judged")
+    if selection.written:
+        yield line("Prompt: ", Data(selection.written), "; use it with --assess-prompt ", Data(selection.written))
+
+
+def chosen(selection: Selection, baseline: str) -> str:
+    """Return the choice and its gain in a few sentences."""
+    before, after = selection.held_out_baseline, selection.held_out
+    line = f"Chosen on one half of the questions ({selection.power.selected_on} labels): {selection.arm}. "
+    if selection.arm == baseline:
+        return f"{line}No other arm is better by more than one standard error."
+    shares = f"{decimal(after.same.value)}, {baseline} {decimal(before.same.value)}"
+    change = f"{signed(selection.gain.value)} ({signed_interval(selection.gain.reported)}, p {p_value(selection.p)})"
+    line += f"Equal to people on the other half ({after.compared} labels): {shares}, gain {change}. "
+    if selection.beyond_noise:
+        return f"{line}{selection.arm} agrees more with people than {baseline}."
+    falls = (selection.gain.low or 0.0) > 0
+    reason = "kappa falls: labels only moved to the more frequent one" if falls else "the interval holds 0"
+    return f"{line}No gain that these labels can show: {reason}."

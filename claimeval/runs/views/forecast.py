@@ -1,0 +1,126 @@
+"""What is shown of a forecast: calls, tokens and dollars by step and judge, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from claimeval.evaluation.forecast import Forecast
+from claimeval.evaluation.manifest import Manifest
+from claimeval.providers import reads_prompts
+from claimeval.providers.specs import short_names
+from claimeval.runs.views import Block, Column, Data, heading, line, table
+from claimeval.statistics.formatting import count, dollars, span
+
+Number = TypeVar("Number", int, float)
+NOT_COUNTED = "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
+STEPS = (
+    Column("step"), Column("judge"), Column("cached", "count"), Column("calls", "count"), Column("tokens in", "count"),
+    Column("tokens out", "count"), Column("USD", "count"),
+)  # fmt: skip
+ARMS = (Column("arm"), Column("calls", "count"), Column("USD", "count"), Column("at most", "count"))
+
+
+def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Iterator[Block]:
+    """Yield the forecast of a command; `unit` is what it counts, such as `samples`."""
+    names = short_names(judge.name for judge in manifest.asked)
+    of = f": {forecast.samples:,} {unit}; "
+    subject = Path(manifest.data.path).name if manifest.data.path else command
+    yield heading(Data(subject), of, Data(", ".join(manifest.names)))
+    if not forecast.lines:
+        yield line("No judge is asked, so this costs nothing.")
+        return
+    rows: list[tuple[str, ...]] = [
+        (
+            part.step, Data(names[part.judge]), count(part.cached), _calls(part.calls, exact=part.exact),
+            span(part.prompt_tokens, count), span(part.output_tokens, count), _price(part.cost),
+        )
+        for part in forecast.lines
+    ]  # fmt: skip
+    exact = all(part.exact for part in forecast.lines)
+    known = forecast.known_cost if forecast.known_cost[1] or not forecast.judges_without_price else None
+    rows.append((
+        "total", "", count(sum(part.cached for part in forecast.lines)), _calls(forecast.calls, exact=exact),
+        span(added([part.prompt_tokens for part in forecast.lines]), count),
+        span(added([part.output_tokens for part in forecast.lines]), count), _price(known),
+    ))  # fmt: skip
+    yield table("forecast", STEPS, rows)
+    if forecast.calls[1]:
+        yield line(_most(forecast))
+    for basis in _basis(manifest, forecast, names):
+        yield line("- ", Data(basis))
+
+
+def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Iterator[Block]:
+    """Yield the forecast of each arm of an experiment; with `select`, the last two report the choice."""
+    samples, many = next(iter(forecasts.values())).samples, len(forecasts)
+    of = f": {samples:,} samples to choose by, {many - 2} arms" if select else f": {samples:,} samples, {many} arms"
+    yield heading(Data(name), of)
+    without_price = unpriced(forecasts)
+    known = added([ahead.known_cost for ahead in forecasts.values()])
+    worst = None if without_price else sum(ahead.cost_bound for ahead in forecasts.values())
+    rows: list[tuple[str, ...]] = [
+        (
+            Data(arm), span(ahead.calls, count), _price(ahead.cost),
+            dollars(None if ahead.judges_without_price else ahead.cost_bound),
+        )
+        for arm, ahead in forecasts.items()
+    ]  # fmt: skip
+    calls = span(added([ahead.calls for ahead in forecasts.values()]), count)
+    rows.append(("total", calls, _price(None if without_price else known), dollars(worst)))
+    yield table("arms", ARMS, rows)
+    if without_price:
+        priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
+        yield line("The price is unknown for ", Data(", ".join(without_price)), priced)
+    yield line(f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}.")
+
+
+def unpriced(forecasts: Mapping[str, Forecast]) -> list[str]:
+    """Return the judges of all arms without a price."""
+    return list(dict.fromkeys(name for ahead in forecasts.values() for name in ahead.judges_without_price))
+
+
+def added(ranges: Sequence[tuple[Number, Number]]) -> tuple[Number, Number]:
+    """Return the sum of ranges."""
+    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def _price(ends: tuple[float, float] | None) -> str:
+    return span(ends, dollars) if ends else "unknown"
+
+
+def _calls(ends: tuple[int, int], *, exact: bool) -> str:
+    """Format a number of calls, with `~` before a single number that is an estimate."""
+    return f"~{count(ends[0])}" if ends[0] == ends[1] and not exact else span(ends, count)
+
+
+def _most(forecast: Forecast) -> str:
+    if forecast.judges_without_price and not forecast.cost_bound:
+        return "The price is unknown, and so is the maximum cost."
+    known = " for the judges whose price is known" if forecast.judges_without_price else ""
+    return (
+        f"At the very most ${dollars(forecast.cost_bound)}{known}, if each byte sent were a token and each reply had "
+        "the maximum length. A --max-cost of this amount covers everything counted here."
+    )
+
+
+def _basis(manifest: Manifest, forecast: Forecast, names: Mapping[str, str]) -> Iterator[str]:
+    yield from manifest.notes
+    yield from forecast.basis
+    yield from (long.in_words(forecast.samples, names[long.judge]) for long in forecast.long)
+    for part in forecast.lines:
+        if part.basis:
+            yield f"{part.step} by {names[part.judge]}: {'; '.join(part.basis)}"
+    judges = {judge.name: judge for judge in manifest.asked}
+    for part in {part.judge: part for part in forecast.lines if any(part.calls)}.values():
+        judge = judges[part.judge]
+        if part.price is None:
+            row = f"`{judge.model}@{judge.endpoint}: {{input: 0.25, output: 2.00}}`"
+            yield f"price of {part.judge}: unknown; state it in a file by a line such as {row} and give --prices FILE"
+        elif reads_prompts(judge):
+            date = f", stated on {part.price.as_of}" if part.price.as_of else ""
+            rate = " in batches" if part.batched else ""
+            amounts = f"${part.price.input:g} in, ${part.price.output:g} out"
+            yield f"price of {part.judge}{rate}: {amounts} a million tokens{date}"
+    yield f"not counted: {NOT_COUNTED}"

@@ -1,0 +1,43 @@
+"""Draws views as HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from claimeval.runs.views import Block, Entries, Line, Table, through
+from claimeval.types.html import Html, element, joined, shown, table
+
+
+def page(*parts: Iterable[Block] | Html) -> str:
+    """Return views and HTML as the output of a cell, with its styles."""
+    return shown(*(part if isinstance(part, Html) else html(part) for part in parts))
+
+
+def html(blocks: Iterable[Block]) -> Html:
+    """Return views as HTML. Every text is escaped as the content of an element."""
+    return joined(_html(through(block, str)) for block in blocks)
+
+
+def _html(block: Block) -> Html:
+    match block:
+        case Line(parts, kind):
+            first, *others = (part for part in parts if part)
+            return element("p", element("b", first) if kind == "heading" else first, *others, class_=kind)
+        case Entries(title, entries):
+            items = (
+                element(
+                    "li",
+                    element("b", entry.name),
+                    *(element("div", element("small", f"{name}: "), words) for name, words in entry.fields),
+                )
+                for entry in entries
+            )
+            return joined((element("h4", title), element("ol", *items)))
+        case Table(columns=columns, rows=rows, title=title, notes=notes):
+            return joined(
+                (
+                    *([element("h4", title)] if title else ()),
+                    table((column.name for column in columns), rows),
+                    *(element("p", element("small", note)) for note in notes),
+                )
+            )

@@ -1,0 +1,458 @@
+"""What is shown of a run: scores, slices, panel, orders of documents, attached runs, diagnosis, claims and cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import Summary
+from claimeval.evaluation.summary.cost import RunCost
+from claimeval.evaluation.summary.orders import OrderEffects
+from claimeval.evaluation.summary.panel import Dispute, PanelSummary
+from claimeval.judging.panel import ABSTAIN, CONSERVATIVE, Panel
+from claimeval.metrics.derived import derived
+from claimeval.metrics.extraction import ExtractionSummary
+from claimeval.metrics.scoring import MetricSummary
+from claimeval.runs.directory import ScoresSummary
+from claimeval.runs.notes import notes
+from claimeval.runs.overview import Overview
+from claimeval.runs.slices import CELLS, DiagnosisCounts, chance_of_many
+from claimeval.runs.views import (
+    Block,
+    Cell,
+    Column,
+    Data,
+    Entries,
+    Entry,
+    Line,
+    Table,
+    heading,
+    line,
+    remark,
+    table,
+    without,
+)
+from claimeval.runs.worst import WorstClaim
+from claimeval.statistics.formatting import decimal, dollars, interval, percent, signed_estimate, tally
+from claimeval.types.clusters import sample_count
+from claimeval.types.errors import visible
+from claimeval.types.estimates import Cost, Estimate
+from claimeval.types.records import Part
+from claimeval.types.requests import IMPORTED
+
+READ = 5
+"""Claims to read first."""
+MEMBERS = 8
+"""Maximum number of judges whose scores are shown below the panel's; for more, the range is shown."""
+PAIRS = 10
+"""Maximum number of pairs of judges whose agreement is shown; for more, the range is shown."""
+DISPUTES = 3
+"""Disputed claims that are shown."""
+CLAIM = 100
+"""Characters of a disputed claim."""
+TEXT = 132
+"""Characters of a text of a claim to read."""
+
+
+def view(
+    manifest: Manifest,
+    summary: Summary,
+    *,
+    sides: Sequence[ScoresSummary] = (),
+    diagnosis: DiagnosisCounts | None = None,
+    read: Sequence[WorstClaim] = (),
+    extraction: ExtractionSummary | None = None,
+    total: int | None = None,
+) -> Iterator[Block]:
+    """Yield what is shown of a run.
+
+    Args:
+        manifest: The manifest.
+        summary: The summary.
+        sides: The metrics of attached runs.
+        diagnosis: Whether retrieval or generation is to blame.
+        read: The claims to read first.
+        extraction: The quality of the claims.
+        total: The number of all samples, of which a run that stopped early has only some.
+    """
+    names = manifest.short_names
+    yield heading(Data(Path(manifest.data.path or "samples").name), _judged_by(manifest, summary, total))
+    yield from cautions(manifest, summary)
+    yield scores(summary.metrics, names)
+    yield from _remarks(manifest, summary)
+    for field, means in summary.by.items():
+        yield slices(field, means)
+    yield from panel(manifest, summary)
+    if summary.order_effects:
+        yield from orders(summary.order_effects)
+    yield from attached(sides)
+    if diagnosis:
+        yield blame(diagnosis)
+    if extraction:
+        yield from claims(extraction)
+    if read:
+        yield Entries("First to read, one claim a sample", tuple(map(worst, read)))
+    if cost := costs(summary.cost, names):
+        yield cost
+
+
+def of(overview: Overview) -> Iterator[Block]:
+    """Yield what is shown of the overview of a run."""
+    return view(
+        overview.manifest,
+        overview.summary,
+        sides=overview.sides,
+        diagnosis=overview.diagnosis,
+        read=overview.front.read[:READ],
+        extraction=overview.extraction,
+    )
+
+
+def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
+    """Yield what to know before trusting the numbers; the ending says why a run stopped."""
+    for note in notes(summary, manifest.short_names):
+        if note.kind != "incomplete":
+            yield Line((Data(note.text),), "note" if note.kind == "note" else "caution")
+
+
+def _judged_by(manifest: Manifest, summary: Summary, total: int | None) -> str:
+    short = manifest.short_names
+
+    def name(judge: str) -> str:
+        return short[judge] if "@" in judge else judge
+
+    named = [name(judge.name) for judge in manifest.judges]
+    judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
+    extractor = manifest.extractor
+    extracted_by = ""
+    if manifest.panel.extract_per_judge:
+        extracted_by = ", each on the claims it extracted"
+    elif extractor and name(extractor.name) != judges and extractor.provider != IMPORTED:
+        extracted_by = f", claims extracted by {name(extractor.name)}"
+    count = sample_count(summary.samples, summary.clusters, manifest.cluster)
+    if not summary.complete:
+        number, _, rest = count.partition(" sample")
+        of = f" of {total:,}" if total else ""
+        count = f"{number}{of} samples{rest.removeprefix('s')} (stopped early)"
+    return f": {count}, judged by {judges + extracted_by}" if judges else f": {count}"
+
+
+SCORES = (
+    Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count"),
+    Column("missing", "count", 1), Column("counted", "text", 4), Column("micro", "number", 3),
+    Column("bounds", "range", 2),
+)  # fmt: skip
+
+
+def scores(metrics: Mapping[str, MetricSummary], names: Mapping[str, str], kinds: Mapping[str, str] = {}) -> Table:
+    """Return a row for each metric and, for a small panel, one for each judge alone.
+
+    Args:
+        metrics: The metrics.
+        names: The displayed names of judges; without them, judges have no rows.
+        kinds: The job of each metric, for those of attached runs.
+    """
+    rows, indented = list[tuple[Any, ...]](), list[int]()
+    for name, metric in metrics.items():
+        unit = "" if metric.unit == "share" else f" ({metric.unit})"
+        rows.append((Data(name + unit), *_score(metric)))
+        for judge, member in metric.by_judge.items() if names and len(metric.by_judge) <= MEMBERS else ():
+            indented.append(len(rows))
+            rows.append((Data(names[judge]), *_score(member)))
+    shown = table("sides" if kinds else "scores", SCORES, rows)
+    return without(shown._replace(indented=frozenset(indented)), "micro", "bounds", "counted")
+
+
+def _score(metric: MetricSummary) -> tuple[Cell | tuple[float, float], ...]:
+    open_ends = metric.bounds if metric.bounds and metric.bounds[0] < metric.bounds[1] else None
+    counted = f"{metric.hits} of {metric.judged}" if metric.total else ""
+    missing = sum(metric.missing.values())
+    return metric.mean, metric, metric.n, missing, counted, metric.micro, open_ends
+
+
+def _remarks(manifest: Manifest, summary: Summary) -> Iterator[Block]:
+    """Yield what each metric counted, and why samples have no score."""
+    against = {row.name: row.against for row in manifest.rows}
+    for name, metric in summary.metrics.items():
+        if name not in manifest.others:
+            counted = _derived(name, metric) if name in manifest.derived else _counted(metric, against[name])
+            yield remark(Data(name), f": {counted}")
+    yield from _missing({name: summary[name].missing for name in (*manifest.derived, *manifest.others)})
+
+
+def _missing(missing: Mapping[str, Mapping[Any, int]]) -> Iterator[Block]:
+    """Yield why samples have no score, one line for metrics with the same reasons."""
+    names: dict[str, list[str]] = {}
+    for name, reasons in missing.items():
+        if reasons:
+            names.setdefault(tally(reasons), []).append(name)
+    for reason, metrics in names.items():
+        yield remark(f"missing: {reason} (", Data(", ".join(metrics)), ")")
+
+
+def _counted(metric: MetricSummary, against: Part) -> str:
+    parts = [f"{metric.hits or 0} of {metric.judged or 0} judged claims supported"]
+    if metric.unassessed:
+        parts.append(f"{sum(metric.unassessed.values())} more unassessed ({tally(metric.unassessed)})")
+    if metric.ungrounded:
+        parts.append(f"{metric.ungrounded} ungrounded")
+    if metric.unasked:
+        lack = "an answer" if against == "answer" else "documents"
+        single = metric.unasked == 1
+        parts.append(f"{metric.unasked} sample{'' if single else 's'} without {lack} count{'s' if single else ''} 0")
+    if metric.missing:
+        parts.append(f"samples without a score: {tally(metric.missing)}")
+    means = sorted(member.mean for member in metric.by_judge.values() if member.mean is not None)
+    if len(metric.by_judge) > MEMBERS and means:
+        ends, middle = interval((means[0], means[-1]), 3), decimal(means[len(means) // 2])
+        parts.append(f"{len(metric.by_judge)} judges alone: {ends}, median {middle}")
+    return "; ".join(parts)
+
+
+def _derived(name: str, metric: MetricSummary) -> str:
+    counted = derived(name).description + (f": {metric.hits} of {metric.judged}" if metric.judged else "")
+    unassessed = sum(metric.unassessed.values())
+    return counted + (f"; {unassessed} more not known ({tally(metric.unassessed)})" if unassessed else "")
+
+
+SLICES = (
+    Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count"),
+    Column("adds to the loss", "number"),
+)  # fmt: skip
+
+
+def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
+    """Return the means of all metrics by value of a field, and what each group adds to the loss."""
+    counts = Counter[str]()
+    for by_metric in means.values():
+        counts.update({name: estimate.n for name, estimate in by_metric.items()})
+    pairs = [(value, name, mean) for value, by_metric in means.items() for name, mean in by_metric.items()]
+    rows = [
+        (Data(value or "(none)"), Data(name), mean.value, mean, mean.n, _loss(mean, counts[name]))
+        for value, name, mean in pairs
+    ]
+    repeated = chance_of_many([mean for _, _, mean in pairs])
+    notes = (repeated,) if repeated else ()
+    return table(f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes)
+
+
+def _loss(estimate: Estimate, samples: int) -> float | None:
+    """Return the contribution of a group to one minus the mean of all samples; None for a value outside 0 to 1."""
+    if estimate.value is None or not 0 <= estimate.value <= 1:
+        return None
+    return (1 - estimate.value) * estimate.n / samples
+
+
+def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
+    """Yield the rules, agreement and disputes of a panel; nothing for a single judge."""
+    names, found = manifest.short_names, summary.panel
+    if not found:
+        return
+    yield heading(f"Panel of {len(found.judges)}", f": {_rules(manifest.panel, len(found.judges))}")
+    yield from _agreement(found, names)
+    if found.judge_pairs:
+        yield from _pairs(found, names)
+    for preference in _preferences(found):
+        yield line(preference)
+    for judge, noise in found.noise.items():
+        share = noise.variance_share
+        of = "" if share is None else f"; {percent(share)} of the variance of one verdict is the judge's"
+        changed = f"contradicted itself on {noise.inconsistent} of {noise.claims} repeated claims"
+        yield line(Data(names[judge]), f": {changed}{of}")
+    if summary.cost and summary.cost.skipped:
+        yield line(f"escalation spared {summary.cost.skipped} calls")
+    if found.disputes:
+        yield line("The claims that divide them most:")
+    for dispute in found.disputes[:DISPUTES]:
+        yield line("- ", Data(dispute_in_words(dispute, names)))
+
+
+def _rules(panel: Panel, judges: int) -> str:
+    if panel.extract_per_judge:
+        return "each judge extracts and assesses separate claims; a sample's score is the mean over judges"
+    ties = {ABSTAIN: "ties have no label", CONSERVATIVE: "ties are not supported"}
+    parts = [f"{panel.vote} vote", ties.get(panel.tie, f"ties are broken by {panel.tie}")]
+    if judges > 1:
+        parts.append(f"quorum {panel.needed(judges)}")
+    if panel.replicates > 1:
+        parts.append(f"{panel.replicates} repeats a judge")
+    if panel.escalate:
+        parts.append(f"the first {panel.escalate} are asked first")
+    same = {"no-vote": "do not vote", "skip": "are not asked"}.get(str(panel.on_same_family))
+    return ", ".join((*parts, *([f"judges of the same family {same}"] if same else ())))
+
+
+def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]:
+    if len(found.judges) < 2 or not found.measured_on:
+        return
+    yield line(
+        f"{found.claims} claims: {found.unanimous} with equal labels, {found.split} with different ones; "
+        f"{found.ties} without a label because of ties, {found.no_quorum} for lack of a quorum"
+    )
+    yield line(f"Krippendorff's alpha {decimal(found.alpha)}, Gwet's AC1 {decimal(found.ac1)}")
+    if len(found.measured_on) < len(found.judges):
+        yield line(
+            "these cover ", Data(" and ".join(names[judge] for judge in found.measured_on)),
+            ", who saw all claims; the scores of the other judges, and pairs marked *, cover disputed claims only",
+        )  # fmt: skip
+
+
+def _pairs(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]:
+    pairs = (*found.judge_pairs, *found.judge_vs_panel)
+    if len(pairs) > PAIRS:
+        if kappas := sorted(pair.kappa for pair in pairs if pair.kappa is not None):
+            yield line(f"Cohen's kappa of {len(pairs)} pairs: {interval((kappas[0], kappas[-1]), 3)}")
+        return
+    columns = (Column("pair"), Column("claims", "count"), Column("equal", "number"), Column("kappa", "number"))
+    rows = [
+        (
+            Data(
+                " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second)) + " *" * pair.disputed_only
+            ),
+            pair.claims,
+            pair.raw_agreement,
+            pair.kappa,
+        )
+        for pair in pairs
+    ]
+    yield table("pairs", columns, rows)
+
+
+def _preferences(found: PanelSummary) -> Iterator[str]:
+    for family in dict.fromkeys(preference.family for preference in found.self_preference):
+        estimates = ", ".join(
+            f"{one.metric} {signed_estimate(one.value, one.reported)}"
+            for one in found.self_preference
+            if one.family == family and one.value is not None
+        )
+        if estimates:
+            yield f"preference of {family} for answers of the same family, compared with other judges: {estimates}"
+
+
+def dispute_in_words(dispute: Dispute, names: Mapping[str, str]) -> str:
+    """Return a disputed claim with its sample and votes."""
+    votes = ", ".join(f"{names.get(judge, judge)}: {vote}" for judge, vote in dispute.votes.items())
+    if len(dispute.votes) > MEMBERS:
+        votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
+    return f"{dispute.sample} {visible(dispute.claim, CLAIM)} ({votes})"
+
+
+ORDERS = (
+    Column("evidence at rank", "count"), Column("labels", "count"), Column("supported", "percent"),
+    Column("in other orders", "count"), Column("flipped", "percent"),
+)  # fmt: skip
+
+
+def orders(effects: OrderEffects) -> Iterator[Block]:
+    """Yield how labels change under other orders of the documents."""
+    ends = effects.rate.reported
+    within = f", 95 % interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
+    rate = "" if effects.rate.value is None else f" ({percent(effects.rate.value)} of a sample's claims{within})"
+    yield heading(
+        "Order of the documents",
+        f": {effects.flipped} of {effects.claims} claims flip in one of {effects.orders} other orders{rate}; "
+        f"{effects.lost} labels lose support, {effects.gained} gain it",
+    )
+    rows = [
+        (r.rank, r.labeled, r.supported / r.labeled, r.compared, r.flipped / r.compared if r.compared else None)
+        for r in effects.places
+    ]
+    if rows:
+        yield table("orders", ORDERS, rows)
+
+
+def attached(sides: Sequence[ScoresSummary]) -> Iterator[Block]:
+    """Yield the scores of attached runs."""
+    metrics = {name: metric for side in sides for name, metric in side.metrics.items()}
+    if not metrics:
+        return
+    yield scores(metrics, {}, {name: side.kind for side in sides for name in side.metrics})
+    for count in dict.fromkeys(
+        sample_count(metric.n, metric.clusters, side.cluster)
+        for side in sides
+        for metric in side.metrics.values()
+        if metric.clusters < metric.n
+    ):
+        yield remark(count)
+    yield from _missing({name: metric.missing for name, metric in metrics.items()})
+
+
+def blame(counts: DiagnosisCounts) -> Table:
+    """Return the samples by what is to blame, retrieval or generation."""
+    columns = (Column("Retrieval or generation"), Column("samples", "count"), Column("with low correctness", "count"))
+    rows = [(CELLS[cell], n, counts.incorrect[cell]) for cell, n in counts.cells.items()]
+    undefined = f"; {counts.undefined} samples lack a value" if counts.undefined else ""
+    note = f"high: {counts.threshold:g} or more of context_recall, of faithfulness{undefined}"
+    shown = table("diagnosis", columns, rows, notes=(note,))
+    return shown if counts.correctness else without(shown, "with low correctness")
+
+
+EXTRACTION = (Column("claims, by their words"), Column("value"), Column("95 % interval", "ends"), Column("counts"))
+
+
+def claims(found: ExtractionSummary) -> Iterator[Block]:
+    """Yield the quality of the claims by their words alone, and of claims by people if there are some."""
+    people = found.people
+    columns = (*EXTRACTION, *([Column("people")] if people else ()))
+    rows = [
+        (name.replace("_", " "), ratio.in_words, ratio if ratio.reported else None, f"{ratio.hits} of {ratio.total}")
+        + ((people[name].in_words,) if people else ())
+        for name, ratio in found.measures.items()
+    ]
+    some = f"{found.texts} of " if found.texts < found.all_texts else ""
+    of = f"{found.claims} claims of {found.sentences} sentences in {some}{found.all_texts} texts ({found.part})"
+    yield without(table("claims", columns, rows, of), "95 % interval")
+    yield from map(line, map(Data, found.remarks))
+
+
+def worst(claim: WorstClaim) -> Entry:
+    """Return a claim that its evidence does not support."""
+    label = "contradicted by" if claim.label == "contradicted" else "not found in"
+    why = f": {visible(claim.explanation, TEXT // 2)}" if claim.explanation else ""
+    near = "the evidence has it word for word: look at the judge" if claim.is_word_for_word else "nothing like it there"
+    return Entry(
+        Data(claim.sample_id),
+        (
+            ("question", Data(visible(claim.question, TEXT))),
+            ("claim", Data(visible(claim.claim, TEXT))),
+            ("verdict", Data(f"{label} the {claim.evidence}{why}")),
+            ("answer", claim.standing),
+            ("evidence", Data(visible(claim.excerpt, TEXT)) if claim.excerpt and not claim.is_word_for_word else near),
+        ),
+    )
+
+
+COSTS = (
+    Column("judge"), Column("step"), Column("questions", "count"), Column("of source run", "count", 1),
+    Column("tokens in", "count"), Column("tokens out", "count"), Column("worth", "dollars"),
+)  # fmt: skip
+
+
+def is_free(cost: RunCost | None) -> bool:
+    """Return whether there is nothing to say of the cost: no judge, or local ones alone."""
+    return cost is None or (cost.total.dollars == 0 and cost.total.prompt_tokens is None)
+
+
+def costs(cost: RunCost | None, names: Mapping[str, str]) -> Table | None:
+    """Return questions, tokens and worth by judge and step; None for local judges."""
+    if cost is None or is_free(cost):
+        return None
+    rows = [(Data(names.get(part.judge, part.judge)), part.step, *_cost(part.cost)) for part in cost.by]
+    if len(rows) > 1:
+        rows.append(("all", "", *_cost(cost.total)))
+    return without(table("cost", COSTS, rows), "of source run")
+
+
+def _cost(cost: Cost) -> tuple[Cell, ...]:
+    return cost.calls + cost.reused, cost.reused, cost.prompt_tokens, cost.completion_tokens, cost.dollars
+
+
+def worth(cost: RunCost | None) -> str:
+    """Return what all replies of a run are worth, in a sentence; empty if they are free or a price is unknown."""
+    if cost is None or is_free(cost) or cost.total.dollars is None:
+        return ""
+    total = cost.total
+    return f"Worth of all replies of this run: ${dollars(total.dollars)} ({total.calls + total.reused:,})."
