@@ -8,15 +8,16 @@ import json
 import shutil
 import tempfile
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import ends_in_words
+from claimeval.report import render as rendering
 from claimeval.report.assets import page
 from claimeval.report.charts import Picture
 from claimeval.report.packing import (
@@ -51,6 +52,9 @@ from claimeval.runs.directory import RunResults, label_files, load_manifest
 from claimeval.runs.notes import Note
 from claimeval.runs.overview import Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
+from claimeval.runs.views import Block, tables
+from claimeval.runs.views.comparison import differences
+from claimeval.runs.views.run import of as view_of
 from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import DataError, UsageError, visible
 from claimeval.types.records import REASONS, SampleResult
@@ -142,6 +146,11 @@ class _Samples:
             self.restart()
 
 
+def _drawn(blocks: Iterable[Block]) -> dict[str, dict[str, Any]]:
+    """Return the tables among views, by name."""
+    return {table.name: rendering.as_json(table) for table in tables(blocks)}
+
+
 def _scratch() -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="ascii")
 
@@ -169,6 +178,8 @@ class _PageData(NamedTuple):
             "comparison": self.comparison.model_dump(mode="json") if self.comparison else None,
             "facets": [facet._asdict() for facet in self.facets],
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
+            "tables": [_drawn(view_of(overview)) for overview in (self.overview, self.other) if overview],
+            "compared": _drawn([differences(self.comparison)] if self.comparison else ()),
             "causes": CAUSES,
             "cells": CELLS,
             "agreement": self.agreement.model_dump(mode="json") if self.agreement else None,
@@ -486,6 +497,7 @@ def render_experiment(file: IO[str], folder: Path) -> None:
         "name": folder.resolve().name,
         "table": table.model_copy(update=names).model_dump(mode="json"),
         "pictures": {name: [tree(picture) for picture in drawn] for name, drawn in of_arms(table).items()},
+        "tables": _drawn(view.view(table)),
         "changes": view.other_changes(table),
         "selection": view.chosen(table.selection, table.baseline) if table.selection else None,
         "failures": view.failures(table),

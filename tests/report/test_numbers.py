@@ -70,8 +70,8 @@ def test_a_judge_without_a_verdict_is_not_one_that_extracts_and_no_call_is_not_f
     browser.open(tmp_path / "failed.html")
     verdicts = dict(
         zip(
-            browser.texts("section[aria-labelledby=judges] tbody th"),
-            browser.texts("section[aria-labelledby=judges] tbody td:nth-child(2)"),
+            browser.texts("section[aria-labelledby=judges] > .scroll:nth-of-type(1) tbody th"),
+            browser.texts("section[aria-labelledby=judges] > .scroll:nth-of-type(1) tbody td:nth-child(2)"),
             strict=True,
         )
     )

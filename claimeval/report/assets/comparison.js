@@ -3,11 +3,12 @@
 import { causeSection } from "./causes.js";
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, fill, intro, picture, scrolling, section, table } from "./elements.js";
+import { el, fill, intro, picture, section } from "./elements.js";
 import { LABELS, partName, sign } from "./labels.js";
-import { clustersInWords, number, plural, pValue, signed, signedRange } from "./numbers.js";
+import { clustersInWords, plural } from "./numbers.js";
 import { cautionBox } from "./overview.js";
 import { address, rowOf, sampleAddress } from "./route.js";
+import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
 /** @param {HTMLElement} main */
@@ -43,7 +44,7 @@ export function drawComparison(main) {
       "differences",
       "Results",
       el("figure", null, picture(report.pictures.differences)),
-      scrolling("differences", differenceTable(comparison.metrics)),
+      drawn("differences", report.compared.differences, { attributes: { class: "plain differences" } }),
     ),
     flipSection(comparison),
   );
@@ -61,34 +62,6 @@ function comparisonCautions({ changed_texts, changed_claims, shared, abstained }
       text: `${changed_claims} of ${shared} shared samples were split into different claims; labels are compared only for claims with the same words in both runs.`,
     });
   return [...abstained.map((text) => ({ text })), ...found];
-}
-
-/** @param {Page.MetricComparison[]} metrics */
-function differenceTable(metrics) {
-  const test = "sign-flip permutation test, Holm-adjusted over the metrics";
-  return table(
-    { class: "plain differences" },
-    [
-      "metric",
-      ["a", "num"],
-      ["b", "num"],
-      ["b − a", "num strong"],
-      ["95 % interval", "num"],
-      ["p (Holm)", "num", test],
-      ["higher, lower in b", "num"],
-      ["n", "num"],
-    ],
-    metrics.map((m) => [
-      data(m.metric),
-      number(m.a),
-      number(m.b),
-      signed(m.difference.value),
-      signedRange([m.difference.low, m.difference.high]),
-      pValue(m.p_adjusted),
-      `${m.increased}, ${m.decreased}`,
-      [`${m.n}`, m.dropped > 0 && el("span", { class: "quiet small" }, ` (${m.dropped} without a value)`)],
-    ]),
-  );
 }
 
 /** @param {Page.PairedRuns} comparison */

@@ -42,6 +42,10 @@ export const report = {
   facets: [],
   /** @type {Record<string, any>} pictures that Python drew, by name */
   pictures: {},
+  /** @type {Record<string, import("./tables.js").Table>[]} tables of each run, by name */
+  tables: [],
+  /** @type {Record<string, import("./tables.js").Table>} tables of a comparison, by name */
+  compared: {},
   /** @type {Record<string, string>} why values change, in words */
   causes: {},
   /** @type {Record<string, string>} whether retrieval or generation is to blame, in words */

@@ -1,35 +1,9 @@
 // The page of an experiment: means of every arm, paired differences to the baseline, costs, and flipped claims.
 
-import {
-  below,
-  byId,
-  choice,
-  el,
-  fill,
-  form,
-  intro,
-  numeric,
-  picture,
-  scrolling,
-  searchField,
-  section,
-  table,
-} from "./elements.js";
-import { claimsOfArms } from "./extraction.js";
+import { byId, choice, el, fill, form, intro, picture, searchField, section } from "./elements.js";
 import { chip, partName } from "./labels.js";
-import {
-  clustersInWords,
-  dollars,
-  number,
-  percent,
-  plural,
-  pValue,
-  range,
-  shownEnds,
-  signed,
-  signedRange,
-  tokensInWords,
-} from "./numbers.js";
+import { clustersInWords, plural } from "./numbers.js";
+import { drawn } from "./tables.js";
 import { data } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
@@ -38,6 +12,8 @@ const experiment = {
   table: /** @type {Page.ExperimentResult} */ ({}),
   /** @type {Record<string, any[]>} pictures that Python drew, by metric */
   pictures: {},
+  /** @type {Record<string, import("./tables.js").Table>} */
+  tables: {},
   /** @type {Page.ArmFlip[]} */
   flips: [],
   /** @type {string[]} */
@@ -70,9 +46,10 @@ function drawExperiment() {
         ...failures.map((line) => el("p", null, data(line))),
       ),
     ...Object.keys(found.arms[0].metrics).map(metricSection),
-    costSection(),
-    found.arms.some((arm) => arm.extraction) && claimsOfArms(found.arms),
-    found.arms.some((arm) => arm.label_agreement) && peopleSection(),
+    tableSection("took", "cost"),
+    tableSection("claims-of-arms", "claims"),
+    tableSection("people", "people"),
+    tableSection("gain", "gain"),
     flippedSection(),
   );
 }
@@ -82,17 +59,6 @@ function drawExperiment() {
  * @param {number} i
  */
 function metricSection(metric, i) {
-  const { arms, baseline } = experiment.table;
-  const rows = arms.map(({ name, metrics }) => {
-    const cell = metrics[metric];
-    const { value, low, high } = cell.difference ?? { value: null, low: null, high: null };
-    const held =
-      name === baseline
-        ? [el("td", { colspan: 2, class: "quiet" }, "baseline")]
-        : [[signed(value), below(signedRange([low, high]))], pValue(cell.p_adjusted)];
-    return [data(name), [number(cell.mean), below(shownEnds(cell))], cell.n, ...held];
-  });
-  const test = "sign-flip permutation test, Holm-adjusted over the arms";
   return section(
     `metric-${i}`,
     data(metric),
@@ -101,64 +67,14 @@ function metricSection(metric, i) {
       { class: "pictures" },
       experiment.pictures[metric].map((drawn) => el("figure", null, picture(drawn))),
     ),
-    scrolling(
-      `metric-${i}`,
-      table(
-        { class: "plain differences" },
-        [
-          "arm",
-          ["mean", "num strong"],
-          ["n", "num"],
-          ["difference to the baseline", "num strong"],
-          ["p (Holm)", "num", test],
-        ],
-        rows,
-      ),
-    ),
+    drawn(`metric-${i}`, experiment.tables[metric], { attributes: { class: "plain differences" } }),
   );
 }
 
-function costSection() {
-  const { arms, baseline } = experiment.table;
-  const rows = arms.map((arm) => [
-    data(arm.name),
-    arm.claims.toLocaleString("en"),
-    percent(arm.unassessed_rate),
-    percent(arm.parse_failure_rate),
-    arm.name === baseline ? "" : `${arm.flips.toLocaleString("en")} of ${arm.compared.toLocaleString("en")}`,
-    arm.cost.calls.toLocaleString("en"),
-    tokensInWords(arm.cost),
-    dollars(arm.cost.dollars),
-    arm.median_latency === null ? "–" : `${number(arm.median_latency, 2)} s`,
-  ]);
-  const heads = numeric(
-    "claims",
-    "unassessed",
-    "unreadable replies",
-    "flipped",
-    "calls",
-    "tokens in + out",
-    "cost",
-    "median call",
-  );
-  return section("took", "Cost and speed", scrolling("took", table(null, ["arm", ...heads], rows)));
-}
-
-function peopleSection() {
-  const rows = experiment.table.arms.map(
-    ({ name, label_agreement: found }) =>
-      found && [
-        data(name),
-        found.claims,
-        ...[found.accuracy, found.balanced_accuracy, found.kappa].map(({ value, low, high }) => [
-          number(value),
-          below(range([low, high])),
-        ]),
-      ],
-  );
-  const heads = numeric("labeled claims", "accuracy", "balanced accuracy", "kappa");
-  const half = experiment.selection ? ", on the choosing half" : "";
-  return section("people", `Agreement with people${half}`, scrolling("people", table(null, ["arm", ...heads], rows)));
+/** @param {string} id @param {string} name */
+function tableSection(id, name) {
+  const found = experiment.tables[name];
+  return found && section(id, found.title, drawn(id, found));
 }
 
 function flippedSection() {

@@ -11,6 +11,7 @@ import { clustersInWords, dollars, number, percent, plural, range, shownEnds, to
 import { panelSection } from "./panel.js";
 import { histogram, labelBar } from "./plots.js";
 import { address, rowOf, sampleAddress } from "./route.js";
+import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
 /**
@@ -29,16 +30,16 @@ export function drawOverview(main, run = 0) {
       { class: "cards" },
       facts.metrics.map((metric) => metricCard(metric, facts, run)),
     ),
-    otherMetrics(facts).length > 0 && otherTable(facts),
+    otherMetrics(facts).length > 0 && section("scores", "Scores", drawn("scores", report.tables[run].scores)),
     Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
-    facts.summary.order_effects && orderSection(facts.summary.order_effects),
+    facts.summary.order_effects && orderSection(facts.summary.order_effects, run),
     worstClaims(facts, run),
     facts.diagnosis && diagnosisSection(facts.diagnosis, run),
-    facts.judges.length > 0 && judgeTable(facts),
+    facts.judges.length > 0 && judgeTable(facts, run),
     facts.summary.panel && facts.summary.panel.measured_on.length > 0 && panelSection(facts, facts.summary.panel, run),
-    facts.sides.length > 0 && sideTable(facts.sides),
+    report.tables[run].sides && section("sides", "Scores of attached runs", drawn("sides", report.tables[run].sides)),
     facts.ranks.length > 0 && rankSection(facts.ranks, run),
-    facts.extraction && claimSection(facts.extraction),
+    facts.extraction && claimSection(facts.extraction, report.tables[run].claims),
   );
 }
 
@@ -153,9 +154,8 @@ function voteCounts(votes) {
   ]);
 }
 
-/** @param {Page.Overview} facts */
-function judgeTable(facts) {
-  const short = judgeNames(facts);
+/** @param {Page.Overview} facts @param {number} run */
+function judgeTable(facts, run) {
   const paid = facts.judges.map(({ cost }) => cost.dollars);
   const cost = paid.includes(null) ? null : paid.reduce((sum, dollars) => (sum ?? 0) + (dollars ?? 0), 0);
   const judges = new Set(facts.manifest.judges.map(({ name }) => name));
@@ -192,26 +192,8 @@ function judgeTable(facts) {
         facts.judges.some((judge) => judge.cost.calls) &&
         `Worth of all replies at the stated prices, also of those paid for earlier: ${dollars(cost)}.`,
     ),
-    costBySteps(facts.summary.cost, short),
+    drawn("judges", report.tables[run].cost),
   );
-}
-
-/**
- * Calls, tokens and cost of every judge in every step.
- *
- * @param {Page.RunCost | null} cost
- * @param {Map<string, string>} short
- */
-function costBySteps(cost, short) {
-  const entry = (/** @type {Page.StepCost} */ { judge, step, cost }) =>
-    el(
-      "li",
-      null,
-      data(short.get(judge) ?? judge),
-      `, ${step}: ${plural(cost.calls + cost.reused, "question")}, ${tokensInWords(cost)} tokens, `,
-      cost.dollars === null ? "price unknown" : dollars(cost.dollars),
-    );
-  return el("ul", { class: "reasons quiet small" }, (cost?.by ?? []).map(entry));
 }
 
 /** @param {Page.RunCost | null} cost */
@@ -267,16 +249,6 @@ function total(counted) {
 }
 
 /**
- * Metrics that are not over claims: ratings, grades, and metrics without a judge.
- *
- * @param {Page.Overview} facts
- */
-function otherTable(facts) {
-  const rows = otherMetrics(facts).map(({ name, unit }) => entry(name, unit ?? "", facts.summary.metrics[name]));
-  return scoreTable("scores", "Scores", "unit", rows);
-}
-
-/**
  * Why there is no score, or a failure, counted.
  *
  * @param {Record<string, number>} reasons
@@ -293,18 +265,11 @@ function reasonsInWords(reasons) {
  * What the same documents in other orders do to the labels.
  *
  * @param {Page.OrderEffects} effects
+ * @param {number} run
  */
-function orderSection({ orders, claims, flipped, lost, gained, rate, places }) {
+function orderSection({ orders, claims, flipped, lost, gained, rate }, run) {
   const ends = rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
   const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
-  const rows = places.map((place) => [
-    place.rank,
-    place.labeled,
-    percent(place.supported / place.labeled),
-    place.compared,
-    place.compared ? percent(place.flipped / place.compared) : "–",
-  ]);
-  const heads = numeric("evidence at rank", "labels", "supported", "in other orders", "flipped");
   return section(
     "orders",
     "The order of the documents",
@@ -314,18 +279,8 @@ function orderSection({ orders, claims, flipped, lost, gained, rate, places }) {
       `${flipped} of ${plural(claims, "claim")} flip in one of ${plural(orders, "other order")}${share}; `,
       `${plural(lost, "label")} lose support, ${gained} gain it.`,
     ),
-    places.length > 0 && scrolling("orders", table(null, heads, rows)),
+    drawn("orders", report.tables[run].orders),
   );
-}
-
-/**
- * Scores without a judge: lexical, perplexity, reward.
- *
- * @param {Page.ScoresSummary[]} sides
- */
-function sideTable(sides) {
-  const rows = sides.flatMap(({ kind, metrics }) => Object.entries(metrics).map(([name, m]) => entry(name, kind, m)));
-  return scoreTable("sides", "Scores without a judge", "kind", rows);
 }
 
 /**

@@ -1,10 +1,11 @@
 // The panel: agreement of the judges, disputed claims, replicates, and self-preference.
 
 import { report } from "./data.js";
-import { el, numeric, scrolling, section, table } from "./elements.js";
+import { el, numeric, section, table } from "./elements.js";
 import { judgeNames, LABELS, sign } from "./labels.js";
 import { number, percent, plural, signed, signedRange } from "./numbers.js";
 import { rowOf, sampleAddress } from "./route.js";
+import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
 /**
@@ -43,27 +44,9 @@ export function panelSection(facts, panel, run) {
           el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
         ),
       ),
-      scrolling("panel", pairTable(panel, short), noiseTable(panel, short), preferenceTable(panel)),
+      el("div", null, drawn("panel", report.tables[run].pairs), noiseTable(panel, short), preferenceTable(panel)),
     ),
     panel.disputes.length > 0 && disputes(panel.disputes, short, run),
-  );
-}
-
-/**
- * @param {Page.PanelSummary} panel
- * @param {Map<string, string>} short
- */
-function pairTable(panel, short) {
-  const name = (/** @type {string} */ rater) => data(short.get(rater) ?? "the panel's label");
-  return table(
-    null,
-    ["two raters", ...numeric("same label", "Cohen's kappa", "claims")],
-    [...panel.judge_pairs, ...panel.judge_vs_panel].map((pair) => [
-      [name(pair.first), " and ", name(pair.second), pair.disputed_only && " (disputed claims)"],
-      percent(pair.raw_agreement),
-      number(pair.kappa),
-      pair.claims.toLocaleString("en"),
-    ]),
   );
 }
 

@@ -1,0 +1,41 @@
+// Tables that Python made once for every form of a report, with their numbers already as text.
+
+import { el, scrolling, table } from "./elements.js";
+import { data } from "./text.js";
+
+/**
+ * A table of claimeval/runs/views; `indented` are the rows that belong to a row above them.
+ *
+ * @typedef {{ name: string, title: string, columns: { name: string, kind: string }[], rows: string[][],
+ *   notes: string[], indented: number[] }} Table
+ */
+
+/**
+ * A table under a heading, in a frame that scrolls sideways.
+ *
+ * @param {string} heading id of its heading
+ * @param {Table | undefined} drawn nothing is shown without one
+ * @param {{ href?: (row: number) => string | undefined, attributes?: Record<string, any> }} [more] where the first cell
+ *   of a row leads
+ */
+export function drawn(heading, drawn, { href, attributes } = {}) {
+  if (!drawn?.rows.length) return null;
+  const kinds = drawn.columns.map(({ kind }) => (kind === "text" ? null : "num"));
+  const rows = drawn.rows.map((cells, i) => {
+    const target = href?.(i);
+    const [first, ...others] = cells.map((cell) => data(cell));
+    const name = target ? el("a", { href: target }, first) : first;
+    return [drawn.indented.includes(i) ? el("span", { class: "quiet" }, "– ", name) : name, ...others];
+  });
+  return [
+    scrolling(
+      heading,
+      table(
+        attributes ?? null,
+        drawn.columns.map(({ name }, i) => [data(name), kinds[i]]),
+        rows,
+      ),
+    ),
+    drawn.notes.map((note) => el("p", { class: "quiet small" }, data(note))),
+  ];
+}
