@@ -175,6 +175,18 @@ def test_one_function_writes_csv() -> None:
     assert writers == {"claimeval.data.rows"}
 
 
+def test_output_has_one_door() -> None:
+    """Others would have to clean texts of data of control characters themselves."""
+    writers = {
+        name(path)
+        for path in FILES
+        for node in ast.walk(syntax(path))
+        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print")
+        or (isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr.write"))
+    }
+    assert writers == {"claimeval.cli.terminal"}
+
+
 ADDED_UP = {
     *("_UnextractedTexts", "_RequestCounts", "StepWorkload", "_CorrectionData"),
     *("_ReplyCounts", "Received", "_JobResults", "ExtractionCounts"),

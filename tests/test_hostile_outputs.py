@@ -10,12 +10,19 @@ import csv
 import io
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pandas
 import pytest
+from markdown_it import MarkdownIt
 
+import claimeval as ce
+from benchmarks.loopback import claim_judge, serve_in_thread
+from claimeval.cli.main import listed
 from claimeval.runs.directory import read_results
 from tests.command_line import Done, call
 
@@ -45,7 +52,15 @@ HOSTILE = (
     "\u202eabc",
     "\u200b",
     "\ud800",
+    "`x` ``y```",
+    "a|b\\|c",
+    "<script>alert(1)</script>&lt;",
+    "[x](javascript:1) ![i](http://x/y)",
+    "$$x$$ \\(x\\) <!--",
+    "'=1+1",
+    "\ufeff=1\U000e0041",
 )
+"""Thirty-one texts: escape codes, line ends, formulas, markup of Markdown and HTML, characters that nobody sees."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff]")
 FORMULA = re.compile("[=+@＝＋－＠\t\r\n]|-(?![0-9.e]+$)")
 FILE = "\x1b[31mEVIL"
@@ -66,15 +81,16 @@ def sample(number: int, text: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with hostile samples, two runs over them, labels, recorded replies, an experiment and rankings."""
     folder = tmp_path_factory.mktemp("hostile")
     rows = [sample(number, text) for number, text in enumerate(HOSTILE)]
     (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     changed = [{**row, "answer": f"{row['answer']} A king came."} for row in rows]
     (folder / "changed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    (folder / "tame.jsonl").write_text(json.dumps(sample(1, "x")) + "\n")
     (folder / "twice.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, *rows]))
-    for data, out in (("data.jsonl", "a"), ("changed.jsonl", "b")):
+    for data, out in (("data.jsonl", "a"), ("changed.jsonl", "b"), ("data.jsonl", "c")):
         done = call("score", data, *JUDGE, "--out", out, folder=folder)
         assert done.returncode == 0, done.stderr
         assert_shown(done)
@@ -99,10 +115,21 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arms = [{"name": "=1+1\r=2"}, {"name": f"{ESCAPE}|`x`", "claims_per_call": 1}]
     design = {"data": "data.jsonl", "judges": ["local:lexical"], "metrics": ["faithfulness"], "arms": arms}
     (folder / "arms.yaml").write_text(json.dumps(design))
+    named = [
+        {**row, "id": f"q{i}\x1b[31m", "contexts": [{"id": f"d{i}\x9b1", "text": row["question"]}]}
+        for i, row in enumerate(rows)
+    ]
+    (folder / "named.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named))
+    (folder / "docs.jsonl").write_text(
+        "".join(json.dumps({"id": f"d\x1b[31m{i}", "text": f"Tower {text}"}) + "\n" for i, text in enumerate(HOSTILE))
+    )
     (folder / "qrels").write_text("q\x1b[31m1 0 d\x9b1 2\nq2 0 d2 1\n")
     for name in ("my.run", f"{FILE}.run"):
         (folder / name).write_text("q\x1b[31m1 Q0 d\x9b1 1 2.0 \x1b[32mtag\nq2 Q0 x 1 1.0 \x1b[32mtag\n")
-    return folder
+    with serve_in_thread(judge=claim_judge.answer) as server:
+        judge = {"name": "\x1b[31mEVIL|=1+1", "model": f"openai:m@{server.url}"}
+        (folder / "judge.yaml").write_text(json.dumps(judge))
+        yield folder
 
 
 def assert_shown(done: Done) -> None:
@@ -114,6 +141,13 @@ def assert_shown(done: Done) -> None:
 
 
 BY = ("--by", "metadata.topic")
+JUDGED = ("--judge", "judge.yaml", "--cache", "store")
+ELSEWHERE = {
+    "demo": "its data are ours",
+    "metrics": "it reads no data",
+    "view": "tests/report reads its pages",
+    "push": "tests/integrations reads what arrives",
+}
 
 
 @pytest.mark.parametrize(
@@ -142,6 +176,21 @@ BY = ("--by", "metadata.topic")
         (0, ("prompts", "render", "three_way", "data.jsonl")),
         (0, ("report", "a", "--format", "md")),
         (0, ("report", "a", "--compare", "b", "--format", "md")),
+        (0, ("score", "data.jsonl", *JUDGE, "--details", "--top", "40", "--out", "details")),
+        (0, ("score", "data.jsonl", *JUDGE, "--shard", "1/1", "--out", "shards")),
+        (0, ("merge", "shards")),
+        (0, ("compare", "a", "b", "c")),
+        (0, ("cache", "stats", "--cache", "store")),
+        (0, ("batch", "list", "--cache", "store")),
+        (0, ("draw", "data.jsonl", "--out", "drawn.jsonl")),
+        (0, ("rate", "data.jsonl", *JUDGED, "--details", "--out", "rated")),
+        (2, ("grade", "data.jsonl", *JUDGED, "--out", "refused")),
+        (0, ("grade", "named.jsonl", *JUDGED, "--out", "graded")),
+        (0, ("agreement", "qrels", "--labels", "qrels")),
+        (3, ("write-queries", "docs.jsonl", *JUDGED, "--out", "written")),
+        (0, ("annotate", "c", "--n", "2")),
+        (0, ("fuse", "my.run", f"{FILE}.run", "--out", "fused.run")),
+        (0, ("plan", "rate", "data.jsonl", *JUDGED)),
     ],
     ids=lambda value: "_".join(value[:1]) if isinstance(value, tuple) else str(value),
 )
@@ -191,3 +240,79 @@ def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
     assert (here / "again.csv").read_bytes().decode() == f"\ufeff{text}"
     markdown = (here / "tables" / "experiment.md").read_text()
     assert not RAW.search(markdown)
+
+
+def test_every_command_is_here_or_says_where() -> None:
+    marks = test_no_control_character_of_data_reaches_a_line.pytestmark  # type: ignore[attr-defined]
+    tried = {command[0] for _, command in marks[0].args[1]}
+    assert tried | set(ELSEWHERE) == set(listed())
+
+
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
+OURS = {"sub", "/sub", "br"}
+
+
+@pytest.mark.parametrize("command", [("a",), ("a", "--compare", "b"), ("arms",)])
+def test_markdown_has_no_markup_of_the_data(here: Path, command: tuple[str, ...]) -> None:
+    if command == ("arms",):
+        assert call("experiment", "arms.yaml", "--out", "arms", folder=here).returncode == 0
+    done = call("report", *command, "--format", "md", folder=here)
+    assert done.returncode == 0, done.stderr
+    tokens = MARKDOWN.parse(done.stdout)
+    inside = [child for token in tokens for child in token.children or ()]
+    markup = [token.content for token in (*tokens, *inside) if token.type in ("html_block", "html_inline")]
+    assert {re.sub(r"[<>]", "", tag) for tag in markup} <= OURS
+    assert not [token for token in inside if token.type in ("link_open", "image")]
+    assert not [
+        token.content for token in inside if token.type == "text" and re.search("@user|alert|=1", token.content)
+    ]
+    rows = [i for i, token in enumerate(tokens) if token.type == "tr_open"]
+    head = 0
+    for start in rows:
+        cells = 0
+        for token in tokens[start:]:
+            cells += token.type in ("th_open", "td_open")
+            if token.type == "tr_close":
+                break
+        head = cells if tokens[start + 1].type == "th_open" else head
+        assert cells == head, "no row is torn"
+
+
+class Tags(HTMLParser):
+    """The elements of a page, and what its attributes hold."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not any(name.startswith("on") or "javascript:" in (value or "") for name, value in attrs)
+        self.found[tag] += 1
+
+
+def test_pages_and_cells_of_notebooks_have_no_element_of_the_data(here: Path) -> None:
+    def tags(*command: str) -> Counter[str]:
+        assert call("report", *command, "--out", "page.html", folder=here).returncode == 0
+        page = (here / "page.html").read_text(encoding="utf-8")
+        assert not RAW.search(page.replace("\n", ""))
+        return Tags(page).found
+
+    assert call("score", "tame.jsonl", *JUDGE, "--out", "tame", folder=here).returncode == 0
+    for command in (("a",), ("a", "--compare", "b")):
+        hostile, tame = tags(*command), tags("tame", *command[1:2], *(["tame"] if command[1:] else []))
+        assert hostile["script"] == tame["script"]
+    for shown in (
+        ce.Run.load(here / "a"),
+        ce.compare(here / "a", here / "b"),
+        ce.agreement(here / "a", here / "labels.jsonl"),
+    ):
+        assert not {"script", "a", "img", "b"} - {"b"} & Tags(shown._repr_html_()).found.keys()
+        assert not RAW.search(shown._repr_html_().replace("\n", ""))
+
+
+def test_a_csv_of_any_table_of_a_report_has_its_rows(here: Path) -> None:
+    for command, table in ((("a",), "scores"), (("a", "--compare", "b"), "differences")):
+        done = call("report", *command, "--format", "csv", "--rows", table, "--out", "table.csv", folder=here)
+        assert done.returncode == 0, done.stderr
+        assert_whole((here / "table.csv").read_bytes().decode().removeprefix("\ufeff"), 1)

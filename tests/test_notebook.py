@@ -41,7 +41,7 @@ def test_every_cell_shows_something_and_nothing_else_is_printed(shown: list[dict
 def test_runs_samples_slices_comparisons_and_agreement_show_themselves(shown: list[dict[str, str]]) -> None:
     pages = [html for cell in shown if (html := cell.get("text/html", "")).startswith('<div class="claimeval')]
     marks = (
-        "judged by local:lexical",
+        "judged by lexical",
         "<b>handbook-mileage:",
         "<th>metadata.kind</th>",
         "<b>a = ",

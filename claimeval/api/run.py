@@ -354,13 +354,14 @@ class Run:
                     worst.setdefault(f"{result.sample.id}: {text}", (rank, -1.0 if value is None else value))
         return sorted(worst, key=worst.__getitem__)[:limit]
 
-    def report(self, out: str | Path | None = None, *, format: Format = "html", rows: tables.Rows = "samples") -> str:
+    def report(self, out: str | Path | None = None, *, format: Format = "html", rows: str | None = None) -> str:
         """Return the report of the run as text, and write it to a file.
 
         Args:
             out: The file to write. None only returns the text.
             format: `html` (a self-contained page), `md` (for a comment), `csv` (a table) or `json`.
-            rows: The rows of the table, for `csv`.
+            rows: The rows of a `csv`: `samples` (default), `claims`, or a table of the report, such as `scores` or
+                `cost`.
 
         Returns:
             The content of the report.

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
 
 from claimeval.cli.command import Argument, Names, command, group
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import CacheOptions
+from claimeval.cli.terminal import binary_output, flush, say
 from claimeval.runs.views import Column, columns, table
 from claimeval.statistics.formatting import byte_size, day, dollars
 from claimeval.types.errors import StoppedEarly, UsageError
@@ -124,8 +125,8 @@ def export(args: ExportOptions) -> int:
     keys = None if args.run is None else _keys(args.run)
     with _open(args.cache) as store:
         if to_stdout:
-            written = transfer.write(store, sys.stdout.buffer, keys)
-            sys.stdout.buffer.flush()
+            written = transfer.write(store, binary_output(), keys)
+            flush()
         else:
             written = _export(store, args.file, keys)
     if written.left_out:

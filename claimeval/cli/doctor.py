@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Fields, Metrics
+from claimeval.cli.terminal import say
 from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, clash
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 from claimeval.cli.command import Argument, command
-from claimeval.cli.printer import Output, notes_on_stderr, say
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Asking, Out
-from claimeval.cli.terminal import ProgressLine
+from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from claimeval.cli.printer import Output
+from claimeval.cli.terminal import encodes
 from claimeval.types.errors import visible
 from claimeval.types.options import require_at_least
 
@@ -108,16 +108,8 @@ def bar(share: float | None) -> str:
     if share is None:
         return " " * CELLS
     filled = round(max(0.0, min(1.0, share)) * CELLS)
-    full, empty = ("█", "·") if _encodes("█·") else ("#", ".")
+    full, empty = ("█", "·") if encodes("█·") else ("#", ".")
     return full * filled + empty * (CELLS - filled)
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def fitted(text: str, width: int) -> str:
@@ -132,7 +124,7 @@ def fitted(text: str, width: int) -> str:
 def _read(claim: WorstClaim, width: int) -> tuple[str, str]:
     """Return a claim, and the nearest sentence of its evidence."""
     place = PLACES.get(claim.evidence.part, claim.evidence.part)
-    mark = "✗" if _encodes("✗") else "x"
+    mark = "✗" if encodes("✗") else "x"
     if claim.excerpt is None:
         near = f"nothing like it in {place}"
     elif claim.is_word_for_word:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least

@@ -21,12 +21,16 @@ import click
 from claimeval.cli.command import HelpPage
 from claimeval.cli.terminal import (
     end_on_next_signal,
+    flush,
     go_on_in_a_child,
     in_words,
     interrupt_on_termination,
     prepare_streams,
+    say,
+    say_trace,
+    write_plain,
 )
-from claimeval.types.errors import ClaimevalError, Interrupted, UsageError, clash, escaped, visible
+from claimeval.types.errors import ClaimevalError, Interrupted, UsageError, clash
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
 """The headings of `--help`. Each module lists its commands under them: `LISTED = {NAME: (HEADING, POSITION, TEXT)}`.
@@ -146,9 +150,9 @@ def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) ->
     if requested:
         import claimeval
 
-        print(f"claimeval {claimeval.__version__}")
+        write_plain(f"claimeval {claimeval.__version__}\n")
         if note := clash():
-            print(f"claimeval: {note}", file=sys.stderr)
+            say(note)
         ctx.exit()
 
 
@@ -164,7 +168,7 @@ app = Root(
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors of claimeval and of the system are raised."""
     if not arguments:
-        print(app.get_help(click.Context(app, info_name="claimeval")))
+        write_plain(app.get_help(click.Context(app, info_name="claimeval")) + "\n")
         return 2
     try:
         with app.make_context("claimeval", arguments) as context:
@@ -208,7 +212,7 @@ def main() -> None:
         try:
             code = run(sys.argv[1:])
         finally:
-            sys.stdout.flush()
+            flush()
     except ClaimevalError as error:
         fail(str(error), error.exit_code)
     except KeyboardInterrupt as error:
@@ -221,15 +225,14 @@ def main() -> None:
             fail(*message_and_code)
         import traceback
 
-        for line in traceback.format_exc().splitlines():
-            print(escaped(line), file=sys.stderr)
+        say_trace(traceback.format_exc())
         fail(clash() or "this is a bug in claimeval; please report it with the lines above", CRASHED)
     raise SystemExit(code)
 
 
 def fail(message: str, code: int) -> None:
     """Print one line on standard error and, with --json, the JSON object; then exit."""
-    print(f"claimeval: {visible(message)}", file=sys.stderr)
+    say(message)
     if "--json" in sys.argv:
         from claimeval.cli.printer import Output
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from claimeval.cli.command import Heading, command
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions, arguments
+from claimeval.cli.terminal import say
 from claimeval.types.options import LocalOptions, RunOptions
 
 if TYPE_CHECKING:

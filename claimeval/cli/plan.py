@@ -13,6 +13,7 @@ import click
 from claimeval.cli.command import RecordCommand, help_formatter
 from claimeval.cli.main import app, listed
 from claimeval.cli.printer import notes_on_stderr
+from claimeval.cli.terminal import write_plain
 from claimeval.runs.views import forecast as views
 from claimeval.types.errors import UsageError
 
@@ -51,7 +52,7 @@ def call(arguments: Sequence[str]) -> None:
     """Plan the command that the arguments name, and exit with the code."""
     context = click.get_current_context()
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(context.get_help())
+        write_plain(context.get_help() + "\n")
         context.exit(0 if arguments else 2)
     name = arguments[0]
     if name in listed() and name not in planned_commands():

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Names
-from claimeval.cli.terminal import write_data
+from claimeval.cli.terminal import say, write_data
 from claimeval.runs.views import Block, Column, Entries, Line, Table, through
-from claimeval.types.errors import HIDDEN, NoteWarning, escaped, visible
+from claimeval.types.errors import HIDDEN, NoteWarning, escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -229,11 +229,6 @@ class Output:
             text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)
             write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")
         return exit_code
-
-
-def say(text: str) -> None:
-    """Print a line on standard error."""
-    print(f"claimeval: {visible(text)}", file=sys.stderr)
 
 
 def _say_lines(text: str) -> None:

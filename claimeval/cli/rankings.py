@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
-from claimeval.cli.terminal import write_data, write_plain
+from claimeval.cli.terminal import say, write_data, write_plain
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 

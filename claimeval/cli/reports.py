@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 import click
 
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output, say
+from claimeval.cli.printer import Output
 from claimeval.cli.shared import Out
-from claimeval.cli.terminal import ProgressLine
+from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.options import require_at_least
 
 LISTED = {
@@ -38,8 +38,9 @@ class ReportOptions:
     """A second run over the same samples; differences are second minus first."""
     format: Annotated[Literal["html", "md", "csv", "json"], Names("-f", "--format")] = "html"
     """html (one page, opens offline), md (for a pull request), csv or json."""
-    rows: Literal["samples", "claims"] = "samples"
-    """Rows of the csv: samples or claims."""
+    rows: str | None = None
+    """Rows of the csv: samples, claims, or a table of the report, such as scores, cost or, with --compare,
+    differences.  [default: samples; differences with --compare]"""
     out: Out = None
     """File to write.  [default: RUN/report.html for html, else standard output]"""
     output: Output = Output()

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
 from claimeval.cli.front import Shown, closing, in_a_line, print_front
-from claimeval.cli.printer import Output, notes_on_stderr, say
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.run_table import MANY, paid_and_worth, print_run, report_line
 from claimeval.cli.shared import Gates
-from claimeval.cli.terminal import ProgressLine, end_on_next_signal, write_data
+from claimeval.cli.terminal import ProgressLine, end_on_next_signal, say, write_data
 from claimeval.runs.ending import Ending
 from claimeval.runs.front import front as front_of
 from claimeval.runs.views import run as views

@@ -11,16 +11,17 @@ import os
 import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
 from collections import deque
 from collections.abc import Collection
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
 import click
 
-from claimeval.types.errors import escaped
+from claimeval.types.errors import escaped, visible
 
 if TYPE_CHECKING:
     from claimeval.types.progress import Progress
@@ -82,8 +83,45 @@ def write_data(text: str) -> None:
 
 
 def write_plain(text: str) -> None:
-    """Write lines for people on standard output, escaped, without loading `rich`."""
-    sys.stdout.write("\n".join(map(escaped, text.split("\n"))))
+    """Write lines for people on standard output, escaped, without loading `rich`; folded where there is a terminal."""
+    lines = list(map(escaped, text.split("\n")))
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        width = shutil.get_terminal_size().columns
+        lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False) or [""]]
+    sys.stdout.write("\n".join(lines))
+
+
+def binary_output() -> BinaryIO:
+    """Return standard output for bytes."""
+    sys.stdout.flush()
+    return sys.stdout.buffer
+
+
+def flush() -> None:
+    """Write what is left in standard output."""
+    sys.stdout.flush()
+
+
+def encodes(text: str) -> bool:
+    """Return whether standard output has these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def say(text: str) -> None:
+    """Print a line on standard error; on a terminal, it is folded between words."""
+    line = f"claimeval: {visible(text)}"
+    if sys.stderr.isatty():
+        line = "\n".join(textwrap.wrap(line, shutil.get_terminal_size().columns, break_on_hyphens=False))
+    print(line, file=sys.stderr)
+
+
+def say_trace(trace: str) -> None:
+    """Print the lines of a traceback on standard error, escaped."""
+    print("\n".join(map(escaped, trace.splitlines())), file=sys.stderr)
 
 
 def interrupt_on_termination() -> None:

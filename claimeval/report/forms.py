@@ -5,18 +5,18 @@ from __future__ import annotations
 import errno
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal, get_args
 
+from claimeval.data.rows import write_csv
 from claimeval.report import page, pictures
 from claimeval.report.charts import Picture, file_part
-from claimeval.runs.directory import draft, no_follow, write_text
+from claimeval.runs.directory import draft, load_manifest, no_follow, read_results, write_text
 from claimeval.runs.overview import Overview, gather
-from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from claimeval.report.tables import Rows
     from claimeval.runs.series import Series
 
 Form = Literal["html", "md", "csv", "json"]
@@ -25,7 +25,7 @@ MARK = "\ufeff"
 
 
 def write(
-    run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: Rows = "samples"
+    run: Path, form: Form, out: Path | None = None, *, compared: Path | None = None, rows: str | None = None
 ) -> Path:
     """Write a report atomically and return its path.
 
@@ -36,7 +36,8 @@ def write(
         form: Format of the report.
         out: The file. Default: a file in the directory.
         compared: Directory of a run to compare with.
-        rows: The rows of a CSV.
+        rows: The rows of a CSV: `samples`, `claims`, or a table of the report. Default: samples, of two runs their
+            differences.
 
     Raises:
         DataError: A directory has no finished run.
@@ -105,30 +106,27 @@ def of_series(runs: Series, form: Form, out: Path | None = None) -> str:
     return content
 
 
-def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "samples") -> str:
+def text(run: Path, form: Form, *, compared: Path | None = None, rows: str | None = None) -> str:
     """Return a report as text; Markdown has no pictures. For an experiment, return the file that it wrote.
 
     Args:
         run: Directory of a run or of an experiment.
         form: Format of the report.
         compared: Directory of a run to compare with.
-        rows: The rows of a CSV.
+        rows: The rows of a CSV: `samples`, `claims`, or a table of the report. Default: samples, of two runs their
+            differences.
 
     Raises:
         DataError: A directory has no finished run.
-        UsageError: Two runs share no metric or no sample, or a CSV of two runs is requested.
+        UsageError: Two runs share no metric or no sample, or there is no such table.
     """
     if form == "md":
         return _markdown(run, compared)[0]
     if page.is_experiment(run):
         return (run / f"experiment.{form}").read_bytes().decode()
     if form == "csv":
-        if compared:
-            raise UsageError("A CSV has one run. For a comparison, use `--format md` or `--format json`")
-        from claimeval.report import tables
-
-        file = io.StringIO()
-        tables.write(file, run, rows)
+        file = io.StringIO(newline="")
+        write_csv(file, _rows(run, compared, rows or ("differences" if compared else "samples")))
         return file.getvalue().encode("utf-8", "backslashreplace").decode()
     if compared:
         from claimeval.runs.compare import compare
@@ -137,6 +135,23 @@ def text(run: Path, form: Form, *, compared: Path | None = None, rows: Rows = "s
         content: object = {"comparison": comparison.model_dump(mode="json"), "a": _plain(a), "b": _plain(b)}
         return json.dumps(content, indent=1) + "\n"
     return json.dumps(_plain(gather(run, sliced=True)), indent=1) + "\n"
+
+
+def _rows(run: Path, compared: Path | None, name: str) -> Iterable[Iterable[object]]:
+    """Return the rows of a CSV, the names of its columns first."""
+    from claimeval.report import render, tables
+    from claimeval.runs.compare import compare
+    from claimeval.runs.views import comparison as of_two
+    from claimeval.runs.views import run as of_one
+    from claimeval.runs.views import tables as among
+
+    if name in get_args(tables.Rows) and not compared:
+        return tables.rows(load_manifest(run), read_results(run), name)
+    blocks = of_two.view(compare(run, compared)[2]) if compared else of_one.of(gather(run))
+    found = {table.name: table for table in among(blocks)}
+    if name not in found:
+        raise unknown_name("table", name, [*found, *(() if compared else get_args(tables.Rows))])
+    return render.cells(found[name])
 
 
 def _markdown(run: Path, compared: Path | None, stem: str | None = None) -> tuple[str, dict[str, Picture]]:

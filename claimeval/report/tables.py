@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import Literal, get_args
 
-from claimeval.data.rows import write_csv
 from claimeval.evaluation.manifest import Manifest
-from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.errors import unknown_name
 from claimeval.types.records import SampleResult, Verdict
 
@@ -26,12 +23,7 @@ CALL = (
 Cell = str | int | float | None
 
 
-def write(file: IO[str], folder: Path, table: Rows) -> None:
-    """Write the results of a run as CSV with a header line. Undefined values are empty cells."""
-    write_csv(file, rows(load_manifest(folder), read_results(folder), table))
-
-
-def rows(manifest: Manifest, results: Iterable[SampleResult], table: Table) -> Iterator[list[Cell]]:
+def rows(manifest: Manifest, results: Iterable[SampleResult], table: str) -> Iterator[list[Cell]]:
     """Return the rows of a table, the column names first. Undefined values are None."""
     if table not in get_args(Table):
         raise unknown_name("table", table, get_args(Table))

@@ -119,19 +119,15 @@ def cautions(manifest: Manifest, summary: Summary) -> Iterator[Line]:
 
 
 def _judged_by(manifest: Manifest, summary: Summary, total: int | None) -> str:
-    short = manifest.short_names
-
-    def name(judge: str) -> str:
-        return short[judge] if "@" in judge else judge
-
-    named = [name(judge.name) for judge in manifest.judges]
+    names = manifest.short_names
+    named = [names[judge.name] for judge in manifest.judges]
     judges = ", ".join(named) if len(named) <= MEMBERS else f"{len(named)} judges"
     extractor = manifest.extractor
     extracted_by = ""
     if manifest.panel.extract_per_judge:
         extracted_by = ", each on the claims it extracted"
-    elif extractor and name(extractor.name) != judges and extractor.provider != IMPORTED:
-        extracted_by = f", claims extracted by {name(extractor.name)}"
+    elif extractor and names[extractor.name] != judges and extractor.provider != IMPORTED:
+        extracted_by = f", claims extracted by {names[extractor.name]}"
     count = sample_count(summary.samples, summary.clusters, manifest.cluster)
     if not summary.complete:
         number, _, rest = count.partition(" sample")
