@@ -231,5 +231,5 @@ def test_what_cannot_be_read_or_written_is_said_in_one_line(tmp_path: Path) -> N
     for form in ("html", "md"):
         with pytest.raises(UsageError, match="Cannot write the report"):
             forms.write(run, form, tmp_path / "file" / "report")
-    with pytest.raises(UsageError, match="unknown table 'claims'. Known: .*differences"):
+    with pytest.raises(UsageError, match=r"unknown table 'claims'\. Known: .*differences"):
         forms.write(run, "csv", compared=run, rows="claims")
