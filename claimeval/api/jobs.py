@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -267,16 +268,30 @@ def parse_specs(judges: Judges) -> tuple[str | Judge, ...]:
     """Return judges as a tuple."""
     if isinstance(judges, (str, Path, Mapping, Judge)):
         return (parse_spec(judges),)
+    if not isinstance(judges, Iterable):
+        raise _no_judge(judges)
     return tuple(map(parse_spec, judges))
+
+
+def _no_judge(given: object) -> UsageError:
+    if callable(given):
+        name = getattr(given, "__name__", "judge")
+        return UsageError(f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')")
+    return UsageError(
+        f"{type(given).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge"
+    )
 
 
 def parse_spec(spec: JudgeSpec) -> str | Judge:
     """Return a judge as text or record; the content of a judge file becomes a record."""
     if isinstance(spec, Mapping):
         return specs.from_fields(spec, "the judge", str(spec.get("model", "")))
+    if not isinstance(spec, (str, Path, Judge)):
+        raise _no_judge(spec)
     return str(spec) if isinstance(spec, Path) else spec
 
 
+OPTIONS = frozenset(field.name for field in fields(RunOptions))
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -313,6 +328,8 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
             if given not in signature.parameters:
                 near = get_close_matches(given, signature.parameters, 1)
                 hint = f". Did you mean {near[0]!r}?" if near else ""
+                if given in OPTIONS and "options" in signature.parameters:
+                    hint = f": give options=RunOptions({given}=...)"
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument {given!r}{hint}")
         return function(*args, **kwargs)
 

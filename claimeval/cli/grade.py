@@ -111,7 +111,8 @@ def do(args: GradeOptions) -> int:
     failed_share = grades.counts.failures / grades.counts.pairs if grades.counts.pairs else 0.0
     ending = finished.ending
     if failed_share > args.gates.max_missing and not finished.stopped:
-        lost = f"gate failed: {percent(failed_share)} of the pairs were lost to failures, over --max-missing"
+        lost = f"gate failed: {percent(failed_share)} of the pairs were lost to failures; --max-missing allows "
+        lost += percent(args.gates.max_missing)
         ending = ending.gated((lost,))
     record = {
         "counts": grades.counts.model_dump(mode="json"),

@@ -176,6 +176,9 @@ def run(arguments: list[str]) -> int:
             return 0
     except click.exceptions.Exit as end:
         return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        write_plain(error.ctx.get_help() + "\n" if error.ctx else "")
+        return 2
     except click.ClickException as error:
         raise UsageError(_error_message(error)) from error
 

@@ -68,7 +68,7 @@ JOBS = {
     "write_queries": "write_queries",
 }
 """The modules of the jobs of this package, which are imported when they are needed; each has its row as `KIND`."""
-WRITTEN_OUT = frozenset(JOBS)
+WRITTEN_OUT = frozenset({"score", "rate", "grade", "measure", "extraction", "write_queries"})
 """The jobs whose command and function are written out; those of others are made from the row."""
 
 

@@ -120,6 +120,12 @@ class Ledger:
         except sqlite3.Error as error:
             raise StoreError(f"The spending database {self._file} cannot be used: {error}") from error
 
+    def next_in_words(self, cost: float) -> str:
+        """Return the limit in dollars and what the next call may cost; empty if no limit in dollars is reached."""
+        if self.spending.calls >= self._max_calls or self._max_cost == _NO_LIMIT:
+            return ""
+        return f" of ${self._max_cost / NANO:.4f}, and the next call may cost ${cost:.4f}, at its maximum length"
+
 
 def _nano(dollars: float) -> int:
     return round(dollars * NANO)
@@ -155,7 +161,7 @@ class Budget:
                     self._settled.clear()
                     await self._settled.wait()
                 else:
-                    self.exhausted = f"{self.spending_in_words()} are spent"
+                    self.exhausted = f"{self.spending_in_words()} are spent{self._ledger.next_in_words(max_cost)}"
                     self._settled.set()
             if self.exhausted:
                 raise CallError("over_budget", self.exhausted, retryable=False)

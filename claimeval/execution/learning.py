@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -19,10 +20,16 @@ FIRST, USELESS_SHARE = 50, 0.8
 """A judge is stopped if more than this share of the first replies cannot be read."""
 _NOT_COUNTED = ("refused", "filtered")
 """Reasons that depend on the prompt, not on the judge."""
-_HELP = {
-    "truncated": "raise max_tokens in a judge file",
-    "unparsable": "try `structured: false` in a judge file",
-}
+_HELP = (
+    (re.compile("the reply is empty|reasoning that does not end"),
+     "if the server has a reasoning parser, turn it off; else raise max_tokens in a judge file"),
+    (re.compile("unknown label|no label|not one of"),
+     "a judge that answers yes or no reads --assess-prompt binary"),
+    (re.compile("which was not asked about|ids may be counted"),
+     "name the ids in its schema with `reply_schema: closed` in a judge file"),
+    (re.compile("not one JSON value|a JSON object was asked for"), "try `structured: false` in a judge file"),
+)  # fmt: skip
+"""What helps, by what the message about an unreadable reply says."""
 
 
 @dataclass
@@ -107,12 +114,21 @@ class ReviewingExecutor(Executor):
             return
         assert replies.last_failure, "there is an unreadable reply"
         judge, reason = request.judge, replies.last_failure.reason
-        help_ = _HELP.get(reason, _HELP["unparsable"])
-        if provider(judge.model).example:
-            help_ += f", or `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}`"
-        help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
         problem = replies.last_failure.message or reason
+        help_ = _advice(reason, problem)
+        if provider(judge.model).example:
+            help_ += (
+                f"; `claimeval doctor --judge {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}` tries it"
+            )
+        help_ += f"; add `--ask-again {reason}` to ask again about the claims of these replies"
         self._stop(judge.name, f'it gave {count} ("{replies.excerpt}": {problem}); {help_}')
+
+
+def _advice(reason: str, problem: str) -> str:
+    """Return what helps against replies that cannot be read."""
+    if reason == "truncated":
+        return "raise max_tokens in a judge file"
+    return next((help_ for cause, help_ in _HELP if cause.search(problem)), "another model or prompt may help")
 
 
 class JudgeWindows:

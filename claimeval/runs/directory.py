@@ -608,6 +608,10 @@ def _read(record: type[R], folder: Path, name: str) -> R:
 def _unfinished(folder: Path, name: str) -> DataError:
     begun = "; run the command that began it again to resume" if (folder / RESULTS_PART).exists() else ""
     begun = f"; `claimeval merge {folder}` joins its shards" if (folder / PARTS).is_dir() else begun
+    runs = sum(1 for _ in folder.glob(f"*/{SUMMARY}")) if folder.is_dir() and not begun else 0
+    if runs:
+        what = "a run" if runs == 1 else f"{runs} runs"
+        return DataError(f"{folder} holds {what}: name one, or browse them with `claimeval view {folder}`")
     return DataError(f"{folder} is not a finished run: it has no {name}{begun}")
 
 

@@ -219,7 +219,8 @@ def test_a_call_that_does_not_fit_waits_for_those_under_way_and_then_says_no(tmp
         assert ledger.spending.cost <= 4 * WORST
     assert most == 4
     assert sent == int((4 * WORST - WORST) / 0.0013) + 1
-    assert said == f"{sent} calls and ${sent * 0.0013:.4f} are spent"
+    spent = f"{sent} calls and ${sent * 0.0013:.4f} are spent of ${4 * WORST:.4f}"
+    assert said == f"{spent}, and the next call may cost ${WORST:.4f}, at its maximum length"
 
 
 def test_local_engines_cost_nothing_and_count_for_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""Messages that name what mends a call or a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import claimeval as ce
+from benchmarks.loopback import Reply
+from claimeval.types.errors import UsageError
+from tests.api.test_claims import SAMPLES, spec
+from tests.command_line import call
+from tests.conftest import StartServer
+
+ROWS = [{"question": "How high?", "answer": "It is high.", "contexts": ["It is high."]}]
+
+
+def judge_of_mine(text: str) -> str:
+    return text
+
+
+def test_arguments_in_the_wrong_place_are_named_with_the_right_one() -> None:
+    with pytest.raises(TypeError, match=r"give options=RunOptions\(max_cost=\.\.\.\)"):
+        ce.score(ROWS, judges="local:lexical", max_cost=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="Did you mean 'judges'"):
+        ce.score(ROWS, judge="local:lexical")  # type: ignore[call-arg]
+    for given in (judge_of_mine, [judge_of_mine]):
+        with pytest.raises(UsageError, match=r"Judge\.from_callable\('judge_of_mine', judge_of_mine, model="):
+            ce.score(ROWS, judges=given)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="float is no judge"):
+        ce.score(ROWS, judges=1.0)  # type: ignore[arg-type]
+
+
+def test_a_folder_of_runs_is_told_from_a_run(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        ce.score(ROWS, judges="local:lexical", metrics="faithfulness", out=tmp_path / "runs" / name)
+    done = call("report", "runs", folder=tmp_path)
+    assert done.returncode == 2
+    assert "runs holds 2 runs: name one, or browse them with `claimeval view runs`" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["cache", "prompts", "batch"])
+def test_a_group_of_commands_alone_prints_its_page(name: str) -> None:
+    done = call(name)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith(f"Usage: claimeval {name}")
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("", "the reply is empty); if the server has a reasoning parser, turn it off"),
+        ("I would rather not.", "try `structured: false` in a judge file"),
+        ('{"verdicts": [{"id": "c1", "label": "no"}]}', "a judge that answers yes or no reads --assess-prompt binary"),
+    ],
+)
+def test_a_judge_that_cannot_be_read_is_helped_by_cause(
+    reply: str, said: str, tmp_path: Path, start_server: StartServer
+) -> None:
+    server = start_server(judge=lambda body: Reply(reply))
+    rows = [{**row, "id": f"{i}{row['id']}"} for i in range(6) for row in SAMPLES[:2]]
+    with pytest.raises(ce.StoppedEarly) as stopped:
+        ce.score(
+            rows, judges=spec(server), extractor="local:lexical", metrics="faithfulness",
+            options=ce.RunOptions(cache=tmp_path / "store"),
+        )  # fmt: skip
+    assert said in str(stopped.value)
