@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_a_job_of_this_package_has_its_command_by_a_line_in_the_table(
     line = '    "rate": "rate",\n'
     assert line in source
     with_line: dict[str, Any] = {"__name__": kinds.__name__}
-    exec(compile(source.replace(line, f'{line}    "tone": "tone",\n'), kinds.__file__, "exec"), with_line)  # noqa: S102
+    exec(compile(source.replace(line, f'{line}    "tone": "tone",\n'), kinds.__file__, "exec"), with_line)
     monkeypatch.setattr(kinds, "JOBS", with_line["JOBS"])
     monkeypatch.setattr(kinds, "WRITTEN_OUT", with_line["WRITTEN_OUT"])
     _forget()
