@@ -1,14 +1,14 @@
 """Builds the documentation site from docs/: stages the pages and what is made from the code, runs Zensical, checks it.
 
-Made from the code are the help of all commands, the example notebook with its outputs, and pictures of the demo's
-report if there is a Chromium. `make docs` calls this from the root of the repository.
+Made from the code are the help of all commands, the example notebook with its outputs, and pictures of the demo,
+which are committed; those of its report need a Chromium. `make docs` calls this from the root of the repository.
 """
 
 from __future__ import annotations
 
 import ast
-import base64
 import contextlib
+import html
 import json
 import os
 import pprint
@@ -33,10 +33,8 @@ COPIED = {
     "examples/first_look.ipynb": "notebook.md",
 }
 """Pages made of files elsewhere in the repository."""
-NO_PICTURE = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
-)
-"""One transparent pixel."""
+DRAWN = ROOT / "docs" / "pictures"
+"""The pictures, which are committed, so that pages read right in a repository browser."""
 PICTURES = {"report": "", "report-sample": "#/sample/city-tram-tickets"}
 """By name, the view of the demo's report."""
 
@@ -53,6 +51,7 @@ def main() -> int:
         os.environ["CLAIMEVAL_CACHE"] = f"{folder}/cache"
         (STAGE / "reference" / "command-line.md").write_text("".join(command_line()), encoding="utf-8")
         pictures(Path(folder))
+    shutil.copytree(DRAWN, STAGE / "pictures")
     done = subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT)
     problems = [*broken_links(), *missing_names()]
     print("\n".join(problems) or f"{len(list(SITE.rglob('*.html')))} pages in {SITE.relative_to(ROOT)}")
@@ -129,34 +128,44 @@ def _shown(value: object) -> str:
     return f"```text\n{pprint.pformat(value, width=80)}\n```"
 
 
-def pictures(folder: Path) -> None:
-    """Write pictures of the demo's report, or empty ones without a Chromium."""
+def pictures(folder: Path, out: Path = DRAWN) -> None:
+    """Draw the first screen of the demo and, with a Chromium, its report; without one, the committed pictures stay."""
     import claimeval as ce
     from claimeval.testing import samples
 
-    ce.score(samples(), judges="recorded:demo", out=folder / "demo")
+    out.mkdir(exist_ok=True)
+    (out / "first-screen.svg").write_text(first_screen(), encoding="utf-8")
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    (STAGE / "pictures").mkdir()
+    if not browser:
+        print("no Chromium: the pictures of the report are not drawn again")
+        return
+    ce.score(samples(), judges="recorded:demo", out=folder / "demo")
     for name, view in PICTURES.items():
         for scheme, number in (("light", 1), ("dark", 0)):
-            out = STAGE / "pictures" / f"{name}-{scheme}.png"
-            out.write_bytes(NO_PICTURE)
-            if browser:
-                address = (folder / "demo" / "report.html").resolve().as_uri() + view
-                switches = [
-                    "--headless",
-                    "--no-sandbox",
-                    "--disable-gpu",
-                    "--hide-scrollbars",
-                    "--window-size=1200,900",
-                ]
-                switches += [f"--blink-settings=preferredColorScheme={number}", "--virtual-time-budget=3000"]
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    subprocess.run(
-                        [browser, *switches, f"--screenshot={out}", address], capture_output=True, timeout=60
-                    )
-    if not browser:
-        print("no Chromium: the pictures of the report are left out")
+            address = (folder / "demo" / "report.html").resolve().as_uri() + view
+            switches = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,900"]
+            switches += [f"--blink-settings=preferredColorScheme={number}", "--virtual-time-budget=3000"]
+            drawn = f"--screenshot={out / f'{name}-{scheme}.png'}"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run([browser, *switches, drawn, address], capture_output=True, timeout=60)
+
+
+def first_screen() -> str:
+    """Return a picture of what `make demo` prints, as README has it."""
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("<!-- demo -->\n```\n")[2].partition("```")[0]
+    lines = ["$ claimeval demo", *shown.rstrip("\n").split("\n")]
+    texts = "".join(
+        f'<text x="16" y="{38 + 18 * number}" xml:space="preserve">{html.escape(line)}</text>'
+        for number, line in enumerate(lines)
+        if line
+    )
+    width, height = 16 * 2 + 82 * 8, 18 * len(lines) + 40
+    style = "text{font:13.3px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#e6e6e6;white-space:pre}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img"><title>What claimeval demo prints</title><style>{style}</style>'
+        f'<rect width="{width}" height="{height}" rx="8" fill="#1b1f24"/>{texts}</svg>\n'
+    )
 
 
 class Page(HTMLParser):

@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
+import claimeval as ce
+import claimeval.testing
 from claimeval.runs.directory import read_results
 from tests.report.conftest import Browser
 from tests.report.realistic import Realistic
@@ -158,3 +161,24 @@ def test_a_derived_metric_leads_to_its_samples_and_sorts_them(browser: Browser, 
     values = [float(text.split()[1][:5]) for text in browser.texts(".row-value.focus")]
     assert values == sorted(values, reverse=True)
     assert values[0] > 0
+
+
+@pytest.mark.browser
+def test_the_first_claim_to_read_is_twenty_tabs_away_and_bars_are_reached_by_arrows(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = ce.score(claimeval.testing.samples(), judges="recorded:demo", options=ce.RunOptions(cache=tmp_path / "store"))
+    run.report(tmp_path / "demo.html")
+    browser.open(tmp_path / "demo.html")
+    reached, tabs = "return document.activeElement.closest('[aria-labelledby=worst] a') !== null", 0
+    while not browser.run(reached):
+        browser.press(Keys.TAB)
+        tabs += 1
+        assert tabs <= 20
+    title = "return document.activeElement.querySelector('title').textContent"
+    browser.run("document.querySelector('.card .plot a').focus()")
+    first = browser.run(title)
+    browser.press(Keys.ARROW_RIGHT)
+    second = browser.run(title)
+    browser.press(Keys.ARROW_LEFT)
+    assert (browser.run(title), first != second) == (first, True)

@@ -85,6 +85,8 @@ export function histogram(bars, without, name, target) {
       count,
     );
   };
+  const links = spots.map(draw).filter((link) => link !== null);
+  links.forEach((link, i) => link.setAttribute("tabindex", i ? "-1" : "0"));
   const tick = (/** @type {number} */ i, /** @type {string} */ label) =>
     svg(
       "text",
@@ -97,12 +99,30 @@ export function histogram(bars, without, name, target) {
       class: "plot",
       viewBox: `0 0 ${10 + (bars.length + 1.6) * step} ${top + height + 18}`,
       role: "group",
-      "aria-label": description,
+      "aria-label": `${description}. Arrow keys lead from bar to bar.`,
+      keydown: (/** @type {KeyboardEvent} */ event) => toNext(links, event),
     },
     svg("line", { class: "axis", x1: 0, x2: bars.length * step, y1: top + height, y2: top + height }),
-    spots.map(draw),
+    links,
     [tick(0, "0"), tick(5.5, "0.5"), tick(bars.length - 1, "1"), without ? tick(bars.length + 0.6, "none") : null],
   );
+}
+
+/**
+ * Moves the focus among links that are one stop of the tab key.
+ *
+ * @param {SVGElement[]} links
+ * @param {KeyboardEvent} event
+ */
+function toNext(links, event) {
+  const at = links.findIndex((link) => link === document.activeElement);
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const next = at >= 0 && by ? links[at + by] : undefined;
+  if (!next) return;
+  event.preventDefault();
+  links[at].setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
 }
 
 /**
