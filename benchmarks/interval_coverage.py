@@ -11,8 +11,6 @@ the prevalence as its mean and an intraclass correlation of .3, so that the clai
 * difference: two arms over the same answers; in three of ten answers, the second arm draws again, at .05 less.
 * PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the right claims and to
   20 % of the wrong ones. Rogan-Gladen: the same claims and judge; the labels only measure its error rates.
-* active: the same claims, with the majority of three judges who are right about 95 % of the claims, but only about 60 %
-  of three claims in ten; claims to label are drawn by how far the three differ. They are often wrong together.
 
 A second set of tables is about small data and clustered answers:
 
@@ -40,13 +38,10 @@ from numpy.typing import NDArray
 
 from claimeval.statistics import (
     NO_INTERVAL,
-    CorrectedEstimate,
     IntervalEstimate,
     Resampling,
-    active_estimate,
     cohen_kappa,
     difference_interval,
-    draw_by_uncertainty,
     krippendorff_alpha,
     mean_interval,
     paired_difference,
@@ -65,7 +60,6 @@ QUESTIONS = (30, 144)
 ANSWERS_A_QUESTION = 5
 JUDGED_ANSWERS = 300
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
-JUDGES, ACCURACY, HARD, HARD_ACCURACY = 3, 0.95, 0.3, 0.6
 LOWER_BY = 0.05
 
 Floats = NDArray[np.float64]
@@ -160,27 +154,12 @@ def corrections(
     keys = answer.tolist()
     powered = prediction_powered(says.astype(float).tolist(), human, clusters=keys, resampling=NO_INTERVAL)
     by_rates = rogan_gladen(says.tolist(), human, clusters=keys, resampling=NO_INTERVAL).corrected
-    active = by_uncertainty(right, keys, labels, seed)
     estimates = {
         "PPI++": powered.corrected,
         "people only": powered.human,
         "Rogan-Gladen": by_rates,
-        "active": active.corrected,
-        "active, people only": active.human,
     }
     return {what: Trial(estimate, prevalence) for what, estimate in estimates.items()}
-
-
-def by_uncertainty(right: NDArray[np.bool_], keys: list[int], labels: int, seed: int) -> CorrectedEstimate:
-    rng = np.random.default_rng(seed)
-    accuracy = np.where(rng.random(len(right)) < HARD, HARD_ACCURACY, ACCURACY)
-    votes = [np.where(rng.random(len(right)) < accuracy, right, ~right) for _ in range(JUDGES)]
-    share = np.mean(votes, axis=0)
-    drawn = draw_by_uncertainty((share * (1 - share)).tolist(), labels, seed=seed)
-    chosen = set(drawn.chosen)
-    human = [float(truth) if item in chosen else None for item, truth in enumerate(right)]
-    says = (share > 0.5).astype(float).tolist()
-    return active_estimate(says, human, drawn.probabilities, clusters=keys, resampling=NO_INTERVAL)
 
 
 def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples: int) -> list[str]:

@@ -74,11 +74,10 @@ def resampled(answers: Answers, rng: np.random.Generator) -> Answers:
     )
 
 
-def powered(answers: Answers, labeled: set[int], clusters: Sequence[int] | None, by_verdict: bool) -> CorrectedEstimate:
+def powered(answers: Answers, labeled: set[int], clusters: Sequence[int] | None) -> CorrectedEstimate:
     return prediction_powered(
         [float(verdict) for verdict in answers.judge],
         [float(label) if index in labeled else None for index, label in enumerate(answers.human)],
-        strata=answers.judge if by_verdict else None,
         clusters=clusters,
         resampling=NO_INTERVAL,
     )
@@ -91,9 +90,8 @@ def by_error_rates(answers: Answers, labeled: set[int], clusters: Sequence[int] 
 
 Method = Callable[[Answers, set[int], Sequence[int] | None], IntervalEstimate]
 METHODS: dict[str, Method] = {
-    "people only": lambda answers, labeled, clusters: powered(answers, labeled, clusters, False).human,
-    "PPI++": lambda answers, labeled, clusters: powered(answers, labeled, clusters, False).corrected,
-    "PPI++ by verdict": lambda answers, labeled, clusters: powered(answers, labeled, clusters, True).corrected,
+    "people only": lambda answers, labeled, clusters: powered(answers, labeled, clusters).human,
+    "PPI++": lambda answers, labeled, clusters: powered(answers, labeled, clusters).corrected,
     "Rogan-Gladen": by_error_rates,
 }
 

@@ -135,24 +135,22 @@ def correct(
     *,
     metric: str | None = None,
     method: Method = "auto",
-    seed: int = 0,
     cluster: str | None = None,
 ) -> Correction:
-    """Correct the score of the judges with human labels of some claims.
+    """Correct the scores of the judges with human labels of some claims: the macro and the micro score.
 
     Args:
         run: A run of claims, or its directory.
         labels: A file of labels of claims or of whole samples. None: those from `annotate`, else those that the run was
             imported with.
         metric: The metric to correct. Default: the first of the run.
-        method: `auto` selects the method by how the claims were drawn (PPI++ for a random sample); `rogan-gladen`
-            is for labels from elsewhere.
-        seed: Seed of the resampled interval of the judges' score.
+        method: `auto` takes labels from elsewhere as a random sample of the claims; with `rogan-gladen`, only the
+            judges' error rates on them apply.
         cluster: The field whose equal values are one cluster in intervals. Default: as in the run.
 
     Returns:
-        The score by the judges, the corrected score, and the score by people alone, each with its interval, and the
-        number of additional labels that would halve the interval.
+        For the macro and the micro score: the score by the judges, the corrected score, and the score by people alone,
+        each with its interval. Fewer than 15 labels have no interval.
 
     Raises:
         DataError: The directory holds no finished run, or a row of the labels is malformed.
@@ -160,7 +158,7 @@ def correct(
     """
     with _folder(run).on_disk() as folder:
         human_labels = corrections.labels_of(folder, None if labels is None else Path(labels), metric)
-        return _noted(corrections.correct(folder, metric, human_labels, method, seed, cluster))
+        return _noted(corrections.correct(folder, metric, human_labels, method, cluster))
 
 
 def annotate(
@@ -168,7 +166,7 @@ def annotate(
     *,
     n: int | None = None,
     metric: str | None = None,
-    design: Design = "uniform",
+    design: Design = "even",
     seed: int = 0,
     annotator: str = "",
     documents: bool = False,
@@ -184,10 +182,11 @@ def annotate(
 
     Args:
         run: A run with a path, or its directory. With `documents`, any data; with `corpus`, queries.
-        n: The number of claims to draw (default 100), or with `documents` of questions (default 50).
+        n: The number of claims to draw, those of an earlier draw included (default 100), or with `documents` of
+            questions (default 50).
         metric: The metric whose claims are drawn. Default: the first of the run.
-        design: How claims are drawn: `uniform` with equal probability, `stratified` with equal numbers for each label
-            of the judges, `uncertainty` with higher probability if judges are unsure.
+        design: How claims are drawn: `even` with equal probability, evenly over the share of judges that support them;
+            `label` with at least 15 for each label of the judges, for agreement.
         seed: Seed of the draw.
         annotator: A name to store with each label of a claim.
         documents: Label retrieved documents (`good`, `bad`, `unsure`) instead of claims.
@@ -206,7 +205,7 @@ def annotate(
         DataError: The directory holds no finished run.
     """
     if documents:
-        if metric or design != "uniform" or annotator:
+        if metric or design != "even" or annotator:
             raise UsageError(
                 "metric, design and annotator are for claims; for documents, give each annotator a separate out"
             )
@@ -220,7 +219,7 @@ def annotate(
     folder = path_of(run)
     if folder is None:
         raise UsageError("labels are stored next to a run on disk; save the run first")
-    return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n or 100, design, seed), annotator)
+    return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n, design, seed), annotator)
 
 
 def _folder(run: Run | str | Path) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
@@ -72,11 +72,12 @@ class AnnotateOptions:
     run: Annotated[Path, Argument("RUN|DATA")]
     """A run directory; with --documents also samples, or queries if there is a --corpus."""
     n: Annotated[int | None, Names("-n", "--n")] = None
-    """Claims to draw (default: 100); with --documents, questions to draw (default: 50)."""
+    """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw (default: 50)."""
     metric: str | None = None
     """Metric whose claims are drawn.  [default: the first of the run]"""
-    design: Literal["uniform", "stratified", "uncertainty"] = "uniform"
-    """uniform, stratified (equal numbers of each label of the judges) or uncertainty (more of the uncertain ones)."""
+    design: str = "even"
+    """even (with equal probability, evenly over how many judges support a claim), or label (at least 15 of each label
+    of the judges, for agreement)."""
     seed: int = 0
     """Another seed draws other claims or questions."""
     annotator: str = ""

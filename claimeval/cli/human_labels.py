@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output
+from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import Out, arguments
-from claimeval.runs.views import columns, table
-from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement
-    from claimeval.types.estimates import Estimate
 
 LISTED = {
     "agreement": ("People", 2, "Compare judges with people, or with each other."),
@@ -91,6 +88,11 @@ class AgreementOptions:
 
 def do_agreement(args: AgreementOptions) -> int:
     """Measure the agreement, print it, and return the exit code."""
+    with notes_on_stderr(quiet=args.output.quiet):
+        return _agreement(args)
+
+
+def _agreement(args: AgreementOptions) -> int:
     if not args.runs:
         raise UsageError("agreement needs a run directory, or files of grades with --labels")
     whole_answers = args.answers != WholeAnswers()
@@ -218,8 +220,8 @@ def _print_next(args: AgreementOptions, report: Agreement, names: Mapping[str, s
 class CorrectOptions:
     """Correct a score with human labels: prints the judges' score, the corrected score, and the score by people alone.
 
-    The judges are compared with people on the labeled claims, and their score on all claims is shifted by their errors.
-    The micro score is corrected: supported claims over judged claims. Intervals resample whole questions.
+    The judges are compared with people on the labeled claims, and their scores on all claims are shifted by their
+    errors: the macro score, which `score` prints first, and the micro score. Intervals resample whole questions.
 
     Example: claimeval annotate runs/a --n 150, then claimeval correct runs/a
     """
@@ -230,47 +232,22 @@ class CorrectOptions:
     """Human labels of claims or samples.  [default: those from `claimeval annotate`, else those of an import]"""
     metric: str | None = None
     """Metric to correct.  [default: the first of the run]"""
-    method: Literal["auto", "ppi", "stratified", "active", "rogan-gladen"] = "auto"
-    """auto (by how claims were drawn), ppi, stratified, active or rogan-gladen (for labels from elsewhere)."""
-    seed: int = 0
-    """Seed of the bootstrap interval."""
+    method: Literal["auto", "rogan-gladen"] = "auto"
+    """auto, or rogan-gladen for labels from elsewhere, of which only the judges' error rates apply."""
     cluster: str | None = None
     """Equal values count as one cluster.  [default: as in the run]"""
     output: Output = Output()
 
 
 def do_correct(args: CorrectOptions) -> int:
-    """Correct the score, print the three numbers, and return the exit code."""
+    """Correct the score, print the numbers, and return the exit code."""
     from claimeval.api import people
+    from claimeval.runs.views.correction import view
 
-    correction = people.correct(**arguments(args))
-    output = args.output
-    what = "micro" if correction.unit == "claim" else "share of samples with every claim supported"
-    of = "judged claims" if correction.unit == "claim" else "samples with a judged claim"
-    output.line()
-    output.line(f", {what}: {correction.items} {of}, {correction.labeled} of them labeled", bold=correction.metric)
-    numbers = {
-        "the judges alone": correction.judged,
-        f"corrected ({correction.method})": correction.corrected,
-        "people alone": correction.people,
-    }
-    head = columns("by", numbers=("value", "95 % interval", "width"))
-    output.draw([table("corrected", head, [(name, *_cells(number)) for name, number in numbers.items()])])
-    if correction.ppi_lambda is not None:
-        output.line(f"- weight of the judges: {decimal(correction.ppi_lambda, 2)} (0: ignored, 1: full weight)")
-    output.line("- the judges' interval ignores their errors")
-    if correction.labels_needed is not None:
-        output.line(f"- {correction.labels_needed} more labels would halve the corrected interval")
-    for note in correction.notes:
-        output.line(f"- {note}")
-    return output.result("correct", correction.model_dump())
+    with notes_on_stderr(quiet=args.output.quiet):
+        correction = people.correct(**arguments(args))
+    args.output.draw(view(correction))
+    return args.output.result("correct", correction.model_dump())
 
 
 correct = command("correct", CorrectOptions, do_correct)
-
-
-def _cells(number: Estimate) -> list[str]:
-    if number.value is None:
-        return [f"- ({number.because})", "-", "-"]
-    width = None if number.low is None or number.high is None else number.high - number.low
-    return [decimal(number.value), interval(number.reported), decimal(width)]

@@ -13,8 +13,8 @@ from pydantic import Field
 from claimeval.metrics.derived import scores as derived_scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.metrics.rows import Metric
-from claimeval.metrics.tally import ExactSum, Tally
-from claimeval.statistics import mean_interval
+from claimeval.metrics.tally import Tally
+from claimeval.statistics import Resampling, mean_interval
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.estimates import Ends, Estimate
 from claimeval.types.records import (
@@ -236,11 +236,11 @@ class MetricSummary(Record):
     by_judge: dict[str, MetricSummary] = Field(default_factory=dict)
     """The summary of each judge of a panel alone, over the claims that it was asked about."""
 
-    def with_bounds(self) -> MetricSummary:
-        """Return the summary with its bounds, if it has any, in place of the interval."""
-        if self.bounds is None or self.ends == "bounds":
+    def with_bounds(self, ends: tuple[float, float] | None) -> MetricSummary:
+        """Return the summary with bounds, if there are any, in place of the interval."""
+        if ends is None or self.ends == "bounds":
             return self
-        low, high = self.bounds
+        low, high = ends
         return self.model_copy(update={"low": low, "high": high, "ends": "bounds", "sampling": self.reported})
 
     @property
@@ -300,15 +300,15 @@ class MetricTally(Tally):
     """Adds up one metric sample by sample, with a few bytes of memory per sample."""
 
     ADDED = (
-        "_unit", "_values", "_clusters", "_low", "_high", "_bounded", "_samples", "_missing", "_unassessed", "_counted",
-        "_hits", "_judged", "_total", "_ungrounded", "_unasked",
+        "_unit", "_values", "_clusters", "_lows", "_highs", "_bounded", "_samples", "_missing", "_unassessed",
+        "_counted", "_hits", "_judged", "_total", "_ungrounded", "_unasked",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self._unit = "share"
         self._values, self._clusters = array("d"), array("q")
-        self._low, self._high = ExactSum(), ExactSum()
-        self._bounded = 0
+        self._lows, self._highs, self._bounded = array("d"), array("d"), array("q")
+        """Bounds of each sample to which the metric applies, and its cluster."""
         self._samples = 0
         self._missing: Counter[Reason] = Counter()
         self._unassessed: Counter[Reason] = Counter()
@@ -350,19 +350,20 @@ class MetricTally(Tally):
             assert score.because is not None
             self._missing[score.because] += 1
         if ends := bounds_of(score):
-            self._low.add(ends[0])
-            self._high.add(ends[1])
-            self._bounded += 1
+            self._lows.append(ends[0])
+            self._highs.append(ends[1])
+            self._bounded.append(cluster)
 
     def summary(self) -> MetricSummary:
         """Return the summary of the samples so far."""
-        support = (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
+        support = self._support
         estimate = mean_interval(self._values, clusters=self._clusters, support=support)
         because = self._missing.most_common(1)[0][0] if not self._values and self._missing else estimate.because
-        bounds = (self._low.value / self._bounded, self._high.value / self._bounded) if self._bounded else None
+        count = len(self._bounded)
+        bounds = (math.fsum(self._lows) / count, math.fsum(self._highs) / count) if count else None
         counts = self._total or self._unassessed
         abstained = abstentions(self._unassessed if counts else self._missing)
-        doubtful = is_doubtful(abstained, self._total if counts else self._bounded)
+        doubtful = is_doubtful(abstained, self._total if counts else count)
         summary = MetricSummary(
             mean=estimate.value,
             low=estimate.low,
@@ -383,7 +384,35 @@ class MetricTally(Tally):
             unasked=self._unasked,
             failure_rate=failure_rate(self._missing, self._unassessed, self._samples, self._total),
         )
-        return summary.with_bounds() if doubtful else summary
+        return summary.with_bounds(self.reported_bounds) if doubtful else summary
+
+    @property
+    def reported_bounds(self) -> tuple[float, float] | None:
+        """The bounds with sampling error; None if the metric applies to no sample."""
+        return sampled_bounds(self._lows, self._highs, self._bounded, self._support)
+
+    @property
+    def _support(self) -> tuple[float, float]:
+        return (0.0, 1.0) if self._unit == "share" else (-math.inf, math.inf)
+
+
+def sampled_bounds(
+    lows: Sequence[float], highs: Sequence[float], clusters: Sequence[int], support: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return the bounds that are reported in place of an interval, which hold the mean of further samples too.
+
+    They are the low end of the 90 % interval of the samples' low bounds, and the high end of that of their high bounds:
+    the truth is at one of the two at most (Imbens and Manski 2004). Without an interval, they are the means.
+    """
+    if not lows:
+        return None
+    resampling = Resampling(level=0.9)
+    low, high = (
+        mean_interval(ends, clusters=clusters, support=support, resampling=resampling) for ends in (lows, highs)
+    )
+    assert low.value is not None, "there are samples"
+    assert high.value is not None, "there are samples"
+    return low.value if low.low is None else low.low, high.value if high.high is None else high.high
 
 
 def bounds_of(score: Score) -> tuple[float, float] | None:

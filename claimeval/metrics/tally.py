@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import sys
 from array import array
-from collections import Counter
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
@@ -20,7 +18,7 @@ class Tally:
     """Adds up samples. Tallies of consecutive parts, absorbed in order, equal a single tally of all samples.
 
     `ADDED` has the names of the attributes that grow: numbers, arrays, lists, counters, mappings and other tallies.
-    Floats are in arrays or in an `ExactSum`, because a sum of rounded sums depends on where it was split.
+    Floats are in arrays, because a sum of rounded sums depends on where it was split.
     """
 
     ADDED: ClassVar[tuple[str, ...]] = ()
@@ -33,26 +31,6 @@ class Tally:
         """Add the state of a tally of the same class, whose samples follow those added so far."""
         for name in self.ADDED:
             setattr(self, name, _joined(getattr(self, name), state[name]))
-
-
-class ExactSum(Tally):
-    """A sum of floats that is only rounded when it is read, so that it does not depend on their order."""
-
-    ADDED = ("_numerators",)
-
-    def __init__(self) -> None:
-        self._numerators: Counter[int] = Counter()
-        """By denominator, a power of two."""
-
-    def add(self, value: float) -> None:
-        """Add a finite number."""
-        numerator, denominator = value.as_integer_ratio()
-        self._numerators[denominator] += numerator
-
-    @property
-    def value(self) -> float:
-        """The sum."""
-        return float(sum(Fraction(number, of) for of, number in self._numerators.items()))
 
 
 class Keyed(dict[K, V]):

@@ -1,9 +1,10 @@
 """Correction of a run's score with human labels of some of its claims.
 
-The micro score (supported / judged claims) is corrected, with the question and all its samples as the cluster. If all
-labeled claims were drawn by `annotate`, they keep their sampling probabilities; other labels are taken as a random
-sample of the claims. If all labels are about whole samples, the share of samples whose judged claims are all supported
-is corrected instead. `people` in `runs/labels.py` combines several labels of one item.
+Both numbers are corrected, with the question and all its samples as the cluster: the macro score, a mean over samples,
+in which a claim has the weight 1 / (claims of its sample), and the micro score (supported / judged claims). Labels that
+`annotate` drew evenly, or that come from elsewhere, are taken as a random sample of the claims; other draws keep their
+sampling probabilities. If all labels are about whole samples, the share of samples whose judged claims are all
+supported is corrected instead. `people` in `runs/labels.py` combines several labels of one item.
 """
 
 from __future__ import annotations
@@ -23,18 +24,38 @@ from claimeval.metrics.scoring import counted
 from claimeval.runs.directory import cluster_field, read_results
 from claimeval.runs.labeling import ClaimDraw, drawn, labels_in, metric_of
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
-from claimeval.statistics import CorrectedEstimate, Resampling, active_estimate, prediction_powered, rogan_gladen
+from claimeval.statistics import CorrectedEstimate, prediction_powered, rogan_gladen, weighted_correction
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
 from claimeval.types.errors import UsageError
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Record, SampleResult
 
-Method = Literal["auto", "ppi", "stratified", "active", "rogan-gladen"]
+Method = Literal["auto", "rogan-gladen"]
+FEW, LEAST = 30, 15
+"""Effective number of labels below which a note says that they are few, and below which there is no interval. Labels
+of unequal probabilities have no interval below `FEW`."""
+
+
+class CorrectedScore(Record):
+    """One number of a metric by the judges, corrected, and by people alone."""
+
+    judged: Estimate
+    """By the judges alone; the interval ignores their errors."""
+    corrected: Estimate
+    """`n` is the number of labels."""
+    people: Estimate
+    """By the labeled claims alone."""
+    effective: float
+    """Number of labels of different questions, with equal weights, that would say as much."""
+    ppi_lambda: float | None
+    """Weight of the judges, from 0 (ignored) to 1."""
+    labels_needed: int | None
+    """Additional labels that would halve the corrected interval."""
 
 
 class Correction(Record):
-    """The score of one metric by the judges, corrected, and by people alone."""
+    """The scores of one metric by the judges, corrected, and by people alone."""
 
     metric: str
     method: str
@@ -43,35 +64,44 @@ class Correction(Record):
     items: int
     """Claims with a label of the judges, or samples with such a claim."""
     labeled: int
+    equal: bool
+    """Whether all labeled items had the same probability of being drawn."""
     unmatched: int
     """Labels that fit no judged claim of the metric."""
     labels: HumanLabelCounts
-    judged: Estimate
-    """By the judges alone; the interval ignores their errors."""
-    corrected: Estimate
-    people: Estimate
-    """By the labeled claims alone."""
-    ppi_lambda: float | None
-    """Weight of the judges, from 0 (ignored) to 1."""
-    labels_needed: int | None
-    """Additional labels that would halve the corrected interval."""
+    macro: CorrectedScore | None
+    """The mean over samples of the share of their claims that are supported; None if samples were labeled."""
+    micro: CorrectedScore
+    """The share of all claims that are supported, or of samples whose claims all are."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know before using the numbers: the command prints the same, and `correct` warns of it."""
-        notes = []
-        if self.people.value in (0.0, 1.0):
-            label = "supported" if self.people.value else "not supported"
+        notes, share = [], self.micro.people.value
+        scores = [score for score in (self.macro, self.micro) if score]
+        effective = min(score.effective for score in scores)
+        if self.method != "rogan-gladen" and effective < FEW:
+            count_as = f"{self.labeled} labels count as {effective:.0f} of different questions and equal weight"
+            notes.append(f"{count_as}: label {FEW} or more (`claimeval annotate RUN --n {max(100, 2 * self.labeled)}`)")
+        if share in (0.0, 1.0):
+            label = "supported" if share else "not supported"
             notes.append(
                 f"all {self.labeled} labels say {label}, so they do not show where the judges err; "
-                "`claimeval annotate RUN --design stratified` draws claims of every label"
+                "`claimeval annotate RUN --design label` draws claims of every label"
             )
+        if not self.equal:
+            notes.append("the labels were not drawn evenly: intervals are wider than those of an even draw of as many")
         if words := self.labels.words():
             notes.append(f"labels {words}")
         if self.unmatched:
             notes.append(f"{number_of(self.unmatched, 'label')} of no judged claim of {self.metric}")
         return tuple(notes)
+
+    def _repr_html_(self) -> str:
+        from claimeval.runs.views import correction, notebook
+
+        return notebook.page(correction.view(self))
 
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
@@ -93,8 +123,8 @@ class _CorrectionData:
     judge: list[bool] = field(default_factory=list)
     human: list[bool | None] = field(default_factory=list)
     clusters: list[int] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    """The panel's label in the words of its scale, the stratum of a stratified draw."""
+    weights: list[float] = field(default_factory=list)
+    """1 / (judged claims of the sample) of each item."""
     probabilities: list[float | None] = field(default_factory=list)
     """Sampling probability of each item; None if it was not drawn."""
     counts: HumanLabelCounts = field(default_factory=HumanLabelCounts)
@@ -103,8 +133,8 @@ class _CorrectionData:
         self,
         cluster: int,
         support: str,
-        word: str,
         human_labels: Iterable[HumanLabel],
+        weight: float = 1.0,
         probability: float | None = None,
     ) -> None:
         """Add one item.
@@ -112,8 +142,8 @@ class _CorrectionData:
         Args:
             cluster: Number of its cluster.
             support: The support that the panel's label counts as.
-            word: The panel's label.
             human_labels: The labels of people.
+            weight: 1 / (judged claims of the sample).
             probability: Sampling probability of the item; None if it was not drawn.
         """
         labels = people(human_labels, _support, Panel())
@@ -121,7 +151,7 @@ class _CorrectionData:
         self.judge.append(support == "supported")
         self.human.append(None if labels.majority is None else labels.majority == "supported")
         self.clusters.append(cluster)
-        self.words.append(word)
+        self.weights.append(weight)
         self.probabilities.append(probability)
 
     @property
@@ -143,20 +173,15 @@ def _support(label: HumanLabel) -> str:
 
 
 def correct(
-    run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method, seed: int, cluster: str | None = None
+    run: Path, metric: str | None, labels: Iterable[HumanLabel], method: Method = "auto", cluster: str | None = None
 ) -> Correction:
-    """Correct a metric with human labels.
-
-    `auto` chooses the method by how the claims were drawn: PPI++ for a uniform draw, stratified PPI++ by the judges'
-    label for a stratified draw, the active estimate for a draw by uncertainty. Rogan-Gladen is for labels from
-    elsewhere.
+    """Correct both numbers of a metric with human labels.
 
     Args:
         run: The run directory.
         metric: Name of the metric. Default: the first metric of the run.
         labels: The human labels.
-        method: The estimator.
-        seed: Seed of the resampling.
+        method: `auto`, or `rogan-gladen` for labels from elsewhere.
         cluster: Field whose equal values are one cluster in intervals.
 
     Raises:
@@ -169,53 +194,68 @@ def correct(
         by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
     of_samples = bool(by_sample) and all(label.of_sample for of_one in by_sample.values() for label in of_one)
-    if of_samples:
-        items, draw = _samples(run, row, by_sample, by), None
-    else:
-        items = _claims(run, row, by_sample, draw, by)
+    items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
     counts = items.counts
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
-    correction = _correction(items, method, draw, seed)
+    probabilities = items.label_probabilities if draw and not of_samples and items.of_draw else None
+    equal = (
+        probabilities is None or len({p for p, y in zip(probabilities, items.human, strict=True) if y is not None}) == 1
+    )
+    macro = None if of_samples or method == "rogan-gladen" else _weighted(items, items.weights, probabilities)
+    micro = _micro(items, method, None if equal else probabilities)
     return Correction(
         metric=row.name,
-        method=correction.method,
+        method=micro.method,
         unit="sample" if of_samples else "claim",
         items=len(items.judge),
-        labeled=correction.labeled,
+        labeled=micro.labeled,
+        equal=equal,
         unmatched=items.unmatched,
         labels=counts,
-        judged=Estimate.of(correction.judge),
-        corrected=Estimate.of(correction.corrected),
-        people=Estimate.of(correction.human),
-        ppi_lambda=correction.ppi_lambda,
-        labels_needed=correction.labels_needed,
+        macro=_score(macro, equal=equal) if macro else None,
+        micro=_score(micro, equal=equal),
     )
 
 
-_METHODS: Mapping[str, Method] = {"uniform": "ppi", "stratified": "stratified", "uncertainty": "active"}
+def _score(found: CorrectedEstimate, *, equal: bool) -> CorrectedScore:
+    """Return a score without intervals that rest on too few labels."""
+    corrected, people = Estimate.of(found.corrected), Estimate.of(found.human)
+    least = LEAST if equal else FEW
+    if found.effective is not None and found.effective < least:
+        reason = f"the labels count as {found.effective:.0f}; fewer than {least} have no interval"
+        gone = {"low": None, "high": None, "ends": "none", "because": reason}
+        corrected, people = (one.model_copy(update=gone) if one.reported else one for one in (corrected, people))
+    return CorrectedScore(
+        judged=Estimate.of(found.judge),
+        corrected=corrected,
+        people=people,
+        effective=found.labeled if found.effective is None else found.effective,
+        ppi_lambda=found.ppi_lambda,
+        labels_needed=found.labels_needed,
+    )
 
 
-def _correction(items: _CorrectionData, method: Method, draw: ClaimDraw | None, seed: int) -> CorrectedEstimate:
-    if not items.of_draw:
-        draw = None
-    if method == "auto":
-        method = _METHODS[draw.design] if draw else "ppi"
+def _values(items: _CorrectionData) -> tuple[list[float], list[float | None]]:
     judge = [float(supported) for supported in items.judge]
-    human = [None if label is None else float(label) for label in items.human]
+    return judge, [None if label is None else float(label) for label in items.human]
+
+
+def _micro(items: _CorrectionData, method: Method, probabilities: list[float] | None) -> CorrectedEstimate:
     if method == "rogan-gladen":
-        return rogan_gladen(items.judge, items.human, clusters=items.clusters, resampling=Resampling(seed=seed))
-    if method == "active":
-        if draw is None or draw.design != "uncertainty":
-            raise UsageError("the active estimate needs claims drawn with `claimeval annotate --design uncertainty`")
-        return active_estimate(
-            judge, human, items.label_probabilities, clusters=items.clusters, resampling=Resampling(seed=seed)
-        )
-    strata = items.words if method == "stratified" else None
-    return prediction_powered(judge, human, strata=strata, clusters=items.clusters, resampling=Resampling(seed=seed))
+        return rogan_gladen(items.judge, items.human, clusters=items.clusters)
+    if probabilities:
+        return _weighted(items, None, probabilities)
+    return prediction_powered(*_values(items), clusters=items.clusters)
+
+
+def _weighted(
+    items: _CorrectionData, weights: list[float] | None, probabilities: list[float] | None
+) -> CorrectedEstimate:
+    return weighted_correction(*_values(items), weights=weights, probabilities=probabilities, clusters=items.clusters)
 
 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
@@ -232,12 +272,11 @@ def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | N
                 about.setdefault(claim_id, []).append(label)
         for claim_id, assessment in judged.items():
             assert assessment.support, "only claims with a label are corrected"
-            assert assessment.label
             items.add(
                 cluster_of(result.sample, by),
                 assessment.support,
-                assessment.label,
                 about.get(claim_id, ()),
+                1 / len(judged),
                 probabilities.get((result.sample.id, claim_id)),
             )
     return items
@@ -255,7 +294,7 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
         if panels := rolled_up([a.support for a in _judged(result, metric)]):
             labels = [label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)]
             items.unmatched -= len(labels)
-            items.add(cluster_of(result.sample, by), panels, panels, labels)
+            items.add(cluster_of(result.sample, by), panels, labels)
     return items
 
 

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from pydantic import ValidationError
+from pydantic import ValidationError, field_validator
 
 from claimeval import ir
 from claimeval.data.labels import LabelFile
@@ -36,12 +36,16 @@ from claimeval.runs.directory import (
     read_results,
     write_text,
 )
-from claimeval.statistics import Draw, draw_by_uncertainty, draw_stratified, draw_uniform, mean_interval
+from claimeval.statistics import Draw, draw_even, draw_stratified, mean_interval
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
 from claimeval.types.records import Assessment, Claim, Document, Label, Record, Sample, SampleResult
 
-Design = Literal["uniform", "stratified", "uncertainty"]
+CLAIMS = 100
+"""Default number of claims to draw."""
+Design = Literal["even", "label"]
+EARLIER = {"uniform": "even", "stratified": "label", "uncertainty": "even"}
+"""What to draw instead of the designs of earlier versions."""
 
 
 class Item(Record):
@@ -56,12 +60,18 @@ class ClaimDraw(Record):
     """Claims drawn from a run for one metric."""
 
     metric: Metric
-    design: Design
+    design: Literal["even", "label", "uncertainty"]
+    """How claims were drawn; `uncertainty` is a design of earlier versions, which does not grow."""
     seed: int
     population: int
     """Number of claims with a label of the judges, from which the items were drawn."""
     items: tuple[Item, ...]
     """In the order of labeling, which is shuffled so that the first items are a random sample."""
+
+    @field_validator("design", mode="before")
+    @classmethod
+    def _name_of_today(cls, design: str) -> str:
+        return design if design == "uncertainty" else EARLIER.get(design, design)
 
 
 class ClaimToLabel(Record):
@@ -72,38 +82,43 @@ class ClaimToLabel(Record):
     claim: Claim
 
 
-def draw_claims(run: Path, metric: str | None, count: int, design: Design, seed: int) -> ClaimDraw:
-    """Draw judged claims of a metric, or return the earlier draw.
+def draw_claims(run: Path, metric: str | None, count: int | None, design: Design, seed: int) -> ClaimDraw:
+    """Draw judged claims of a metric, or return the earlier draw, grown to `count` claims if it has fewer.
 
     Args:
         run: The run directory.
         metric: Name of the metric. Default: the first metric of the run.
-        count: Number of claims; all if there are fewer.
+        count: Number of claims, those of an earlier draw included; all if there are fewer. None: those of an earlier
+            draw, else `CLAIMS`.
         design: How claims are drawn.
         seed: Seed of the draw.
 
     Raises:
         UsageError: Claims were drawn before with other options, or the run has no judged claim.
     """
+    if design not in get_args(Design):
+        instead = f"; in place of {design}, draw {EARLIER[design]}" if design in EARLIER else ""
+        raise UsageError(f"--design {design}: give {' or '.join(get_args(Design))}{instead}")
     row = metric_of(run, metric)
-    if (before := drawn(run, row.name)) is not None:
-        settings = (len(before.items), before.design, before.seed)
-        if settings != (min(count, before.population), design, seed):
-            raise UsageError(
-                f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
-                f"continue with these options, or remove {_path(run, row.name)} to draw again"
-            )
+    before = drawn(run, row.name)
+    if before and (before.design != design or before.seed != seed):
+        raise UsageError(
+            f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
+            f"continue with these options, or remove {_path(run, row.name)} to draw again"
+        )
+    count = count or (len(before.items) if before else CLAIMS)
+    if before and min(count, before.population) <= len(before.items):
         return before
     judged = [(r.sample.id, a) for r in read_results(run) for a in _assessments(r, row) if a.label is not None]
-    chosen = _draw([a for _, a in judged], min(count, len(judged) or count), design, seed)
-    items = [
-        Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i])
-        for i in chosen.chosen
-    ]
-    order = draw_order(len(items), seed)
-    claim_draw = ClaimDraw(
-        metric=row, design=design, seed=seed, population=len(judged), items=tuple(items[i] for i in order)
+    places = {(sample, assessment.subject): i for i, (sample, assessment) in enumerate(judged)}
+    kept = [places[item.sample, item.claim_id] for item in before.items] if before else []
+    chosen = _draw([a for _, a in judged], min(count, len(judged) or count), design, seed, kept)
+    new = [i for i in chosen.chosen if i not in set(kept)]
+    order = [*kept, *(new[i] for i in draw_order(len(new), seed))]
+    items = tuple(
+        Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i]) for i in order
     )
+    claim_draw = ClaimDraw(metric=row, design=design, seed=seed, population=len(judged), items=items)
     path = _path(run, row.name)
     path.parent.mkdir(exist_ok=True)
     write_text(path, claim_draw.model_dump_json(indent=1) + "\n")
@@ -119,22 +134,19 @@ def draw_order(count: int, seed: int) -> list[int]:
     return order
 
 
-def _draw(judged: list[Assessment], count: int, design: Design, seed: int) -> Draw:
-    if design == "uniform":
-        return draw_uniform(len(judged), count, seed=seed)
-    if design == "stratified":
-        return draw_stratified([a.label for a in judged], count, seed=seed)
-    return draw_by_uncertainty([_uncertainty(a) for a in judged], count, seed=seed)
+def _draw(judged: list[Assessment], count: int, design: Design, seed: int, kept: Sequence[int]) -> Draw:
+    if design == "even":
+        return draw_even([_support(a) for a in judged], count, seed=seed, taken=kept)
+    return draw_stratified([a.label for a in judged], count, seed=seed, taken=kept)
 
 
-def _uncertainty(assessment: Assessment) -> float:
-    """Return p (1 - p), where p is the probability of "supported" or the share of such verdicts; 0 without evidence."""
-    if assessment.unasked:
-        return 0.0
+def _support(assessment: Assessment) -> float:
+    """Return the probability of "supported", or the share of such verdicts; the label's own without verdicts."""
     probabilities = [v.probability for v in assessment.verdicts if v.probability is not None]
     labeled = [v.support == "supported" for v in assessment.verdicts if v.label is not None]
-    p = sum(probabilities) / len(probabilities) if probabilities else sum(labeled) / len(labeled) if labeled else 0.5
-    return p * (1 - p)
+    if probabilities:
+        return sum(probabilities) / len(probabilities)
+    return sum(labeled) / len(labeled) if labeled else float(assessment.support == "supported")
 
 
 def drawn(run: Path, metric: str) -> ClaimDraw | None:

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from claimeval.data.rows import dataframe
-from claimeval.metrics.scoring import MetricSummary, bounds_of, ends_in_words
+from claimeval.metrics.scoring import MetricSummary, bounds_of, ends_in_words, sampled_bounds
 from claimeval.statistics import difference_interval, mean_interval
 from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import UNBOUNDED
@@ -215,7 +215,7 @@ class SliceTally:
                 numbers = [values[i] for i in scored]
                 clusters = [self._clusters[i] for i in scored]
                 estimate = Estimate.of(mean_interval(numbers, clusters=clusters, support=support))
-                if metric in doubtful and (bounds := self._mean_bounds(metric, places)):
+                if metric in doubtful and (bounds := self._sampled_bounds(metric, places, support)):
                     estimate = estimate.within(bounds)
                 loss = math.fsum(1 - v for v in numbers) / total if total else None
                 rows.append(
@@ -223,12 +223,13 @@ class SliceTally:
                 )
         return Slices(field=field, rows=tuple(rows))
 
-    def _mean_bounds(self, metric: str, places: Iterable[int]) -> tuple[float, float] | None:
+    def _sampled_bounds(
+        self, metric: str, places: Iterable[int], support: tuple[float, float]
+    ) -> tuple[float, float] | None:
         lows, highs = self._bounds[metric]
         bounded = [place for place in places if not math.isnan(lows[place])]
-        if not bounded:
-            return None
-        return tuple(math.fsum(ends[place] for place in bounded) / len(bounded) for ends in (lows, highs))  # type: ignore[return-value]  # two of them
+        clusters = [self._clusters[place] for place in bounded]
+        return sampled_bounds([lows[i] for i in bounded], [highs[i] for i in bounded], clusters, support)
 
     def changes(self, field: str) -> ChangeSlices:
         """Return the differences between the first and the second run by value of a field."""

@@ -27,9 +27,9 @@ from claimeval.statistics.classification import (
 from claimeval.statistics.correction import (
     CorrectedEstimate,
     Rate,
-    active_estimate,
     prediction_powered,
     rogan_gladen,
+    weighted_correction,
 )
 from claimeval.statistics.intervals import (
     PairedComparison,
@@ -50,7 +50,7 @@ from claimeval.statistics.panels import (
     vote_entropy,
     vote_weight,
 )
-from claimeval.statistics.sampling import Draw, draw_by_uncertainty, draw_stratified, draw_uniform
+from claimeval.statistics.sampling import Draw, draw_even, draw_stratified
 
 __all__ = [
     "NO_INTERVAL",
@@ -69,7 +69,6 @@ __all__ = [
     "Resampling",
     "SignFlipTest",
     "VarianceComponents",
-    "active_estimate",
     "alternative_annotator_test",
     "auroc",
     "binary_report",
@@ -78,9 +77,8 @@ __all__ = [
     "confusion",
     "correlation",
     "difference_interval",
-    "draw_by_uncertainty",
+    "draw_even",
     "draw_stratified",
-    "draw_uniform",
     "gwet_ac1",
     "holm",
     "krippendorff_alpha",
@@ -97,5 +95,6 @@ __all__ = [
     "variance_components",
     "vote_entropy",
     "vote_weight",
+    "weighted_correction",
     "wilson_interval",
 ]

@@ -2,8 +2,8 @@
 
 The function depends on how the labeled items were drawn:
 
-- uniformly or by stratum from the items of the mean: `prediction_powered` (PPI++)
-- with known unequal probabilities: `active_estimate`
+- with equal probabilities from the items of the mean: `prediction_powered` (PPI++)
+- the same for a weighted mean, or with known unequal probabilities: `weighted_correction`
 - from other data, to which only the judge's error rates apply: `rogan_gladen`
 """
 
@@ -21,10 +21,11 @@ from claimeval.statistics.bootstrap import (
     cluster_codes,
     cluster_sums,
     clustered_error,
+    effective_number,
     without_interval,
 )
 from claimeval.statistics.formatting import decimal
-from claimeval.statistics.intervals import constant_interval, mean_interval, wilson_interval
+from claimeval.statistics.intervals import mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.quantiles import check_level, critical_value
 from claimeval.types.errors import UsageError
 
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     Positions = NDArray[np.intp]
 else:
     from claimeval.statistics.bootstrap import np
+
+
+ROUNDING = 1e-12
+"""Distance to 0 and 1 that is a rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,40 +58,44 @@ class CorrectedEstimate:
     """Number of items with a human label."""
     unlabeled: int
     """Number of items with only the judge's value."""
-    method: Literal["ppi++", "stratified ppi++", "active", "rogan-gladen"]
+    method: Literal["ppi++", "weighted ppi++", "rogan-gladen"]
     """The method of the correction."""
     ppi_lambda: float | None = None
-    """Weight of the judge from 0 to 1: PPI++'s lambda, averaged over strata."""
+    """Weight of the judge from 0 to 1: PPI++'s lambda."""
+    effective: float | None = None
+    """Number of labels with equal weights that would say as much: fewer than `labeled`, if their weights differ or
+    several are of one cluster."""
     labels_needed: int | None = None
     """Number of additional labels that would halve the corrected interval; `None` if labeling all items would not."""
 
 
 def share_estimate(
-    value: float, error: float, spread: float, *, n: int, clusters: int, freedom: int, level: float
+    value: float, error: float, spread: float, *, n: int, clusters: float, freedom: int, level: float
 ) -> IntervalEstimate:
     """Return the estimate of a proportion from its standard error, with Wilson's interval on the effective number.
 
     The effective number of observations is v(1 - v) / spread^2, with Student's critical value for `freedom` degrees of
-    freedom. At or beyond 0 and 1, the interval is the wider of the rule of three for `clusters` and Student's t.
+    freedom; at 0 and 1 it is the number of clusters. Beyond them, the interval reaches as far as Student's t too.
 
     Args:
         value: The proportion; clipped to [0, 1].
         error: Its standard error.
         spread: The error, possibly widened.
         n: Number of observations.
-        clusters: Number of clusters.
+        clusters: Number of clusters; may be an effective number.
         freedom: The degrees of freedom.
         level: The confidence level.
     """
     share = min(1.0, max(0.0, value))
+    share = round(share) if min(share, 1 - share) < ROUNDING else share
+    reach = critical_value(level, freedom) * spread
     if share in (0.0, 1.0) or spread == 0:
-        low, high = constant_interval(share, clusters, (0.0, 1.0), level)
-        reach = critical_value(level, freedom) * spread
+        low, high = wilson_interval(share, clusters, level=level)
         low, high = max(0.0, min(low, value - reach)), min(1.0, max(high, value + reach))
-        return IntervalEstimate(share, low, high, n, "rule_of_three", error, clusters, level)
-    widening = critical_value(level, freedom) / critical_value(level)
-    interval = wilson_interval(share, share * (1 - share) / (spread * widening) ** 2, level=level)
-    return IntervalEstimate(share, *interval, n, "wilson", error, clusters, level)
+    else:
+        widening = critical_value(level, freedom) / critical_value(level)
+        low, high = wilson_interval(share, share * (1 - share) / (spread * widening) ** 2, level=level)
+    return IntervalEstimate(share, low, high, n, "wilson", error, round(clusters), level)
 
 
 def _mean_estimate(
@@ -97,51 +106,56 @@ def _mean_estimate(
     return IntervalEstimate(value, value - reach, value + reach, n, "t", error, clusters, level)
 
 
-class _Stratum(NamedTuple):
-    labeled: Positions
-    unlabeled: Positions
-    weight: float
-    ppi_lambda: float
-    label_variance: float
-    explained: float
+class _Labeled(NamedTuple):
+    """The items in arrays; `human` is NaN without a label."""
 
-
-class _LabeledItems(NamedTuple):
     judge: Floats
     human: Floats
     clusters: Positions
+    has_label: NDArray[np.bool_]
+    shares: bool
+    """Whether all values are in [0, 1]."""
+
+
+def _arrays(judge: Sequence[float], human: Sequence[float | None], clusters: Sequence[Hashable] | None) -> _Labeled:
+    if len(judge) != len(human):
+        raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
+    has_label = np.array([label is not None for label in human], dtype=bool)
+    scores = np.asarray(judge, dtype=np.float64)
+    labels = np.array([math.nan if label is None else label for label in human], dtype=np.float64)
+    if not (np.isfinite(scores).all() and np.isfinite(labels[has_label]).all()):
+        raise UsageError("values must be finite; leave items that the judge did not assess out")
+    codes = np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge))
+    inside = all(bool(((values >= 0) & (values <= 1)).all()) for values in (scores, labels[has_label]))
+    return _Labeled(scores, labels, codes, has_label, inside)
 
 
 def prediction_powered(
     judge: Sequence[float],
     human: Sequence[float | None],
     *,
-    strata: Sequence[Hashable] | None = None,
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
     """Estimate the mean of human labels of all items from a judge's values of all and human labels of a random sample.
 
-    PPI++, and stratified PPI++ with `strata`. With n labeled items (labels Y, judge F) and N unlabeled ones (judge G)::
+    PPI++. With n labeled items (labels Y, judge F) and N unlabeled ones (judge G)::
 
         theta  = lambda mean(G) + mean(Y - lambda F)
         lambda = cov(Y, F) / ((1 + n/N) var(F and G)), clipped to [0, 1]
 
-    With strata, the result is the mean of their thetas, weighted by their shares of all items. Lambda 0 uses the human
-    labels alone. The standard error includes the variance between strata, because their shares are those of a sample;
-    StratPPI treats them as known. Undefined if a stratum has fewer than two labeled clusters; use at least 15.
+    Lambda 0 uses the human labels alone. Undefined with fewer than two labeled clusters; use at least 30.
 
     Proportions in [0, 1] get Wilson's interval on the effective number of labels, widened by the variance of one more
     labeled cluster on which the judge errs, because a judge that agrees with every label is still not perfect. Other
     values get Student's t.
 
-    Sources: PPI 2301.09633, PPI++ 2311.01453, StratPPI 2406.04291. Value and lambda equal
-    `ppi_py.ppi_mean_pointestimate`; its variances divide by n and these by n - 1.
+    Sources: PPI 2301.09633, PPI++ 2311.01453. Value and lambda equal `ppi_py.ppi_mean_pointestimate`; its variances
+    divide by n and these by n - 1.
 
     Args:
         judge: The judge's value of each item.
         human: The human label of each item; `None` for no label.
-        strata: The stratum of each item in the draw, such as the judge's label or the topic.
         clusters: One key per item, such as the answer of a claim. Clusters may be labeled in part.
         resampling: Level of confidence, number and seed of the resamples.
 
@@ -152,75 +166,58 @@ def prediction_powered(
         UsageError: If the arguments differ in length or a value is not finite.
     """
     check_level(resampling.level)
-    if len(judge) != len(human):
-        raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
-    labeled = np.array([label is not None for label in human], dtype=bool)
-    items = _LabeledItems(
-        np.asarray(judge, dtype=np.float64),
-        np.array([math.nan if label is None else label for label in human], dtype=np.float64),
-        np.arange(len(judge)) if clusters is None else cluster_codes(clusters, len(judge)),
-    )
-    if not (np.isfinite(items.judge).all() and np.isfinite(items.human[labeled]).all()):
-        raise UsageError("values must be finite; leave items that the judge did not assess out")
-    groups = np.zeros(len(judge), np.intp) if strata is None else cluster_codes(strata, len(judge))
-    parts = [_stratum(items, labeled, groups == group) for group in np.unique(groups)]
-    judged = mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling)
-    count = int(labeled.sum())
-    corrected = _estimate(items, parts, resampling.level)
-    weight = None if corrected.value is None else sum(part.weight * part.ppi_lambda for part in parts)
+    items = _arrays(judge, human, clusters)
+    labeled, unlabeled = np.flatnonzero(items.has_label), np.flatnonzero(~items.has_label)
+    n, open_ = len(labeled), len(unlabeled)
+    labels, scores = items.human[labeled], items.judge[labeled]
+    covariance = float(((labels - labels.mean()) * (scores - scores.mean())).mean()) if n else 0.0
+    variance = float(items.judge.var(ddof=1)) if len(judge) > 1 else 0.0
+    useful = n > 1 and open_ > 0 and variance > 0
+    ppi_lambda = min(1.0, max(0.0, covariance / ((1 + n / open_) * variance))) if useful else 0.0
+    explained = max(0.0, covariance) ** 2 / variance if useful else 0.0
+    corrected = _estimate(items, labeled, unlabeled, ppi_lambda, resampling.level)
+    known = corrected.value is not None
     return CorrectedEstimate(
         corrected=corrected,
-        judge=judged,
-        human=_estimate(items, [part._replace(ppi_lambda=0.0) for part in parts], resampling.level),
-        labeled=count,
-        unlabeled=len(judge) - count,
-        method="ppi++" if strata is None else "stratified ppi++",
-        ppi_lambda=weight,
-        labels_needed=None if corrected.value is None else _labels_needed(parts),
+        judge=mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling),
+        human=_estimate(items, labeled, unlabeled, 0.0, resampling.level),
+        labeled=n,
+        unlabeled=open_,
+        method="ppi++",
+        ppi_lambda=ppi_lambda if known else None,
+        effective=effective_number(np.bincount(items.clusters[labeled]).astype(np.float64)) if n else 0.0,
+        labels_needed=_labels_needed(n, len(judge), float(labels.var(ddof=1)), explained) if known else None,
     )
 
 
-def _stratum(items: _LabeledItems, has_label: NDArray[np.bool_], members: NDArray[np.bool_]) -> _Stratum:
-    labeled, unlabeled = np.flatnonzero(has_label & members), np.flatnonzero(~has_label & members)
-    n, n_unlabeled = len(labeled), len(unlabeled)
-    weight = (n + n_unlabeled) / len(has_label)
-    if n < 2:
-        return _Stratum(labeled, unlabeled, weight, 0.0, 0.0, 0.0)
-    labels, scores = items.human[labeled], items.judge[labeled]
-    covariance = float(((labels - labels.mean()) * (scores - scores.mean())).mean())
-    variance = float(items.judge[members].var(ddof=1))
-    useful = n_unlabeled > 0 and variance > 0
-    ppi_lambda = min(1.0, max(0.0, covariance / ((1 + n / n_unlabeled) * variance))) if useful else 0.0
-    explained = max(0.0, covariance) ** 2 / variance if useful else 0.0
-    return _Stratum(labeled, unlabeled, weight, ppi_lambda, float(labels.var(ddof=1)), explained)
+def _estimate(
+    items: _Labeled, labeled: Positions, unlabeled: Positions, ppi_lambda: float, level: float
+) -> IntervalEstimate:
+    """Return theta with its interval."""
+    clusters = len(np.unique(items.clusters[labeled]))
+    if clusters < 2:
+        reason = "fewer than two labeled clusters" if len(items.judge) else "no items"
+        return without_interval(None, len(labeled), 0, level, reason)
+    rectified = items.human[labeled] - ppi_lambda * items.judge[labeled]
+    open_ = ppi_lambda * items.judge[unlabeled]
+    value = float(rectified.mean()) + (float(open_.mean()) if len(open_) else 0.0)
+    residuals = np.zeros(len(items.judge))
+    residuals[labeled] = _residuals(rectified, items.clusters[labeled])
+    residuals[unlabeled] = _residuals(open_, items.clusters[unlabeled])
+    unseen = 1.0 if float(np.ptp(rectified)) == 0 else ppi_lambda
+    return _with_ends(items, value, residuals, unseen / clusters, len(labeled), clusters, level)
 
 
-def _estimate(items: _LabeledItems, parts: Sequence[_Stratum], level: float) -> IntervalEstimate:
-    """Return theta with its interval, for the lambdas in `parts`."""
-    total = len(items.judge)
-    groups = [len(np.unique(items.clusters[part.labeled])) for part in parts]
-    if not parts or min(groups) < 2:
-        reason = "no items" if not parts else "fewer than two labeled clusters in a stratum"
-        return without_interval(None, total, 0, level, reason)
-    rectified = [items.human[part.labeled] - part.ppi_lambda * items.judge[part.labeled] for part in parts]
-    judged = [part.ppi_lambda * items.judge[part.unlabeled] for part in parts]
-    means = [float(r.mean()) + (float(j.mean()) if len(j) else 0.0) for r, j in zip(rectified, judged, strict=True)]
-    value = sum(part.weight * mean for part, mean in zip(parts, means, strict=True))
-    residuals, surprise = np.zeros(total), 0.0
-    between = math.sqrt(sum(groups) / (sum(groups) - 1)) / total
-    for part, known, open_, mean, count in zip(parts, rectified, judged, means, groups, strict=True):
-        share = between * (mean - value)
-        residuals[part.labeled] = part.weight * _residuals(known, items.clusters[part.labeled]) + share
-        residuals[part.unlabeled] = part.weight * _residuals(open_, items.clusters[part.unlabeled]) + share
-        unseen = 1.0 if float(np.ptp(known)) == 0 else part.ppi_lambda
-        surprise += (part.weight * unseen / count) ** 2
+def _with_ends(
+    items: _Labeled, value: float, residuals: Floats, unseen: float, n: int, clusters: float, level: float
+) -> IntervalEstimate:
+    """Return the estimate from the residual of each item; `unseen` is what one more error of the judge would change."""
     error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
-    labels = items.human[np.concatenate([part.labeled for part in parts])]
-    freedom = sum(groups) - len(parts)
-    if all(values.min() >= 0 and values.max() <= 1 for values in (items.judge, labels)):
-        spread = math.sqrt(error**2 + surprise) if error > 0 else 0.0
-        return share_estimate(value, error, spread, n=total, clusters=sum(groups), freedom=freedom, level=level)
-    return _mean_estimate(value, error, n=total, clusters=sum(groups), freedom=freedom, level=level)
+    freedom = max(1, int(clusters + 1e-9) - 1)
+    if items.shares:
+        spread = math.hypot(error, unseen) if error > 0 else 0.0
+        return share_estimate(value, error, spread, n=n, clusters=clusters, freedom=freedom, level=level)
+    return _mean_estimate(value, error, n=n, clusters=round(clusters), freedom=freedom, level=level)
 
 
 def _residuals(values: Floats, clusters: Positions) -> Floats:
@@ -232,110 +229,109 @@ def _residuals(values: Floats, clusters: Positions) -> Floats:
     return contributions
 
 
-def _labels_needed(parts: Sequence[_Stratum]) -> int | None:
-    """Return the number of additional labels, in the present proportions, for a quarter of the variance, by bisection.
+def _labels_needed(labels: int, items: int, variance: float, explained: float) -> int | None:
+    """Return the number of additional labels for a quarter of the variance; None if labels of all items are too few.
 
-    The variance of a stratum with T items and m labels is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best
-    lambda.
+    The variance with m labels of T items is (var(Y) - cov^2/var(F) (T - m)/T) / m at the best lambda, so the number of
+    labels with a variance v is (var(Y) - cov^2/var(F)) / (v - cov^2/var(F)/T).
     """
-
-    def variance(factor: float) -> float:
-        """Return the variance with `factor` times as many labels."""
-        total = 0.0
-        for part in parts:
-            size = len(part.labeled) + len(part.unlabeled)
-            labels = min(size, factor * len(part.labeled))
-            unexplained = part.label_variance - part.explained * (size - labels) / size
-            total += part.weight**2 * max(0.0, unexplained) / labels
-        return total
-
-    low = 1.0
-    high = max((len(part.labeled) + len(part.unlabeled)) / len(part.labeled) for part in parts)
-    goal = variance(1.0) / 4
-    if goal == 0 or variance(high) > goal:
+    goal = max(0.0, variance - explained * (items - labels) / items) / labels / 4
+    if goal <= 0 or max(0.0, variance) / items > goal:
         return None
-    labeled = sum(len(part.labeled) for part in parts)
-    while (high - low) * labeled > 0.01:
-        middle = (low + high) / 2
-        low, high = (middle, high) if variance(middle) > goal else (low, middle)
-    return math.ceil((high - 1) * labeled - 0.01)
+    return max(0, math.ceil((variance - explained) / (goal - explained / items) - labels - 0.01))
 
 
-def active_estimate(
+def weighted_correction(
     judge: Sequence[float],
     human: Sequence[float | None],
-    probabilities: Sequence[float],
     *,
+    weights: Sequence[float] | None = None,
+    probabilities: Sequence[float] | None = None,
     clusters: Sequence[Hashable] | None = None,
     resampling: Resampling = STANDARD,
 ) -> CorrectedEstimate:
-    """Estimate the mean of human labels of all items from labels drawn with known unequal probabilities.
+    """Estimate the weighted mean of human labels of all items from labels that were drawn with known probabilities.
 
-    The mean of F + (Y - F) / pi over labeled items and of F over the others. `human` in the result is the mean of Y
-    weighted by 1 / pi (Hajek). The error treats items as drawn independently, which is slightly cautious for draws of
-    fixed size. Source: Zrnic & Candes 2024, 2403.03208 (active statistical inference).
+    With weights w of all items, and w / pi of the labeled ones (labels Y, judge F)::
 
-    Intervals of proportions are widened as in `prediction_powered`: by one more labeled cluster, with the root mean
-    square of their weights 1 / pi, on which the judge errs. Items of which the judge is sure are rarely drawn, so the
-    labels seldom show its errors there.
+        theta  = mean(Y) - lambda (mean of F over labeled items - mean of F over all)
+
+    where lambda, from 0 to 1, makes the squares of the clusters' contributions smallest. The mean over samples of the
+    shares of their claims has the weights 1 / (claims of the sample). The error is that of independent clusters, whose
+    number is Kish's effective number by weight; that of a cluster which carries much of the weight is widened by
+    1 / (1 - weight). Proportions get Wilson's interval as in `prediction_powered`, whose method this is in the form of
+    a regression estimator (Deville & Sarndal 1992; PPI++ 2311.01453).
 
     Args:
         judge: F, the judge's value of each item.
         human: Y, the human label of each item; `None` for no label.
-        probabilities: pi, the inclusion probability of each item (`sampling.Draw.probabilities`).
+        weights: w, above 0; `None` for equal weights.
+        probabilities: pi, the inclusion probability of each item (`sampling.Draw.probabilities`); `None` if all
+            are equal.
         clusters: One key per item; by default every item is a cluster.
-        resampling: Level of confidence, number and seed of the resamples.
+        resampling: Level of confidence, number and seed of the resamples of the judge's mean.
 
     Returns:
-        The corrected mean, the judge's and the human mean.
+        The corrected mean, the judge's weighted mean and the human one.
 
     Raises:
-        UsageError: If the arguments differ in length, or a probability is not in (0, 1].
+        UsageError: If the arguments differ in length, a value is not finite, a weight is not above 0, or a probability
+            is not in (0, 1].
     """
     level = resampling.level
     check_level(level)
-    if not len(judge) == len(human) == len(probabilities):
-        raise UsageError(
-            f"judge, human and probabilities must describe the same items: {len(judge)}, {len(human)} and "
-            f"{len(probabilities)} values"
-        )
-    if any(not 0 < probability <= 1 for probability in probabilities):
+    items = _arrays(judge, human, clusters)
+    given = {"weights": weights, "probabilities": probabilities}
+    for name, values in given.items():
+        if values is not None and len(values) != len(judge):
+            raise UsageError(f"{name} must describe the same items: {len(values)} and {len(judge)} values")
+    if any(not 0 < weight < math.inf for weight in weights or ()):
+        raise UsageError("weights must be above 0 and finite")
+    if any(not 0 < probability <= 1 for probability in probabilities or ()):
         raise UsageError("inclusion probabilities must lie in (0, 1]: keep those that the draw returned")
-    scores, weights = np.asarray(judge, dtype=np.float64), 1 / np.asarray(probabilities, dtype=np.float64)
-    is_labeled = np.array([label is not None for label in human], dtype=bool)
-    labels = np.array([0.0 if label is None else label for label in human], dtype=np.float64)
-    shares = all(bool(((v >= 0) & (v <= 1)).all()) for v in (scores, labels[is_labeled]))
-    count = int(is_labeled.sum())
-    weights = np.where(is_labeled, weights, 0.0)
-    by_cluster = cluster_sums(weights[:, None], clusters)[:, 0]
-    groups = int(np.count_nonzero(by_cluster))
-    further = math.sqrt(float((by_cluster**2).sum()) / max(1, groups))
+    size, labeled = len(judge), items.has_label
+    of_all = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
+    of_all = of_all / of_all.sum() if size else of_all
+    of_labeled = np.where(labeled, of_all if probabilities is None else of_all / np.asarray(probabilities), 0.0)
+    total = float(of_labeled.sum())
+    n, groups = int(labeled.sum()), len(np.unique(items.clusters[labeled]))
+    by_cluster: Floats = np.bincount(items.clusters, of_labeled).astype(np.float64)
 
-    def estimate(value: float, residuals: Floats, total: float) -> IntervalEstimate:
-        """Return the estimate from the residual of each cluster; `total` is the sum of the weights of the items."""
-        if count < 2:
-            return without_interval(None, len(judge), 0, level, "fewer than two labels")
-        if groups < 2:
-            return without_interval(value, len(judge), 1, level, "one cluster has no spread to measure")
-        error = clustered_error(residuals, total)
-        if not shares:
-            return _mean_estimate(value, error, n=len(judge), clusters=groups, freedom=groups - 1, level=level)
-        spread = math.hypot(error, further / total)
-        return share_estimate(value, error, spread, n=len(judge), clusters=groups, freedom=groups - 1, level=level)
+    def estimate(ppi_lambda: float | None) -> tuple[IntervalEstimate, float]:
+        """Return theta, and lambda; None for the best one."""
+        of_labeled_part = of_labeled / total
+        labels = np.where(labeled, items.human, 0.0)
+        by_people, by_judge = float((of_labeled_part * labels).sum()), float((of_labeled_part * items.judge).sum())
+        mean = float((of_all * items.judge).sum())
+        people = of_labeled_part * (labels - by_people)
+        shift = of_labeled_part * (items.judge - by_judge) - of_all * (items.judge - mean)
+        if ppi_lambda is None:
+            first, second = np.bincount(items.clusters, people), np.bincount(items.clusters, shift)
+            squares = float((second**2).sum())
+            ppi_lambda = min(1.0, max(0.0, float((first * second).sum()) / squares)) if squares > 1e-15 else 0.0
+        effective = effective_number(by_cluster)
+        share = by_cluster[items.clusters] / total
+        factor = math.sqrt(max(effective - 1, 1.0) / effective) / np.maximum(1 - share, 0.5)
+        rectified = (labels - ppi_lambda * items.judge)[labeled]
+        unseen = (1.0 if float(np.ptp(rectified)) == 0 else ppi_lambda) / effective
+        value = by_people - ppi_lambda * (by_judge - mean)
+        ends = _with_ends(items, value, (people - ppi_lambda * shift) * factor, unseen, n, effective, level)
+        return ends, ppi_lambda
 
-    increments = scores + weights * (labels - scores)
-    value = float(increments.mean()) if count else 0.0
-    residuals = cluster_sums((increments - value)[:, None], clusters)[:, 0]
-    total = float(weights.sum())
-    by_people = float((weights * labels).sum()) / total if count else 0.0
-    people_residuals = cluster_sums((weights * (labels - by_people))[:, None], clusters)[by_cluster > 0, 0]
+    undefined = without_interval(None, n, 0, level, "fewer than two labeled clusters" if size else "no items")
+    corrected, ppi_lambda = estimate(None) if groups > 1 else (undefined, None)
+    scaled = size * of_all
     return CorrectedEstimate(
-        corrected=estimate(value, residuals, len(judge)),
-        judge=mean_interval(scores.tolist(), clusters=clusters, resampling=resampling),
-        human=estimate(by_people, people_residuals, total),
-        labeled=count,
-        unlabeled=len(judge) - count,
-        method="active",
+        corrected=corrected,
+        judge=ratio_interval(
+            (scaled * items.judge).tolist(), scaled.tolist(), clusters=clusters, resampling=resampling
+        ),
+        human=estimate(0.0)[0] if groups > 1 else undefined,
+        labeled=n,
+        unlabeled=size - n,
+        method="weighted ppi++",
+        ppi_lambda=ppi_lambda,
+        effective=effective_number(by_cluster) if n else 0.0,
     )
 
 

@@ -52,7 +52,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
         *("run", "labels", "evidence", "scores", "ratings", "pairs", "by", "half_width", "cluster"),
         *("scale", "assessors", "trec_runs", "measures"),
     ),
-    "correct": ("run", "labels", "metric", "method", "seed", "cluster"),
+    "correct": ("run", "labels", "metric", "method", "cluster"),
     "annotate": (
         *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run", "fields"),
         "out",

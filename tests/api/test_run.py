@@ -153,7 +153,7 @@ def test_an_assertion_shows_claims_found_wrong_before_those_nobody_could_judge()
         "wrong: not_found:",
         "doubtful: unassessed",
     ]
-    with pytest.raises(AssertionError, match=r"bounds 0\.00 to 0\.25, n 2"):
+    with pytest.raises(AssertionError, match=r"bounds 0\.00 to 1\.00, n 2"):
         run.assert_at_least(faithfulness=0.9)
 
 

@@ -13,13 +13,13 @@ from tests.cli.test_annotate import answer, run
 __all__ = ["run"]
 
 
-@pytest.mark.parametrize("design", ["uniform", "stratified", "uncertainty"])
+@pytest.mark.parametrize("design", ["even", "label"])
 def test_labels_given_in_the_terminal_correct_the_score(claimeval: Run, run: Path, design: str) -> None:
     answer(run, "ynynyn", "--design", design)
     found = json.loads(claimeval("correct", "run", "--json").stdout)
     assert found["labeled"] == 6
-    assert found["method"] == {"uniform": "ppi++", "stratified": "stratified ppi++", "uncertainty": "active"}[design]
-    assert found["people"]["value"] is not None
+    assert found["micro"]["people"]["value"] is not None
+    assert found["macro"]["corrected"]["n"] == 6
 
 
 def test_a_filled_csv_file_corrects_the_score(claimeval: Run, run: Path) -> None:

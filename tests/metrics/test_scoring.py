@@ -11,6 +11,7 @@ from claimeval.judging.panel import voting
 from claimeval.metrics.rows import metric
 from claimeval.metrics.scoring import MetricTally, ends_in_words, score
 from claimeval.runs.notes import open_to_doubt
+from claimeval.statistics import Resampling, mean_interval
 from claimeval.testing import ScriptedJudge
 from claimeval.types.records import Assessment, Claim, Evidence, Reason, SampleResult, Score, Verdict
 
@@ -153,11 +154,14 @@ def of_claims(supported: int, judged: int, unsure: int, failed: int = 0) -> Metr
 
 
 def test_bounds_stand_in_place_of_an_interval_where_over_a_tenth_of_the_claims_is_open() -> None:
-    """2 of 9 right and 2 unsure: between 2/11 and 4/11, whatever the interval of 2 of 9 is."""
+    """2 of 9 right and 2 unsure: between 2/11 and 4/11; with sampling error, the low end of the 90 % interval of 2 of
+    11 and the high end of that of 4 of 11."""
     found = of_claims(2, 9, 2).summary()
     assert (found.ends, found.abstained) == ("bounds", 2)
-    assert (found.low, found.high) == found.reported == found.bounds == pytest.approx((2 / 11, 4 / 11))
-    assert ends_in_words(found, "*") == "0.18 to 0.36*"
+    assert found.bounds == pytest.approx((2 / 11, 4 / 11))
+    ends = [mean_interval([1.0] * n + [0.0] * (11 - n), resampling=Resampling(level=0.9)) for n in (2, 4)]
+    assert (found.low, found.high) == found.reported == (ends[0].low, ends[1].high)
+    assert ends_in_words(found, "*") == "0.03 to 0.61*"
 
 
 @pytest.mark.parametrize(("unsure", "shown"), [(4, "bounds"), (1, "interval")])

@@ -41,7 +41,7 @@ def test_plots_say_in_words_what_they_show(browser: Browser, page: Path) -> None
     browser.open(page)
     said = browser.run("return [...document.querySelectorAll('.card .plot')].map((p) => p.getAttribute('aria-label'))")
     assert isinstance(said, list)
-    assert "faithfulness: 2 samples at 1, 1 sample without a value" in said
+    assert "faithfulness: 2 samples at 1, 1 sample without a value. Arrow keys lead from bar to bar." in said
     assert any(str(text).startswith("faithfulness: mean 1.000") for text in said)
 
 

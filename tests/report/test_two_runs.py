@@ -71,7 +71,7 @@ def test_runs_without_a_shared_sample_or_metric_cannot_be_compared(runs: tuple[P
         compare(runs[0], strange)
     with pytest.raises(UsageError, match="no metric in common: one has faithfulness, coverage, the other correctness"):
         compare(runs[0], make(tmp_path / "other", SAMPLES, metrics=["correctness"]))
-    with pytest.raises(DataError, match="is not a finished run"):
+    with pytest.raises(DataError, match="holds 2 runs: name one"):
         compare(runs[0], tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""PPI++, stratified PPI++ and active inference."""
+"""PPI++, and its form for weighted means and unequal draws."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from claimeval.statistics import active_estimate, draw_by_uncertainty, prediction_powered
+from claimeval.statistics import prediction_powered, weighted_correction
 from claimeval.types.errors import UsageError
 
 
@@ -71,8 +71,8 @@ def test_a_judge_that_agreed_with_every_label_is_not_taken_for_perfect() -> None
 def test_shares_stay_inside_0_and_1() -> None:
     judge, human = [1.0] * 30 + [1.0] * 70, [1.0] * 30 + [None] * 70
     result = prediction_powered(judge, human)
-    assert (result.corrected.value, result.corrected.method) == (1.0, "rule_of_three")
-    assert result.corrected.low == pytest.approx(0.05 ** (1 / 30))
+    assert (result.corrected.value, result.corrected.method) == (1.0, "wilson")
+    assert result.corrected.low == pytest.approx(1 - 1.959964**2 / (30 + 1.959964**2), abs=1e-6)
 
 
 def test_values_beyond_shares_get_students_t() -> None:
@@ -84,38 +84,6 @@ def test_values_beyond_shares_get_students_t() -> None:
     assert result.corrected.standard_error is not None
     reach = result.corrected.high - result.corrected.value
     assert reach == pytest.approx(3.182446 * result.corrected.standard_error, rel=1e-6)
-
-
-def test_strata_are_weighted_by_their_share_of_all_items() -> None:
-    """Stratum a holds 6 of 10 items with human mean 1, b 4 of 10 with mean .5; the judge is constant in each.
-
-    The mean is .8; the variance within comes from b, that between from distances .2 and .3, by 4/3 for four labels.
-    """
-    judge = [1.0] * 6 + [0.0] * 4
-    human = [1, 1, None, None, None, None, 1, 0, None, None]
-    result = prediction_powered(judge, human, strata=["a"] * 6 + ["b"] * 4)
-    assert result.corrected.value == pytest.approx(0.6 * 1 + 0.4 * 0.5)
-    within, between = 0.4**2 * 0.5 / 2, (6 * 0.2**2 + 4 * 0.3**2) / 10**2 * 4 / 3
-    assert result.corrected.standard_error == pytest.approx(math.sqrt(within + between))
-    assert result.method == "stratified ppi++"
-
-
-def test_pure_strata_are_not_taken_for_pure() -> None:
-    """Every label agrees with the judge's, by whose verdict the strata are made: yet there is an interval."""
-    judge = [1.0] * 70 + [0.0] * 30
-    human = [1.0 if i < 20 else 0.0 if 70 <= i < 80 else None for i in range(100)]
-    plain, by_verdict = prediction_powered(judge, human), prediction_powered(judge, human, strata=judge)
-    assert by_verdict.corrected.value == pytest.approx(0.7)
-    assert by_verdict.corrected.width is not None
-    assert plain.corrected.width is not None
-    assert by_verdict.corrected.width > 0.9 * plain.corrected.width
-
-
-def test_a_stratum_without_labels_leaves_the_mean_undefined() -> None:
-    result = prediction_powered([1, 0, 1, 0], [1, 0, None, None], strata=["a", "a", "b", "b"])
-    assert result.corrected.value is None
-    assert result.corrected.because == "fewer than two labeled clusters in a stratum"
-    assert result.judge.value == 0.5
 
 
 def test_clusters_that_hold_labelled_and_unlabelled_items_are_counted_once() -> None:
@@ -155,68 +123,89 @@ def test_without_labels_there_is_only_the_judge() -> None:
     assert prediction_powered([], []).corrected.because == "no items"
 
 
-def test_active_estimate_worked_by_hand() -> None:
-    """Increments F + (Y - F) / pi: 1 + (0 - 1) / .5 = -1, 1, 0 + (1 - 0) / .5 = 2, 0; mean .5."""
-    result = active_estimate([1, 1, 0, 0], [0, None, 1, None], [0.5, 0.5, 0.5, 0.5])
-    assert result.corrected.value == 0.5
-    assert result.corrected.standard_error == pytest.approx(np.std([-1, 1, 2, 0], ddof=1) / 2)
-    assert result.human.value == 0.5
+def test_a_weighted_mean_worked_by_hand() -> None:
+    """Two samples of 1 and 3 claims, so weights 3, 1, 1, 1 (of 6). The first and the last are labeled: Y 1, 0; F 1, 1.
+
+    By people (3 * 1 + 1 * 0) / 4 = .75; F is 1 on the labeled and (3 + 1 + 0 + 1) / 6 = 5/6 on all. Contributions to
+    the difference: of people 3/4 * .25 and 1/4 * -.75, that is .1875 and -.1875; of F -(w (F - 5/6)): -1/12 and
+    -(1/36 - 5/36 + 1/36) = 1/12. The best lambda is below 0, so it is 0.
+    """
+    result = weighted_correction(
+        [1, 1, 0, 1], [1, None, None, 0], weights=[1, 1 / 3, 1 / 3, 1 / 3], clusters=[0, 1, 1, 1]
+    )
+    assert result.judge.value == pytest.approx(5 / 6)
+    assert result.human.value == pytest.approx(0.75)
+    assert (result.ppi_lambda, result.corrected.value) == pytest.approx((0, 0.75))
+    # weights 3/4 and 1/4: 1 / (9/16 + 1/16)
+    assert result.effective == pytest.approx(1.6)
+    assert (result.corrected.n, result.labeled, result.unlabeled) == (2, 2, 2)
 
 
-def test_active_estimate_corrects_for_the_unequal_draw() -> None:
-    rng = np.random.default_rng(6)
-    chance = rng.beta(0.5, 0.3, 3000)
-    truth = (rng.random(3000) < chance).astype(float)
-    draw = draw_by_uncertainty((chance * (1 - chance)).tolist(), 400, seed=6)
-    human: list[float | None] = [None] * 3000
-    for item in draw.chosen:
-        human[item] = float(truth[item])
-    result = active_estimate(chance.tolist(), human, draw.probabilities)
-    labelled_mean = truth[list(draw.chosen)].mean()
+def test_with_equal_weights_it_is_the_regression_form_of_ppi() -> None:
+    """Value and lambda by hand of 100 random items, of which 40 are labeled; lambda by numpy's least squares."""
+    _, judge, human = simulated(9, 100, 40)
+    result = weighted_correction(judge, human)
+    labels, scores, everyone = np.array(human[:40], float), np.array(judge[:40]), np.array(judge)
+    first = np.concatenate([(labels - labels.mean()) / 40, np.zeros(60)])
+    second = np.concatenate([(scores - scores.mean()) / 40, np.zeros(60)]) - (everyone - everyone.mean()) / 100
+    weight = float(np.linalg.lstsq(second[:, None], first, rcond=None)[0][0])
+    assert result.ppi_lambda == pytest.approx(weight)
+    assert result.corrected.value == pytest.approx(labels.mean() - weight * (scores.mean() - everyone.mean()))
+    assert result.effective == pytest.approx(40)
+    # the first form: w / (1 - 1/40) per item, sqrt(39/40) for their number
+    error = np.sqrt((((first - weight * second) / np.where(np.arange(100) < 40, 39 / 40, 1)) ** 2).sum() * 39 / 40)
+    assert result.corrected.standard_error == pytest.approx(error)
+
+
+def test_unequal_probabilities_are_undone() -> None:
+    """Weights 1 / pi of 2, 4 and 4 on the labels 1, 1 and 0: 6 / 10, of effectively 100 / 36 labels."""
+    people = weighted_correction(
+        [0, 0, 0, 0, 0, 0], [1, 1, 0, None, None, None], probabilities=[0.5, 0.25, 0.25, 0.5, 0.5, 0.5]
+    )
+    assert people.human.value == pytest.approx(0.6)
+    assert people.effective == pytest.approx(100 / 36)
+
+
+def test_a_draw_of_mostly_wrong_items_is_corrected() -> None:
+    """Items that the judge calls wrong are drawn ten times as often; the mean of the labels alone is far too low."""
+    truth, judge, _ = simulated(6, 3000, 0)
+    probabilities = [0.05 if says else 0.5 for says in judge]
+    drawn = np.random.default_rng(60).random(3000) < probabilities
+    human = [label if chosen else None for label, chosen in zip(truth, drawn, strict=True)]
+    result = weighted_correction(judge, human, probabilities=probabilities)
     assert result.corrected.low is not None
     assert result.corrected.high is not None
-    assert result.corrected.low < truth.mean() < result.corrected.high
-    assert labelled_mean < result.corrected.low
-
-
-def test_the_people_of_an_active_estimate_are_a_weighted_mean() -> None:
-    """Weights 2, 4 and 4 of the labels 1, 1 and 0: 6 / 10. With F = 0 it would be (2 + 4) / 6 items = 1."""
-    people = active_estimate([1, 1, 1, 0, 0, 0], [1, 1, 0, None, None, None], [0.5, 0.25, 0.25, 0.5, 0.5, 0.5]).human
-    assert people.value == pytest.approx(0.6)
+    assert result.corrected.low < np.mean(truth) < result.corrected.high
+    assert np.mean([label for label in human if label is not None]) < result.corrected.low
 
 
 def test_labels_that_show_no_error_of_the_judge_leave_room_for_one() -> None:
-    """All 20 labels confirm the judge. Ten weigh 10 and ten 1, sqrt(50.5) in the mean; one more moves as many items.
+    """All 20 labels confirm the judge, whose mean is .7: one more label may not, an error of lambda / 20.
 
-    The spread is hypot(error, sqrt(50.5) / 110) and the interval Wilson's for v (1 - v) / spread^2 items, widened to
-    Student's 19 degrees of freedom, 2.093 / 1.96; statsmodels.stats.proportion.proportion_confint has the same.
+    The interval is Wilson's for .7 * .3 / (error^2 + (1/20)^2) items, widened to Student's 19 degrees of freedom;
+    statsmodels.stats.proportion.proportion_confint has the same.
     """
     from scipy import stats
     from statsmodels.stats.proportion import proportion_confint
 
-    judge = [1.0] * 100 + [0.0] * 10
-    human = [1.0] * 10 + [None] * 90 + [0.0] * 10
-    result = active_estimate(judge, human, [0.1] * 100 + [1.0] * 10).corrected
-    assert result.value == pytest.approx(100 / 110)
-    assert result.clusters == 20
-    error = np.std(judge, ddof=1) / math.sqrt(110)
-    spread = math.hypot(error, math.sqrt(50.5) / 110) * stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975)
-    size = 100 / 110 * 10 / 110 / spread**2
-    low, high = proportion_confint(size * 100 / 110, size, method="wilson")
-    assert result.low == pytest.approx(low)
-    assert result.high == pytest.approx(high)
+    judge = [1.0] * 70 + [0.0] * 30
+    human = [1.0 if i < 14 else 0.0 if 70 <= i < 76 else None for i in range(100)]
+    result = weighted_correction(judge, human)
+    assert (result.corrected.value, result.ppi_lambda) == pytest.approx((0.7, 1))
+    spread = math.hypot(float(result.corrected.standard_error or 0), 1 / 20) * stats.t.ppf(0.975, 19) / 1.959964
+    size = 0.7 * 0.3 / spread**2
+    low, high = proportion_confint(size * 0.7, size, method="wilson")
+    assert (result.corrected.low, result.corrected.high) == pytest.approx((low, high), rel=1e-5)
 
 
-def test_a_value_cut_to_1_has_the_interval_of_the_value_that_was_cut() -> None:
-    """F + (Y - F) / pi of two labels: 2, 2, and 1 for 38 others; mean 1.05, which is cut to 1.
+def test_at_0_and_1_the_interval_is_wilsons() -> None:
+    """Thirty labels, all supported, and a judge that supports everything: Wilson's interval of 30 of 30."""
+    from statsmodels.stats.proportion import proportion_confint
 
-    The error is std / sqrt(40) and the spread hypot(error, 2 / 40), times Student's 12.706 for one degree of freedom.
-    """
-    result = active_estimate([0.0, 0.0] + [1.0] * 38, [1.0, 1.0] + [None] * 38, [0.5] * 40).corrected
-    increments = [2.0, 2.0] + [1.0] * 38
-    spread = math.hypot(np.std(increments, ddof=1) / math.sqrt(40), 2 / 40)
-    assert (result.value, result.high) == (1.0, 1.0)
-    assert result.low == pytest.approx(min(1 - (1 - 0.05**0.5), 1.05 - 12.7062 * spread), abs=1e-4)
+    for correct in (prediction_powered, weighted_correction):
+        found = correct([1.0] * 100, [1.0] * 30 + [None] * 70).corrected
+        assert (found.value, found.high) == pytest.approx((1, 1))
+        assert found.low == pytest.approx(proportion_confint(30, 30, method="wilson")[0])
 
 
 def test_bad_input_is_refused_in_words() -> None:
@@ -225,4 +214,22 @@ def test_bad_input_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="finite"):
         prediction_powered([float("nan"), 1.0], [1.0, 1.0])
     with pytest.raises(UsageError, match="inclusion probabilities"):
-        active_estimate([1.0], [1.0], [0.0])
+        weighted_correction([1.0], [1.0], probabilities=[0.0])
+    for weight in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(UsageError, match="weights must be above 0"):
+            weighted_correction([1.0, 0.0], [1.0, None], weights=[1.0, weight])
+    with pytest.raises(UsageError, match="weights must describe the same items: 1 and 2"):
+        weighted_correction([1.0, 0.0], [1.0, None], weights=[1.0])
+
+
+def test_what_cannot_be_known_has_a_reason_and_no_number() -> None:
+    for correct in (prediction_powered, weighted_correction):
+        one = correct([1.0, 0.0, 1.0], [1.0, None, None])
+        assert (one.corrected.value, one.corrected.because) == (None, "fewer than two labeled clusters")
+        together = correct([1.0, 0.0, 1.0], [1.0, 0.0, None], clusters=["q", "q", "r"])
+        assert together.corrected.because == "fewer than two labeled clusters"
+        assert correct([], []).corrected.because == "no items"
+        assert correct([1.0, 0.0], [None, None]).corrected.value is None
+        equal = correct([1.0] * 10, [1.0] * 5 + [None] * 5)
+        assert equal.corrected.low is not None
+        assert equal.corrected.low < 1

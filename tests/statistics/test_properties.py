@@ -11,7 +11,6 @@ from claimeval.statistics import (
     NO_INTERVAL,
     IntervalEstimate,
     Resampling,
-    active_estimate,
     binary_report,
     cohen_kappa,
     correlation,
@@ -24,6 +23,7 @@ from claimeval.statistics import (
     ratio_interval,
     rogan_gladen,
     self_preference,
+    weighted_correction,
 )
 
 shares = some.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
@@ -80,16 +80,17 @@ def test_agreement(rows: list[tuple[str | None, str | None, str | None, int]], c
 
 
 @settings(max_examples=60, deadline=None)
-@given(some.lists(some.tuples(verdicts, unknown_or, keys), max_size=14), verdicts, verdicts)
-def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool, by_verdict: bool) -> None:
+@given(some.lists(some.tuples(verdicts, unknown_or, keys), max_size=14), verdicts)
+def test_corrections(rows: list[tuple[bool, bool | None, int]], clustered: bool) -> None:
     judge, human = [row[0] for row in rows], [row[1] for row in rows]
     groups = [row[2] for row in rows] if clustered else None
-    strata = judge if by_verdict else None
-    powered = prediction_powered(judge, human, strata=strata, clusters=groups, resampling=NO_INTERVAL)
+    powered = prediction_powered(judge, human, clusters=groups, resampling=NO_INTERVAL)
     check(powered.corrected, 0, 1)
     check(rogan_gladen(judge, human, clusters=groups, resampling=NO_INTERVAL).corrected, 0, 1)
     check(
-        active_estimate(judge, human, [0.5] * len(rows), clusters=groups, resampling=NO_INTERVAL).corrected,
+        weighted_correction(
+            judge, human, weights=[1 + i for i in range(len(rows))], clusters=groups, resampling=NO_INTERVAL
+        ).corrected,
         0,
         1,
     )

@@ -44,10 +44,10 @@ def test_one_outcome_has_no_auroc() -> None:
     assert auroc([True, False], [0.9, 0.1]).low is None
 
 
-def test_perfect_order_gets_the_rule_of_three() -> None:
+def test_perfect_order_gets_wilsons_interval() -> None:
     estimate = auroc([True] * 20 + [False] * 30, [1.0] * 20 + [0.0] * 30)
     assert estimate.value == 1.0
-    assert estimate.low == pytest.approx(0.05 ** (1 / 20))
+    assert estimate.low == pytest.approx(1 - 1.959964**2 / (20 + 1.959964**2), abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])

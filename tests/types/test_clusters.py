@@ -144,8 +144,8 @@ def test_agreement_and_correction_draw_questions(tmp_path: Path) -> None:
     assert report.questions == 7
     assert report.raters[0].accuracy.reported == (by_hand.low, by_hand.high)
     judge = mean_interval(VALUES, clusters=QUESTIONS)
-    found = correct(run, None, labels, "auto", 0)
-    assert (found.judged.low, found.judged.high) == (judge.low, judge.high)
+    found = correct(run, None, labels)
+    assert (found.micro.judged.low, found.micro.judged.high) == (judge.low, judge.high)
 
 
 def test_side_scores_keep_what_their_samples_belong_to(tmp_path: Path) -> None:

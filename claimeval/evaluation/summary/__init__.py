@@ -229,7 +229,7 @@ class SummaryBuilder(Tally):
         for name, tally in self._derived.items():
             metrics[name] = tally.summary()
             if not metrics[name].total and metrics[name].bounds and not doubtful.isdisjoint(derived(name).needs):
-                metrics[name] = metrics[name].with_bounds()
+                metrics[name] = metrics[name].with_bounds(tally.reported_bounds)
         metrics |= {name: tally.summary() for name, tally in self._others.items()}
         return Summary(
             job=self._job,

@@ -216,7 +216,7 @@ def _derived(name: str, metric: MetricSummary) -> str:
 
 SLICES = (
     Column("metric"), Column("mean", "number"), Column("95 % interval", "ends"), Column("n", "count"),
-    Column("adds to the loss", "number"),
+    Column("loss", "number"),
 )  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def slices(field: str, means: Mapping[str, Mapping[str, Estimate]]) -> Table:
         for value, name, mean in pairs
     ]
     repeated = chance_of_many([mean for _, _, mean in pairs])
-    notes = (repeated,) if repeated else ()
+    notes = ("loss: what a group adds to one minus the mean", *([repeated] if repeated else ()))
     return table(f"slices/{field}", (Column(Data(field)), *SLICES), rows, Data(f"by {field}"), notes)
 
 

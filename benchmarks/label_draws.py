@@ -1,0 +1,161 @@
+"""Coverage and width of corrected scores by how the labeled claims were drawn, in simulations.
+
+    python -m benchmarks.label_draws [--sets 400] [--shape NUMBER]
+
+Every shape is a kind of three judges, a share of correct claims, a number of answers (each with 1 + Poisson(3) claims
+of an intraclass correlation of .3) and a number of labels. The shapes and the seed were fixed before the table was
+made, and none of them was used to choose a constant of the methods. The truth is the share in the population. Draws:
+
+* plain: claims drawn with equal probability, without regard to the judges.
+* even: `draw_even` by the share of judges that support a claim.
+* grown: a third of the labels drawn evenly, the rest later from what was left.
+* macro: the even draw, and the mean over answers (`weighted_correction`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from claimeval.statistics import (
+    NO_INTERVAL,
+    CorrectedEstimate,
+    draw_even,
+    prediction_powered,
+    weighted_correction,
+)
+
+Floats = NDArray[np.float64]
+Verdicts = Callable[[np.random.Generator, NDArray[np.bool_]], Floats]
+SEED = 20261124
+SHARES, ANSWERS, LABELS = (0.55, 0.75, 0.92, 0.985), (60, 150, 1500), (35, 60, 120)
+DRAWS = ("plain", "even", "grown", "macro")
+CORRELATION = 0.3
+
+
+def _of(*rates: tuple[float, float], shared: float = 0.0) -> Verdicts:
+    """Return judges by the rates of yes on correct and on wrong claims; a share of their errors is common to all."""
+
+    def verdicts(rng: np.random.Generator, right: NDArray[np.bool_]) -> Floats:
+        common, together = rng.random(len(right)), rng.random(len(right)) < shared
+        votes = [
+            np.where(together, common, rng.random(len(right))) < np.where(right, yes, false) for yes, false in rates
+        ]
+        found: Floats = np.mean(votes, axis=0)
+        return found
+
+    return verdicts
+
+
+JUDGES: dict[str, Verdicts] = {
+    "three good ones": _of((0.92, 0.15), (0.88, 0.1), (0.85, 0.2)),
+    "generous, with common errors": _of((0.97, 0.3), (0.95, 0.25), (0.97, 0.35), shared=0.5),
+    "severe": _of((0.75, 0.01), (0.8, 0.03), (0.7, 0.02)),
+    "a single one": _of((0.9, 0.12), (0.9, 0.12), (0.9, 0.12), shared=1.0),
+}
+
+
+class Shape(NamedTuple):
+    """One row of the simulation."""
+
+    judges: str
+    share: float
+    answers: int
+    labels: int
+
+
+SHAPES = [Shape(*values) for values in product(JUDGES, SHARES, ANSWERS, LABELS)]
+
+
+class Found(NamedTuple):
+    """Sums over the sets of a shape, for one draw."""
+
+    covered: int
+    width: float
+    error: float
+
+
+def simulate(shape: Shape, sets: int) -> dict[str, Found]:
+    """Return coverage, mean width and root mean squared error of each draw."""
+    rng = np.random.default_rng([SEED, SHAPES.index(shape)])
+    rows: dict[str, list[tuple[bool, float, float]]] = {name: [] for name in DRAWS}
+    for seed in range(sets):
+        claims = 1 + rng.poisson(3, shape.answers)
+        answer = np.repeat(np.arange(shape.answers), claims)
+        size = (1 - CORRELATION) / CORRELATION
+        chances = rng.beta(shape.share * size, (1 - shape.share) * size, shape.answers)
+        right = rng.random(len(answer)) < chances[answer]
+        support = JUDGES[shape.judges](rng, right)
+        judge, keys = (support > 0.5).astype(float).tolist(), answer.tolist()
+        plain = draw_even([0.0] * len(answer), shape.labels, seed=seed).chosen
+        even = draw_even(support.tolist(), shape.labels, seed=seed).chosen
+        third = draw_even(support.tolist(), shape.labels // 3, seed=seed).chosen
+        grown = draw_even(support.tolist(), shape.labels, seed=seed, taken=third).chosen
+
+        def micro(
+            chosen: tuple[int, ...],
+            right: NDArray[np.bool_] = right,
+            judge: list[float] = judge,
+            keys: list[int] = keys,
+        ) -> CorrectedEstimate:
+            return prediction_powered(judge, _labels(right, chosen), clusters=keys, resampling=NO_INTERVAL)
+
+        weights = (1 / claims[answer]).tolist()
+        macro = weighted_correction(judge, _labels(right, even), weights=weights, clusters=keys, resampling=NO_INTERVAL)
+        estimates = {"plain": micro(plain), "even": micro(even), "grown": micro(grown), "macro": macro}
+        for name, estimate in estimates.items():
+            one = estimate.corrected
+            assert one.low is not None
+            assert one.high is not None
+            assert one.value is not None
+            rows[name].append((one.low <= shape.share <= one.high, one.high - one.low, one.value - shape.share))
+    return {
+        name: Found(
+            sum(covered for covered, _, _ in of_draw),
+            float(np.mean([width for _, width, _ in of_draw])),
+            float(np.sqrt(np.mean([error**2 for _, _, error in of_draw]))),
+        )
+        for name, of_draw in rows.items()
+    }
+
+
+def _labels(right: NDArray[np.bool_], chosen: tuple[int, ...]) -> list[float | None]:
+    human: list[float | None] = [None] * len(right)
+    for item in chosen:
+        human[item] = float(right[item])
+    return human
+
+
+def main() -> None:
+    """Print the table, or the numbers of one shape."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sets", type=int, default=400)
+    parser.add_argument("--shape", type=int, help="print one shape alone")
+    arguments = parser.parse_args()
+    shapes = SHAPES if arguments.shape is None else [SHAPES[arguments.shape]]
+    found = [simulate(shape, arguments.sets) for shape in shapes]
+    error = 100 * np.sqrt(0.95 * 0.05 / arguments.sets)
+    print(f"{len(shapes)} shapes, {arguments.sets} sets each, Monte Carlo error of a coverage {error:.1f}\n")
+    print(
+        "| draw | covers least % | median % | shapes under 93 % | width to plain, median / largest | over 1.05 |",
+        end="",
+    )
+    print(" rmse to plain, median |\n|---|---|---|---|---|---|---|")
+    for name in DRAWS:
+        coverage = np.array([100 * of_shape[name].covered / arguments.sets for of_shape in found])
+        width = np.array([of_shape[name].width / of_shape["plain"].width for of_shape in found])
+        rmse = np.median([of_shape[name].error / of_shape["plain"].error for of_shape in found])
+        least = SHAPES[int(coverage.argmin())] if arguments.shape is None else ""
+        print(
+            f"| {name} | {coverage.min():.1f} | {np.median(coverage):.1f} | {100 * np.mean(coverage < 93):.0f} % "
+            f"| {np.median(width):.2f} / {width.max():.2f} | {100 * np.mean(width > 1.05):.0f} % | {rmse:.2f} | {least}"
+        )
+
+
+if __name__ == "__main__":
+    main()
