@@ -72,7 +72,7 @@ def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run,
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1] == "samples.jsonl: 3 samples; faithfulness, correctness, coverage, context_recall"
-    table = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("At the very most"))]
+    table = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("Upper limit"))]
     assert max(map(len, table)) <= 80
     assert table[0].split() == ["step", "judge", "cached", "calls", "tokens", "in", "tokens", "out", "USD"]
     assert [row.split()[0] for row in table[1:] if row.split()[0] in ("extract", "assess", "total")] == [
@@ -81,7 +81,7 @@ def test_the_table_says_calls_tokens_money_and_what_they_rest_on(claimeval: Run,
         "assess",
         "total",
     ]
-    assert "At the very most $" in done.stdout
+    assert "Upper limit $" in done.stdout
     assert "- price of openai:gpt-5-mini: $0.25 in, $2 out a million tokens, stated on 2026-09-05" in lines
     assert "- claims: 1.0 to 5.0 per sentence of texts that are not extracted yet, assumed" in lines
     assert any(line.startswith("- not counted: questions asked again") for line in lines)
@@ -110,7 +110,7 @@ def test_nothing_is_made_where_there_is_no_store(claimeval: Run, data: Path, tmp
     done = claimeval("plan", data, "--judge", "local:lexical", "--cache", folder)
 
     assert done.returncode == 0
-    assert "At the very most $0" in done.stdout
+    assert "Upper limit $0" in done.stdout
     assert not folder.exists()
 
 

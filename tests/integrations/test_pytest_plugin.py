@@ -197,7 +197,8 @@ def test_three(claimeval):
 
 
 def test_bounds_stand_for_a_withdrawn_interval(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    """A claim of row b has no label of two in it and three in all: the mean is between 0.75 and 1."""
+    """A claim of row b has no label of two in it and three in all: the mean is between 0.75 and 1, of two samples, which
+    say nothing of others."""
     tests = """
 def test_doubt(claimeval):
     judge = ScriptedJudge({"It is 58 m high.": "supported"}, default="unsure")
@@ -207,12 +208,12 @@ def test_doubt(claimeval):
     done = session(pytester, TESTS + ROWS + tests, "-k", "doubt", f"--junit-xml={tmp_path / 'tests.xml'}")
     done.assert_outcomes(failed=1, deselected=1)
     done.stdout.fnmatch_lines(
-        ["E*faithfulness: low is 0.750, below 0.76", "faithfulness 1.000, bounds 0.75 to 1.00, n 2"]
+        ["E*faithfulness: low is 0.000, below 0.76", "faithfulness 1.000, bounds 0.00 to 1.00, n 2"]
     )
     found = {
         one.attrib["name"]: one.attrib["value"] for one in ElementTree.parse(tmp_path / "tests.xml").iter("property")
     }
-    assert (found["claimeval.faithfulness.low"], found["claimeval.faithfulness.high"]) == ("0.7500", "1.0000")
+    assert (found["claimeval.faithfulness.low"], found["claimeval.faithfulness.high"]) == ("0.0000", "1.0000")
 
 
 def test_answers_that_were_asked_about_in_other_ways_are_a_run_beside(pytester: pytest.Pytester) -> None:

@@ -114,7 +114,11 @@ function judgeTable(judges, short, run) {
       number(one.agreement),
       number(one.kappa),
       number(one.kappa_with_judges),
-      [one.on_front ? "best for its price" : "", one.odd_one ? " odd one out" : ""],
+      [
+        one.on_front ? "best for its price" : "",
+        one.on_front && one.odd_one ? ", " : "",
+        one.odd_one ? "odd one out" : "",
+      ],
     ]),
   );
 }

@@ -17,7 +17,7 @@ export function clustersInWords(samples, clusters, field) {
 // The ends next to a mean, in words.
 /** @param {Ends} reported */
 export function endsInWords({ ends, low, high }) {
-  if (ends === "bounds") return ` between ${range([low, high])} (bounds), as judges abstained on many claims`;
+  if (ends === "bounds") return ` ${range([low, high])} (bounds), as judges abstained on many claims`;
   return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
 }
 

@@ -104,7 +104,7 @@ function name(value, { field, metric }) {
 function sliceTable({ rows }, at) {
   return table(
     null,
-    [at.field, ["n", "num"], ["mean", "num strong"], "95 % interval", ["adds to the loss", "num"]],
+    [at.field, ["n", "num"], ["mean", "num strong"], "95 % interval", ["of the loss", "num"]],
     most(rows, at).map(({ value, estimate, contribution }) => [
       name(value, at),
       estimate.n,
@@ -122,7 +122,7 @@ function sliceTable({ rows }, at) {
 function changeTable({ rows }, at) {
   return table(
     null,
-    [at.field, ...numeric("n", "a", "b", "b − a"), "95 % interval", ["adds to all", "num strong"]],
+    [at.field, ...numeric("n", "a", "b", "b − a"), "95 % interval", ["of the difference", "num strong"]],
     most(rows, at).map(({ value, n, a, b, difference, contribution }) => [
       name(value, at),
       n,

@@ -103,7 +103,7 @@ def slices(pair: PairedRuns, by: str) -> Table:
         for metric in metrics
     ]
     repeated = chance_of_many([metric.difference for metrics in pair.by.values() for metric in metrics])
-    columns = (Column(Data(by)), *COLUMNS, Column("adds to all", "signed"))
+    columns = (Column(Data(by)), *COLUMNS, Column("of the difference", "signed"))
     return without(table("slices", columns, rows, "", (repeated,) if repeated else ()), "without a value in one")
 
 

@@ -100,8 +100,8 @@ def _most(forecast: Forecast) -> str:
         return "The price is unknown, and so is the maximum cost."
     known = " for the judges whose price is known" if forecast.judges_without_price else ""
     return (
-        f"At the very most ${dollars(forecast.cost_bound)}{known}, if each byte sent were a token and each reply had "
-        "the maximum length. A --max-cost of this amount covers everything counted here."
+        f"Upper limit ${dollars(forecast.cost_bound)}{known}, if each byte sent were a token and each reply had the "
+        "maximum length; a --max-cost of this amount covers everything counted here."
     )
 
 
