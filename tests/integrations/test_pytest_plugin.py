@@ -197,8 +197,8 @@ def test_three(claimeval):
 
 
 def test_bounds_stand_for_a_withdrawn_interval(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    """A claim of row b has no label of two in it and three in all: the mean is between 0.75 and 1, of two samples, which
-    say nothing of others."""
+    """A claim of row b has no label of two in it and three in all: the mean of these two samples is between 0.75 and 1,
+    that of others unknown."""
     tests = """
 def test_doubt(claimeval):
     judge = ScriptedJudge({"It is 58 m high.": "supported"}, default="unsure")
