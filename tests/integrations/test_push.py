@@ -289,7 +289,7 @@ def test_a_run_of_mlflow_has_metrics_tables_and_the_report(
 def test_mlflow_gets_bounds_where_the_interval_is_withdrawn(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of two claims has a label: the mean is 1, or from 0.5 to 1."""
+    """One of two claims has a label: two answers show nothing, so the bounds with their sampling error are 0 and 1."""
     import mlflow
 
     judge = ScriptedJudge({"It is green.": "supported"}, default="unsure")
@@ -298,7 +298,7 @@ def test_mlflow_gets_bounds_where_the_interval_is_withdrawn(
     ce.score(rows, judges=judge, metrics="faithfulness").push("mlflow", url=store)
     (found,) = mlflow.MlflowClient(tracking_uri=store).search_runs(["1"])
     ends = found.data.metrics["faithfulness.low"], found.data.metrics["faithfulness.high"]
-    assert ends == (0.5, 1.0)
+    assert ends == (0.0, 1.0)
     assert found.data.metrics["faithfulness.assessed_only"] == 1.0
     assert "faithfulness" not in found.data.metrics
     assert found.data.params["faithfulness.ends"] == "bounds"
