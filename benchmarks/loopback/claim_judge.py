@@ -17,6 +17,8 @@ import re
 from benchmarks.loopback.judge import Body, Judge, Reply, text_of
 
 _FROM = re.compile(r"FROM_(\w+)")
+EMPTY = re.compile(r"or an empty text if its label is (\w+)")
+"""The label whose reason stays empty."""
 _LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
@@ -75,10 +77,13 @@ def _verdicts(text: str) -> str:
         lines = [line.removeprefix("- ") for line in claims.splitlines() if line]
         return "\n".join(f"{line} SUPPORTED={int(label(line) == 'supported')}" for line in lines)
     evidence = _within(text, "evidence")
+    if '{"verdicts": {"c1"' in text:
+        return json.dumps({"verdicts": {name: word(claim, evidence, text) for name, claim in _LINE.findall(claims)}})
+    unreasoned = EMPTY.findall(text)
     verdicts = [
         {
             "id": claim_id,
-            "reason": f"judged by rule: {label(claim, evidence)}",
+            "reason": "" if word(claim, evidence, text) in unreasoned else f"judged by rule: {label(claim, evidence)}",
             "evidence": ["d1"],
             "label": word(claim, evidence, text),
         }

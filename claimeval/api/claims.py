@@ -26,12 +26,15 @@ from claimeval.data.survey import survey
 from claimeval.evaluation.claims import (
     AUTO,
     ClaimsOptions,
+    Quotes,
+    Reasons,
     check_families,
     check_questions,
     choose_metrics,
     incomplete,
     make_job,
     prompt_language,
+    prompt_parameters,
 )
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
@@ -39,6 +42,7 @@ from claimeval.runs.directory import RunResults, results_file
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import References, SampleResult
+from claimeval.types.requests import ClaimsPerCall
 
 if TYPE_CHECKING:
     from claimeval.runs.rejudge import RejudgeSource
@@ -56,7 +60,9 @@ def score(
     language: str | None = None,
     per_document: bool | None = None,
     shuffle_contexts: int | None = None,
-    claims_per_call: int | None = None,
+    claims_per_call: ClaimsPerCall | None = None,
+    reasons: Reasons | None = None,
+    quotes: Quotes | None = None,
     references: References | None = None,
     extract_per_judge: bool | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
@@ -83,7 +89,11 @@ def score(
             language of two thirds of the first 200 samples. Default: English. Custom prompts are not translated.
         per_document: Also assess each claim against each document alone. None: as in the panel file, else no.
         shuffle_contexts: Number of other document orders under which claims are also assessed, 0 or more.
-        claims_per_call: Claims per call, 1 to 50, for every judge. None: each judge's setting.
+        claims_per_call: Claims per call, for every judge: 1 to 50, or `auto` for up to 20. None: each judge's setting.
+        reasons: The verdicts that come with a reason: `all`, `unsupported` (those that are not support) or `none`:
+            labels alone, without the documents that decide. Default: `unsupported`, where the prompt has the parameter.
+        quotes: Whether the extractor quotes the words of each claim (`yes`) or only names its sentences (`no`).
+            Default: `yes`.
         references: Whether one of several gold answers is enough (`any`) or they are right only `together`. Default:
             what the data say, else `any`.
         extract_per_judge: Have every judge extract claims and assess only its own.
@@ -118,6 +128,8 @@ def score(
             per_document=per_document,
             shuffle_contexts=shuffle_contexts,
             claims_per_call=claims_per_call,
+            reasons=reasons,
+            quotes=quotes,
             references=references,
             extract_per_judge=extract_per_judge,
             fields=fields,
@@ -142,7 +154,9 @@ async def ascore(
     language: str | None = None,
     per_document: bool | None = None,
     shuffle_contexts: int | None = None,
-    claims_per_call: int | None = None,
+    claims_per_call: ClaimsPerCall | None = None,
+    reasons: Reasons | None = None,
+    quotes: Quotes | None = None,
     references: References | None = None,
     extract_per_judge: bool | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
@@ -165,6 +179,7 @@ async def ascore(
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
+        prompt_parameters=prompt_parameters(reasons, quotes),
         extract_per_judge=extract_per_judge,
         panel=panel,
         cluster=options.cluster,
@@ -199,7 +214,9 @@ def rejudge(
     assess_prompt: str | Path | None = None,
     per_document: bool | None = None,
     shuffle_contexts: int | None = None,
-    claims_per_call: int | None = None,
+    claims_per_call: ClaimsPerCall | None = None,
+    reasons: Reasons | None = None,
+    quotes: Quotes | None = None,
     extract_per_judge: bool | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
@@ -230,6 +247,8 @@ def rejudge(
         per_document: As for `score`. None: as in the run; the same applies to the next two.
         shuffle_contexts: As for `score`.
         claims_per_call: As for `score`; None: as the judges of the run were asked.
+        reasons: As for `score`; None: as in the run. Another value asks for all verdicts again.
+        quotes: As for `score`; None: as in the run. Another value extracts all claims again.
         extract_per_judge: As for `score`.
         fields: As for `score`, for a file of samples.
         limit: The number of samples to judge, from the first; None for all.
@@ -259,6 +278,8 @@ def rejudge(
             per_document=per_document,
             shuffle_contexts=shuffle_contexts,
             claims_per_call=claims_per_call,
+            reasons=reasons,
+            quotes=quotes,
             extract_per_judge=extract_per_judge,
             fields=fields,
             limit=limit,
@@ -282,7 +303,9 @@ async def arejudge(
     assess_prompt: str | Path | None = None,
     per_document: bool | None = None,
     shuffle_contexts: int | None = None,
-    claims_per_call: int | None = None,
+    claims_per_call: ClaimsPerCall | None = None,
+    reasons: Reasons | None = None,
+    quotes: Quotes | None = None,
     extract_per_judge: bool | None = None,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
@@ -306,6 +329,7 @@ async def arejudge(
         per_document=per_document,
         shuffle_contexts=shuffle_contexts,
         claims_per_call=claims_per_call,
+        prompt_parameters=prompt_parameters(reasons, quotes),
         extract_per_judge=extract_per_judge,
         panel=panel,
         cluster=options.cluster,

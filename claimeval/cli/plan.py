@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +22,7 @@ from claimeval.types.errors import UsageError
 if TYPE_CHECKING:
     from claimeval.api.run import Run
     from claimeval.cli.experiment import ExperimentOptions
+    from claimeval.cli.score import ScoreOptions
     from claimeval.evaluation.forecast import Forecast
 
 Number = TypeVar("Number", int, float)
@@ -92,9 +95,40 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
     from claimeval.api.forecast import planned
 
     plan = planned(door, args, options=args.options)
-    args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name))
-    code: int = args.output.result("plan", _record(plan.forecast))
+    cheaper = savings(door, args) if name == "score" else {}
+    args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name, cheaper))
+    code: int = args.output.result("plan", {**_record(plan.forecast), "cheaper": cheaper})
     return code
+
+
+CHEAPER: dict[str, tuple[str, dict[str, object]]] = {
+    "--claims-per-call auto": ("questions", {"claims_per_call": "auto"}),
+    "--reasons none": ("questions", {"reasons": "none"}),
+    "--quotes no": ("questions", {"quotes": "no"}),
+    "--batch": ("options", {"batch": True}),
+}
+"""Cheaper forms of asking: the option, and what it changes in the options of `score`."""
+FIRST, LEAST = 100, 0.005
+"""Number of samples, from the first, over which forms are compared, and the least share that is named."""
+
+
+def savings(door: Callable[..., Run], args: ScoreOptions) -> dict[str, float]:
+    """Return the share of the dollars that each cheaper form saves by itself; empty if prices are unknown."""
+    first = replace(args, reading=replace(args.reading, limit=min(args.reading.limit or FIRST, FIRST)))
+    usual = _middle(door, first)
+    saved = {}
+    for option, (part, changed) in CHEAPER.items() if usual else ():
+        with suppress(UsageError):  # the prompt or the provider does not have this form
+            asked: Any = replace(first, **{part: replace(getattr(first, part), **changed)})
+            saved[option] = 1 - _middle(door, asked) / usual
+    return {option: share for option, share in saved.items() if share >= LEAST}
+
+
+def _middle(door: Callable[..., Run], args: ScoreOptions) -> float:
+    """Return the middle of the expected dollars."""
+    from claimeval.api.forecast import planned
+
+    return sum(planned(door, args, options=args.options).forecast.known_cost) / 2
 
 
 def forecast_experiment(args: ExperimentOptions) -> int:

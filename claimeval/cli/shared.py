@@ -11,6 +11,7 @@ from claimeval.cli.command import Argument, Heading, Names, Pairs
 from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
+from claimeval.types.requests import ClaimsPerCall
 
 Data = Annotated[Path, Argument("DATA")]
 Fields = Annotated[Mapping[str, str], Pairs("--field", "FIELD=COLUMN, as in answer=draft")]
@@ -94,12 +95,15 @@ class Questions:
     """Also assess against each document alone."""
     shuffle_contexts: int | None = None
     """Also assess under N other document orders."""
-    claims_per_call: int | None = None
-    """Claims per call.  [default: as in the run]"""
+    claims_per_call: ClaimsPerCall | None = None
+    """Claims in one question, or auto.  [default: as in the run]"""
+    reasons: Literal["all", "unsupported", "none"] | None = None
+    """Verdicts with a reason: all, unsupported, none.  [default: as in the run]"""
+    quotes: Literal["yes", "no"] | None = None
+    """Whether claims come with a quote: yes, no.  [default: as in the run]"""
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "shuffle_contexts")
-        require_at_least(self, 1, "claims_per_call")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +119,12 @@ class ScoreQuestions(Questions):
     language: str | None = None
     """Language of the shipped prompts: de, fr, es, pt, hi, zh, ja, ar or auto.  [default: English]"""
     per_document: Flag = None
-    claims_per_call: int | None = None
-    """Claims per call.  [default: 5]"""
+    claims_per_call: ClaimsPerCall | None = None
+    """Claims in one question, or auto (up to 20).  [default: the judge's]"""
+    reasons: Literal["all", "unsupported", "none"] | None = None
+    """Verdicts with a reason: all, unsupported, none.  [default: unsupported]"""
+    quotes: Literal["yes", "no"] | None = None
+    """Whether claims come with a quote: yes, no.  [default: yes]"""
     references: Literal["any", "together"] | None = None
     """any (one gold answer is enough) or together.  [default: any]"""
 
@@ -124,7 +132,18 @@ class ScoreQuestions(Questions):
 Asked = Annotated[Questions, Heading("Questions")]
 AskedFirst = Annotated[
     ScoreQuestions,
-    Heading("Questions", "extractor", "extract_prompt", "assess_prompt", "language", "per_document", "references"),
+    Heading(
+        "Questions",
+        "extractor",
+        "extract_prompt",
+        "assess_prompt",
+        "claims_per_call",
+        "reasons",
+        "quotes",
+        "language",
+        "per_document",
+        "references",
+    ),
 ]
 """Other document orders stand in the panel file, and claims per call in the judge file."""
 Front = Annotated[Shown, Heading("Results and gates")]

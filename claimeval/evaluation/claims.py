@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 
@@ -56,7 +56,7 @@ from claimeval.types.records import (
     claims_question,
     has_words,
 )
-from claimeval.types.requests import Failure, Judge, Request
+from claimeval.types.requests import ClaimsPerCall, Failure, Judge, Request
 
 ONE_TEXT = frozenset({"answer", "reference", ASKED})
 """Parts that are one text; all others are sets of documents."""
@@ -69,6 +69,14 @@ EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
 """Default prompts for extracting and assessing claims."""
 
 _ONE_JUDGE = Panel()
+
+Reasons = Literal["all", "unsupported", "none"]
+Quotes = Literal["yes", "no"]
+
+
+def prompt_parameters(reasons: Reasons | None, quotes: Quotes | None) -> dict[str, str]:
+    """Return the parameters of the shipped prompts that have an option, without those that are None."""
+    return {name: value for name, value in (("reasons", reasons), ("quotes", quotes)) if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +99,7 @@ class ClaimsOptions:
     """Also assess claims against each document alone."""
     shuffle_contexts: int | None = None
     """Number of other document orders in which claims are also assessed."""
-    claims_per_call: int | None = None
+    claims_per_call: ClaimsPerCall | None = None
     """Claims in one request, for every judge; None for each judge's setting."""
     claim_order: int = 0
     """Number of the order in which judges see the claims of a sample, which an experiment can vary."""
@@ -523,6 +531,20 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     )
 
 
+class AskedFor(NamedTuple):
+    """A parameter of shipped prompts that has an option."""
+
+    step: str
+    without: str
+    """What a prompt without the parameter does, and which have it."""
+
+
+ASKED_FOR = {
+    "reasons": AskedFor("assess", "always asks for all reasons; three_way, binary and partial can ask for fewer"),
+    "quotes": AskedFor("extract", "has no setting for quotes; atomic has"),
+}
+
+
 def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:
     """Return the prompts that extract and assess claims. Raises UsageError for a parameter that neither has."""
     by_step = {
@@ -533,7 +555,11 @@ def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prom
     parameters = options.prompt_parameters
     declared = {step: prompts.load(step, spec).parameters for step, spec in by_step.items()}
     if unknown := set(parameters).difference(*declared.values()):
-        raise unknown_name("parameter of the prompts:", min(unknown), set().union(*declared.values()))
+        name = min(unknown)
+        if name in ASKED_FOR:
+            step, without = ASKED_FOR[name]
+            raise UsageError(f"{name}: the prompt {step}/{by_step[step].removeprefix(f'{step}/')} {without}")
+        raise unknown_name("parameter of the prompts:", name, set().union(*declared.values()))
     return [
         prompts.load(step, spec, {name: parameters[name] for name in declared[step] if name in parameters})
         for step, spec in by_step.items()
@@ -570,19 +596,7 @@ def default_assess_prompt(metrics: MetricSelection | None) -> str:
 
 def notes(job: ClaimsJob, extractor: Judge | None = None) -> tuple[str, ...]:
     """Return notes on the reliability of the numbers. `extractor` is given if the job's did not extract the claims."""
-    return (*specs.notes(job.judges, extractor or job.extractor), *fewer_reasons(job), *without_partial_support(job))
-
-
-def fewer_reasons(job: ClaimsJob) -> tuple[str, ...]:
-    """Return a note on each judge that gives fewer reasons. Raises UsageError if its prompt cannot ask for fewer."""
-    asked = [judge for judge in job.judges if judge.reasons != "all" and reads_prompts(judge)]
-    if asked and "reasons" not in job.assess_prompt.reads:
-        raise UsageError(
-            f"judge {asked[0].name!r}: the prompt {job.assess_prompt.name} asks for all reasons; `reasons` goes with "
-            "the prompts three_way, binary and partial in English, or with one of your own that uses it"
-        )
-    what = {"unsupported": "gives reasons only for claims that are not supported", "none": "gives no reasons"}
-    return tuple(f"{judge.name} {what[judge.reasons]}, as its settings say" for judge in asked)
+    return (*specs.notes(job.judges, extractor or job.extractor), *without_partial_support(job))
 
 
 def without_partial_support(job: ClaimsJob) -> tuple[str, ...]:

@@ -6,20 +6,25 @@ The assumptions are ranges:
 * a sentence has 1 to 5 claims (whole sentences give about 1, atomic facts 3.6 to 5.4: 10th and 90th percentile over the
   242 biographies of FActScore, Min et al. 2023);
 * all claims of a text together are 1 to 2 times as long as the text (1.5 to 2 in FActScore);
-* a verdict has 20 to 60 tokens, and a reasoning model spends 100 to 3,000 more on a call.
+* a verdict has 20 to 60 tokens, 15 to 50 if only those that are not support have a reason, 6 to 10 as a label alone;
+  a reasoning model spends 100 to 3,000 more on a call.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 from claimeval.providers import reasons
 from claimeval.store.stats import read_origin
 from claimeval.store.store import Store, completion
-from claimeval.types.requests import AssessTask, CallError, ExtractTask, Judge, Request
+from claimeval.types.requests import MOST_VERDICT_TOKENS, AssessTask, CallError, ExtractTask, Judge, Request
+
+AS_USUAL: Mapping[str, str] = MappingProxyType({})
+"""The parameters of a prompt without parameters."""
 
 
 class Range(NamedTuple):
@@ -43,7 +48,8 @@ BYTES_PER_TOKEN = Range(3, 5)
 CLAIMS_PER_SENTENCE = Range(1, 5)
 CLAIM_BYTES = Range(1, 2)
 """Bytes of all claims of a text, as a multiple of the text's bytes."""
-VERDICT_TOKENS = Range(20, 60)
+VERDICT_TOKENS = {"all": Range(20, MOST_VERDICT_TOKENS), "unsupported": Range(15, 50), "none": Range(6, 10)}
+"""Tokens of a verdict by which verdicts have a reason."""
 THINKING_TOKENS = Range(100, 3000)
 REPLY_TOKENS = 10
 """Tokens of a reply in addition to its claims or verdicts."""
@@ -137,13 +143,13 @@ TOKENS: dict[str, Range] = {
 """Tokens assumed of a reply about one document or answer, by step."""
 
 
-def output(request: Request, step: str, subjects: int) -> Range:
+def output(request: Request, step: str, subjects: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
     """Return the assumed output tokens of a request about this number of subjects, at most its limit."""
     task = request.task
     if isinstance(task, AssessTask):
-        tokens = verdicts(request.judge, 1, len(task.claims))
+        tokens = verdicts(request.judge, 1, len(task.claims), parameters)
     elif isinstance(task, ExtractTask):
-        tokens = _claims(request.judge, len(task.sentences), size(task.text))
+        tokens = _claims(request.judge, len(task.sentences), size(task.text), parameters)
     else:
         of_one, extra = TOKENS[step], thinking(request.judge)
         tokens = Range(subjects * of_one.low + extra.low, subjects * of_one.high + extra.high)
@@ -155,15 +161,17 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _claims(judge: Judge, sentences: int, text: int) -> Range:
-    low = sentences * CLAIMS_PER_SENTENCE.low * CLAIM_FRAME + text * (CLAIM_BYTES.low + QUOTE_BYTES.low)
-    high = sentences * CLAIMS_PER_SENTENCE.high * CLAIM_FRAME + text * (CLAIM_BYTES.high + QUOTE_BYTES.high)
+def _claims(judge: Judge, sentences: int, text: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
+    quotes = Range(0, 0) if parameters.get("quotes") == "no" else QUOTE_BYTES
+    low = sentences * CLAIMS_PER_SENTENCE.low * CLAIM_FRAME + text * (CLAIM_BYTES.low + quotes.low)
+    high = sentences * CLAIMS_PER_SENTENCE.high * CLAIM_FRAME + text * (CLAIM_BYTES.high + quotes.high)
     return _replies(judge, 1, Range(low / BYTES_PER_TOKEN.high, high / BYTES_PER_TOKEN.low))
 
 
-def verdicts(judge: Judge, calls: int, claims: int) -> Range:
+def verdicts(judge: Judge, calls: int, claims: int, parameters: Mapping[str, str] = AS_USUAL) -> Range:
     """Return the assumed output tokens of verdicts on this number of claims in this number of calls."""
-    return _replies(judge, calls, Range(claims * VERDICT_TOKENS.low, claims * VERDICT_TOKENS.high))
+    of_one = VERDICT_TOKENS[parameters.get("reasons", "all")]
+    return _replies(judge, calls, Range(claims * of_one.low, claims * of_one.high))
 
 
 def _replies(judge: Judge, calls: int, content: Range) -> Range:

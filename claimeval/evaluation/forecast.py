@@ -195,7 +195,7 @@ class StepWorkload:
             added = chunks * texts.frames + texts.bytes * claim_bytes + texts.count * claims * estimates.LINE_FRAME
             calls += requests
             size += added
-            output += estimates.verdicts(self.judge, requests, texts.count * claims)[end]
+            output += estimates.verdicts(self.judge, requests, texts.count * claims, self.prompt.parameters)[end]
             tokens = added + requests * overhead(self.judge, 2)
             bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
         return _ForecastTotals(calls, size, output, bound)
@@ -440,7 +440,9 @@ class _Walk(Executor, Generic[T]):
 
     def _output(self, request: Request, call: Call) -> Range:
         """Return the assumed tokens of a reply."""
-        return estimates.output(request, call.step, max(1, len(call.subjects)))
+        return estimates.output(
+            request, call.step, max(1, len(call.subjects)), self._prompts[request.prompt].parameters
+        )
 
     async def _expect(self, item: T, result: SampleResult) -> Sequence[Call]:
         """Count the requests that depend on unknown replies, and return their calls as far as known."""

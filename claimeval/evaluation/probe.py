@@ -1,10 +1,11 @@
-"""Test a judge with one extraction and one assessment, at the price of two short calls."""
+"""Test a judge with an extraction, an assessment, and a question about twenty claims: three short calls."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from pydantic import JsonValue
@@ -12,6 +13,7 @@ from pydantic import JsonValue
 from claimeval import providers
 from claimeval.judging import assess, extract, prompts
 from claimeval.judging.assess import ShownDocuments
+from claimeval.judging.reply_values import after_reasoning, json_object
 from claimeval.providers import Backend
 from claimeval.providers.prices import price_of
 from claimeval.providers.windows import known_window, stated_by_server
@@ -21,17 +23,45 @@ from claimeval.types.errors import UsageError, visible
 from claimeval.types.options import RunOptions
 from claimeval.types.probes import Probe, ProbeStep
 from claimeval.types.records import Claim, Document
-from claimeval.types.requests import CallError, Completion, Failure, Judge, Outcome, Request
+from claimeval.types.requests import CLAIMS_PER_CALL, CallError, Completion, Failure, Judge, Outcome, Request
 
 QUESTION = "Where is the Eiffel Tower, and when did it open?"
 ANSWER = "The Eiffel Tower is in Paris. It opened in 1889."
 DOCUMENT = Document(id="page", text="The Eiffel Tower in Paris is 330 metres high. It opened on 31 March 1889.")
 CLAIMS = {"The Eiffel Tower is in Paris.": True, "The Eiffel Tower is 500 metres high.": False}
 """Claims, and whether the document supports them."""
+LIGHTHOUSE = Document(
+    id="page",
+    text="The lighthouse at Orsa was built of grey granite in 1871. It is 34 metres high and has 152 steps. Its lamp "
+    "turns once in 12 seconds. The keeper's house beside it has four rooms and a slate roof; it was painted white in "
+    "1902. Since 1988 the light has worked without a keeper. The tower is open on Saturdays and Sundays from May to "
+    "September. A ticket costs 6 euros, and children under ten pay nothing. Dogs are not allowed in the tower.",
+)
+MANY = {
+    "The lighthouse at Orsa was built in 1871.": True,
+    "The lighthouse at Orsa was built of brick.": False,
+    "The lighthouse at Orsa is 34 metres high.": True,
+    "The lighthouse at Orsa has 125 steps.": False,
+    "The lamp of the lighthouse at Orsa turns once in 12 seconds.": True,
+    "The lamp of the lighthouse at Orsa is red.": False,
+    "The keeper's house at Orsa has four rooms.": True,
+    "The keeper's house at Orsa has a copper roof.": False,
+    "The keeper's house at Orsa was painted white in 1902.": True,
+    "The lighthouse at Orsa was painted white in 1902.": False,
+    "The light at Orsa has worked without a keeper since 1988.": True,
+    "The last keeper at Orsa was a woman.": False,
+    "The tower at Orsa is open on Sundays in June.": True,
+    "The tower at Orsa is open on Mondays.": False,
+    "The tower at Orsa is closed in December.": True,
+    "The tower at Orsa is open all year.": False,
+    "A ticket for the tower at Orsa costs 6 euros.": True,
+    "Children under ten pay 3 euros for the tower at Orsa.": False,
+    "The lighthouse at Orsa is made of granite.": True,
+    "Dogs may climb the tower at Orsa on a lead.": False,
+}
+"""Twenty claims, and whether the lighthouse's document supports them."""
 TOP_LOGPROBS = 5
 _THINKS = re.compile(r"^\s*<think|</think", re.IGNORECASE)
-_LIST = re.compile(r'\{\s*"verdicts"\s*:\s*\[')
-"""A reply in the form that the prompt shows, although the schema asks for entries by id."""
 
 
 class _Trial:
@@ -44,6 +74,8 @@ class _Trial:
         self.lessons = Lessons(None)
         self.replies: list[Completion] = []
         self.errors: list[CallError] = []
+        self.other_form = False
+        """Whether verdicts lack what the schema requires."""
 
     async def _ask(self, request: Request) -> Outcome:
         """Return the reply, after removing refused parameters; a failure if there is none."""
@@ -78,9 +110,7 @@ class _Trial:
 
     async def assess(self) -> ProbeStep:
         """Ask for verdicts on a true and a false claim, with log-probabilities unless they are refused."""
-        claims = [
-            Claim(id=f"answer-{i}", of="answer", text=text, grounding="ungrounded") for i, text in enumerate(CLAIMS, 1)
-        ]
+        claims = _claims(CLAIMS)
         prompt = prompts.load("assess", "three_way")
 
         def request(judge: Judge) -> Request:
@@ -99,11 +129,41 @@ class _Trial:
             assessed = assess.read(reply, judge_request)
             if assessed.failure:
                 return assessed.failure.message
+            self.other_form = not _in_form(reply, judge_request)
             labels = [assessed.values[claim.id].label if claim.id in assessed.values else None for claim in claims]
             right = [(label == "supported") == true for label, true in zip(labels, CLAIMS.values(), strict=True)]
             return None if all(right) else f"it says {', '.join(map(str, labels))} of a true and a false claim"
 
         return _step("assess", outcome, check)
+
+    async def assess_many(self) -> int | None:
+        """Ask about twenty claims at once, and return how many get the right label; None without a reply."""
+        claims = _claims(MANY)
+        shown = ShownDocuments([LIGHTHOUSE])
+        request = assess.ask(prompts.load("assess", "three_way"), self._judge, claims, shown, "What is at Orsa?")
+        outcome = await self._ask(request)
+        if isinstance(outcome, Failure):
+            return None
+        given = assess.read(outcome, request).values
+        labels = [given[claim.id].label if claim.id in given else None for claim in claims]
+        return sum(
+            label is not None and (label == "supported") == true
+            for label, true in zip(labels, MANY.values(), strict=True)
+        )
+
+
+def _in_form(reply: Completion, request: Request) -> bool:
+    """Return whether verdicts have the fields of the schema."""
+    required = json.loads(request.response_schema or "{}")["properties"]["verdicts"]
+    verdicts = json_object(after_reasoning(reply.text or "")).get("verdicts")
+    if required["type"] == "object":
+        return isinstance(verdicts, dict) and set(verdicts) == set(required["required"])
+    fields = set(required["items"]["required"])
+    return isinstance(verdicts, list) and all(isinstance(entry, dict) and fields <= set(entry) for entry in verdicts)
+
+
+def _claims(texts: Iterable[str]) -> list[Claim]:
+    return [Claim(id=f"answer-{i}", of="answer", text=text, grounding="ungrounded") for i, text in enumerate(texts, 1)]
 
 
 def _step(step: Literal["extract", "assess"], outcome: Outcome, check: Callable[[Completion], str | None]) -> ProbeStep:
@@ -135,6 +195,8 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
         steps = [await trial.extract()]
         if trial.replies or not any(error.fatal or error.status is None for error in trial.errors):
             steps.append(await trial.assess())
+        usable = all(step.right for step in steps) and len(steps) == 2
+        unprobed = unprobed.model_copy(update={"of_twenty": await trial.assess_many() if usable else None})
     result = _result(unprobed, judge, tuple(steps), trial)
     if not trial.replies or result.context_tokens:
         return result
@@ -147,7 +209,6 @@ async def probe(judge: Judge, options: RunOptions) -> Probe:
 def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: _Trial) -> Probe:
     statuses = {error.status for error in trial.errors}
     learned = trial.lessons.learned([judge])[judge.name]
-    lists = [reply for reply in trial.replies if _LIST.match((reply.text or "").rpartition("</think>")[2].strip())]
     tokens = [read_tokens(reply.body) for reply in trial.replies]
     aloud = [_THINKS.search(reply.text or "") is not None for reply in trial.replies]
     changes: dict[str, object] = {
@@ -155,7 +216,7 @@ def _result(unprobed: Probe, judge: Judge, steps: tuple[ProbeStep, ...], trial: 
         "key_accepted": True if trial.replies else False if statuses & {401, 403} else None,
         "problem": next((step.problem for step in steps if step.problem), None),
         "served_model": next((reply.served_model for reply in trial.replies if reply.served_model), None),
-        "schema_honoured": False if lists and learned.schema_honoured else learned.schema_honoured,
+        "schema_honoured": False if trial.other_form and learned.schema_honoured else learned.schema_honoured,
         "thinks_aloud": any(aloud) if aloud else None,
         "log_probabilities": any(tokens) if trial.replies else None,
         "refused": tuple(name for name in learned.refused if name not in judge.learned.refused),
@@ -174,6 +235,11 @@ def _settings(judge: Judge, result: Probe, trial: _Trial) -> dict[str, JsonValue
     settings: dict[str, JsonValue] = {
         name: None for name in of_user if name in refused and getattr(judge, name) is not None
     }
+    at_once = providers.claims_per_call(judge)
+    if result.of_twenty == len(MANY) > at_once:
+        settings["claims_per_call"] = "auto"
+    elif result.of_twenty is not None and result.of_twenty < len(MANY) - 1 and at_once > CLAIMS_PER_CALL:
+        settings["claims_per_call"] = CLAIMS_PER_CALL
     if adapted.token_limit != judge.token_limit:
         settings["token_limit"] = adapted.token_limit
     if judge.structured and (not adapted.structured or result.schema_honoured is False):

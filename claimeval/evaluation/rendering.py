@@ -10,6 +10,7 @@ from claimeval.judging import rate as rate_answer
 from claimeval.judging.prompts import Prompt
 from claimeval.lexical.claims import split_claims
 from claimeval.metrics.rows import Metric
+from claimeval.providers import claims_per_call
 from claimeval.types.errors import UsageError
 from claimeval.types.records import Claim, Sample
 from claimeval.types.requests import Judge, Message
@@ -49,7 +50,7 @@ def messages(prompt: Prompt, sample: Sample, metric: Metric, claims: Sequence[Cl
     split = claims if claims is not None else _split(metric, text)
     if not split:
         raise UsageError(f"sample {sample.id!r} has no claims in its {metric.claims_of}, so nothing would be asked")
-    first = assess.shuffled(split, sample.id)[: _READER.claims_per_call]
+    first = assess.shuffled(split, sample.id)[: claims_per_call(_READER)]
     shown = assess.ShownDocuments(sample.documents(metric.against) or (), sample.alternatives(metric.against))
     return assess.ask(prompt, _READER, first, shown, sample.full_question).messages
 

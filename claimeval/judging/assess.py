@@ -30,6 +30,7 @@ from claimeval.judging.requests import (
     list_schema,
     names_schema,
     numbered,
+    object_schema,
     read_entries,
     schema_text,
 )
@@ -72,7 +73,7 @@ def supported(completion: Completion, request: Request, lines: Mapping[str, str]
 def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Yield the id of each entry and the position of its label, after the quotation mark.
 
-    The id is a field of the entry, or the key of the entry in an object.
+    The id is a field of the entry, or the key of the entry or of the label in an object.
     """
     tokens = list(_JSON_TOKEN.finditer(text))
     entry: dict[str, re.Match[str]] = {}
@@ -83,6 +84,8 @@ def _labels_of_json(text: str, ids: Sequence[str]) -> Iterator[tuple[str, int]]:
             named = None
         if colon.group() == ":" and value.group() == "{" and meant(before.group().strip('"'), ids):
             named = before
+        if colon.group() == ":" and value.group().startswith('"') and before.group().strip('"') in ids:
+            yield before.group().strip('"'), value.start() + 1
         if colon.group() == ":" and before.group() in ('"id"', '"label"'):
             entry[before.group()[1:-1]] = value
             if len(entry) == 2:
@@ -130,20 +133,26 @@ def _scale_shown(prompt: Prompt) -> list[dict[str, str]]:
 
 
 @lru_cache(maxsize=256)
-def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0, *, reasons: bool = True) -> str:
+def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> str:
     """Return the schema of a list of verdicts, or with a number of claims of an object that has them all.
 
     The list is the same for all requests with a prompt, so that the provider's prompt cache, which a schema precedes,
-    can hold what requests share. `reasons`: whether entries have one.
+    can hold what requests share.
     """
-    reason = {"reason": REASON} if reasons else {}
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
     of_evidence = prompt.step == "assess"
     if claims is None:
         cites = {"evidence": {"type": "array", "items": TEXT}} if of_evidence else {}
-        return schema_text(list_schema("verdicts", {"id": TEXT, **reason, **cites, "label": label}))
+        return schema_text(list_schema("verdicts", {"id": TEXT, "reason": REASON, **cites, "label": label}))
     cites = {"evidence": names_schema(_names("d", documents))} if of_evidence else {}
-    return schema_text(closed_schema("verdicts", _names("c", claims), {**reason, **cites, "label": label}))
+    return schema_text(closed_schema("verdicts", _names("c", claims), {"reason": REASON, **cites, "label": label}))
+
+
+@lru_cache(maxsize=64)
+def _labels_schema(prompt: Prompt, claims: int) -> str:
+    """Return the schema of one label for each claim, by id."""
+    label = {"type": "string", "enum": list(_scale(prompt).offered)}
+    return schema_text(object_schema({"verdicts": object_schema(dict.fromkeys(_names("c", claims), label))}))
 
 
 @lru_cache(maxsize=256)
@@ -212,14 +221,14 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
             ],
             "scale": _scale_shown(prompt),
             "alternatives": int(evidence.alternatives),
-            **({"reasons": judge.reasons} if prompt.step == "assess" else {}),
         }
     counts = (len(claims), len(evidence.documents)) if judge.reply_schema == "closed" else ()
+    labels_alone = prompt.parameters.get("reasons") == "none"
     return build_request(
         prompt,
         judge,
         variables,
-        _schema(prompt, *counts, reasons=judge.reasons != "none" or prompt.step != "assess"),
+        _labels_schema(prompt, len(claims)) if labels_alone else _schema(prompt, *counts),
         task=AssessTask(
             claims=tuple(claims),
             documents=tuple(evidence.documents),

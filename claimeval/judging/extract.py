@@ -21,6 +21,9 @@ from claimeval.types.requests import Completion, ExtractTask, Failure, Judge, Re
 Claims = tuple[Claim, ...]
 _CLAIM = {"claim": TEXT, "sentences": {"type": "array", "items": {"type": "integer"}}, "quote": TEXT}
 _SCHEMA = schema_text(list_schema("claims", _CLAIM), sort_keys=True)
+_WITHOUT_QUOTE = schema_text(
+    list_schema("claims", {name: of for name, of in _CLAIM.items() if name != "quote"}), sort_keys=True
+)
 _PHRASE = {"sentence": {"type": "integer"}, "phrase": TEXT}
 _WITH_UNCLEAR = schema_text(
     object_schema(
@@ -89,11 +92,12 @@ def ask(
                 for i, (start, end) in (enumerate(spans, 1) if window is None else window.shown(spans))
             ],
         }
+    usual = _WITH_UNCLEAR if prompt.lists_unclear else _SCHEMA
     return build_request(
         prompt,
         judge,
         variables,
-        _WITH_UNCLEAR if prompt.lists_unclear else _SCHEMA,
+        _WITHOUT_QUOTE if prompt.parameters.get("quotes") == "no" else usual,
         task=ExtractTask(text=text, sentences=spans),
     )
 

@@ -46,9 +46,7 @@ class Step(NamedTuple):
 _WHOLE_ANSWER = Step(frozenset({"question", "answer", "contexts", "references"}), "answer")
 STEPS = {
     "extract": Step(frozenset({"question", "part", "sentences"}), "sentences", json_only=False),
-    "assess": Step(
-        frozenset({"question", "documents", "claims", "scale", "alternatives", "reasons"}), "claims", json_only=False
-    ),
+    "assess": Step(frozenset({"question", "documents", "claims", "scale", "alternatives"}), "claims", json_only=False),
     "weigh": Step(frozenset({"question", "claims", "scale"}), "claims"),
     "rate": Step(frozenset({"question", "documents", "scale"}), "documents"),
     "queries": Step(frozenset({"document", "number"}), "document"),
@@ -118,9 +116,9 @@ class Prompt:
     """A loaded and checked prompt; later changes to its file do not affect it."""
 
     @classmethod
-    def of(cls, record: PromptRecord) -> Self:
-        """Return the prompt that a run recorded."""
-        return cls(record.name.partition("[")[0], record.step, record.source, record.parameters)
+    def of(cls, record: PromptRecord, parameters: Mapping[str, str] = MappingProxyType({})) -> Self:
+        """Return the prompt that a run recorded, with some parameters changed."""
+        return cls(record.name.partition("[")[0], record.step, record.source, {**record.parameters, **parameters})
 
     def __init__(
         self,
@@ -143,8 +141,10 @@ class Prompt:
         self.parameters = _parameter_values(name, header.parameters, parameters)
         self.digest = _digest(source, self.parameters)
         """SHA-256 of the source, followed by the parameter values if there are any."""
-        values = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        usual = {key: offered[0] for key, offered in header.parameters.items()}
+        values = ", ".join(f"{key}={value}" for key, value in self.parameters.items() if value != usual[key])
         self.name = f"{name}[{values}]" if values else name
+        """The name, with the parameters that are not the default."""
         if step in ("assess", "weigh") and self.scale is None:
             raise PromptError(
                 f"prompt {name}: a prompt of the step {step} names its scale in the header: {', '.join(SCALES)}"

@@ -276,7 +276,8 @@ def names_in_data(names: tuple[str, ...]) -> re.Pattern[str]:
 def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str, object]]]:
     """Return the shape `{FIELD: [{KEY, ...}]}`; the bare list and a single entry are accepted too.
 
-    Entries may also be an object by id: `{FIELD: {ID: {KEY, ...}}}`. With `texts`, an entry may be a text.
+    Entries may also be an object by id: `{FIELD: {ID: {KEY, ...}}}`, or `{FIELD: {ID: KEY's text}}`. With `texts`, an
+    entry of the list may be a text.
     """
 
     def part(value: object) -> list[dict[str, object]]:
@@ -289,6 +290,8 @@ def list_of(field: str, key: str, *, texts: bool = False) -> Shape[list[dict[str
                 if fold(str(entry.get("id", name))) != fold(name):
                     raise Unparsable(f"the entry {name!r} has another id")
             return [{**entry, "id": name} for name, entry in entries.items()]
+        if isinstance(entries, dict) and entries and not bare and all(isinstance(e, str) for e in entries.values()):
+            return [{"id": name, key: text} for name, text in entries.items()]
         if not isinstance(entries, list) or (bare and entries and not any(key in entry for entry in _objects(entries))):
             raise Unparsable(f"no list {field!r}")
         if texts and not bare:

@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.requests import MAX_CLAIMS_PER_CALL, CallError, Completion, Judge, Outcome, Request
+from claimeval.types.requests import (
+    AUTOMATIC_CLAIMS,
+    CLAIMS_PER_CALL,
+    MAX_CLAIMS_PER_CALL,
+    MOST_VERDICT_TOKENS,
+    CallError,
+    Completion,
+    Judge,
+    Outcome,
+    Request,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -212,8 +222,15 @@ def settle(judge: Judge) -> Judge:
 
 
 def claims_per_call(judge: Judge) -> int:
-    """Return the number of claims in one request to a judge; engines assess each claim separately."""
-    return judge.claims_per_call if reads_prompts(judge) else MAX_CLAIMS_PER_CALL
+    """Return the number of claims in one request to a judge; engines assess each claim separately.
+
+    `auto` is as many as the judge's `max_tokens` has room for, at most `AUTOMATIC_CLAIMS`.
+    """
+    if not reads_prompts(judge):
+        return MAX_CLAIMS_PER_CALL
+    if judge.claims_per_call == "auto":
+        return min(AUTOMATIC_CLAIMS, max(1, judge.max_tokens // MOST_VERDICT_TOKENS))
+    return judge.claims_per_call or CLAIMS_PER_CALL
 
 
 def row_of(judge: Judge) -> Provider:

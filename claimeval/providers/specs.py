@@ -20,7 +20,7 @@ from claimeval.judging import panel
 from claimeval.judging.panel import Panel
 from claimeval.providers.keys import masked
 from claimeval.types.errors import UsageError, read_yaml, unknown_name
-from claimeval.types.requests import Judge
+from claimeval.types.requests import CLAIMS_PER_CALL, ClaimsPerCall, Judge
 from claimeval.types.scales import THREE_WAY, Scale
 
 _YAML = (".yaml", ".yml")
@@ -46,7 +46,12 @@ def parse_judge(spec: str | Judge, settings: Mapping[str, JsonValue] = NO_SETTIN
             {**spec.model_dump(exclude_unset=True, exclude={"learned"}), **settings},
             f"the settings of judge {spec.name!r}",
         )
-    return providers.provider(spec.model).resolve(spec)
+    row = providers.provider(spec.model)
+    judge = row.resolve(spec)
+    if judge.claims_per_call is not None:
+        return judge
+    hosted = row.key_variable is not None and judge.endpoint == row.endpoint
+    return judge.model_copy(update={"claims_per_call": "auto" if hosted else CLAIMS_PER_CALL})
 
 
 def _from_text(text: str) -> Judge:
@@ -77,7 +82,7 @@ def from_fields(fields: Mapping[str, Any], location: str, name: str) -> Judge:
     if not isinstance(fields.get("model"), str):
         raise UsageError(f"{location} names no model: give `model: provider:name`")
     from_text = _from_text(fields["model"])
-    settings = {"name": name, **fields, "model": from_text.model}
+    settings = {"name": name, "claims_per_call": CLAIMS_PER_CALL, **fields, "model": from_text.model}
     if from_text.endpoint:
         settings["endpoint"] = from_text.endpoint
     return _valid(settings, location)
@@ -157,12 +162,12 @@ class PanelSpec(NamedTuple):
         return self.judges if extractor in self.judges else (*self.judges, extractor)
 
 
-def asking(claims_per_call: int | None) -> Mapping[str, JsonValue]:
+def asking(claims_per_call: ClaimsPerCall | None) -> Mapping[str, JsonValue]:
     """Return the settings that take precedence over those of judges; none if `claims_per_call` is None."""
     return NO_SETTINGS if claims_per_call is None else {"claims_per_call": claims_per_call}
 
 
-def parse_panel(specs: Sequence[str | Judge], claims_per_call: int | None = None) -> PanelSpec:
+def parse_panel(specs: Sequence[str | Judge], claims_per_call: ClaimsPerCall | None = None) -> PanelSpec:
     """Parse one spec or several, of which one may be a panel file, whose judges come first.
 
     `claims_per_call` takes precedence over the setting of each judge.

@@ -13,6 +13,7 @@ from claimeval.data.reading import NO_FIELDS, Problems, read_samples
 from claimeval.data.result_files import recognize
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import (
+    ASKED_FOR,
     ASSESS_PROMPT,
     EXTRACT_PROMPT,
     ONE_TEXT,
@@ -229,8 +230,8 @@ def _prepare_ratings(
     """Prepare a run of ratings or grades, which has no claims."""
     job = job_of(before)
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "claims_per_call",
-                 "extract_per_judge"):  # fmt: skip
-        if getattr(requested, name) is not None:
+                 "extract_per_judge", *requested.prompt_parameters):  # fmt: skip
+        if getattr(requested, name, "given") is not None:
             raise UsageError(f"{name}: a run of {before.job} has no claims; leave it out")
     if requested.metrics is not None:
         job = job.only([metric if isinstance(metric, str) else metric.name for metric in requested.metrics])
@@ -494,20 +495,23 @@ class ReusableVerdicts:
         self._ids = {judge.name: judge.id for judge in record.asked} if record else {}
         self._prompts = {p.id: p for p in record.prompts} if record else {}
         recorded = [p for p in self._prompts.values() if p.step == "extract"]
-        self.extract_prompt = _prompt("extract", requested.extract_prompt, recorded, defaults[0])
+        parameters = requested.prompt_parameters
+        self._asks_anew = requested.assess_prompt is not None or "reasons" in parameters
+        splits_anew = requested.extract_prompt is not None or "quotes" in parameters
+        self.extract_prompt = _prompt("extract", requested.extract_prompt, recorded, defaults[0], parameters)
         prompts = self.support_prompts(*(self.named or self.run_judges))
-        self.assess_prompt = _prompt(step, requested.assess_prompt, prompts, defaults[1])
+        self.assess_prompt = _prompt(step, requested.assess_prompt, prompts, defaults[1], parameters)
         self.undecided = () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
         """Names of the run's prompts if there are several and none is requested; then no judge can be asked."""
         self._settings = self.extractor.id if self.extractor else None
-        self._extract_prompt = self.extract_prompt.id if requested.extract_prompt else None
+        self._extract_prompt = self.extract_prompt.id if splits_anew else None
         self.names_claims = bool(self._settings or self._extract_prompt)
         """Whether an extractor or its prompt is requested."""
         self.claims_hold = (
             record is not None
             and record.extractor is not None
             and self._settings in (None, record.extractor.id)
-            and (not requested.extract_prompt or any(p.id == self.extract_prompt.id for p in recorded))
+            and (not splits_anew or any(p.id == self.extract_prompt.id for p in recorded))
         )
 
     @property
@@ -525,7 +529,7 @@ class ReusableVerdicts:
 
     def same_prompt(self, judge: str) -> bool:
         """Return whether a judge of the run was asked only with the requested prompt."""
-        if self.requested.assess_prompt is None:
+        if not self._asks_anew:
             return self.record is not None
         return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
 
@@ -711,8 +715,11 @@ def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part], size
     return sum(-(-n // sizes.get(judge, CLAIMS_PER_CALL)) for (judge, *_), n in claims.items())
 
 
-def _prompt(step: str, named: str | None, recorded: Sequence[PromptRecord], default: str) -> Prompt:
-    """Return the requested prompt, else the recorded one, else the default."""
+def _prompt(
+    step: str, named: str | None, recorded: Sequence[PromptRecord], default: str, parameters: Mapping[str, str]
+) -> Prompt:
+    """Return the requested prompt, else the recorded one, else the default, with those of `parameters` of its step."""
+    given = {name: value for name, value in parameters.items() if ASKED_FOR[name].step == step}
     if named or not recorded:
-        return prompting.load(step, named or default)
-    return Prompt.of(recorded[0])
+        return prompting.load(step, named or default, given)
+    return Prompt.of(recorded[0], given)

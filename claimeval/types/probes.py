@@ -52,6 +52,8 @@ class Probe(Record):
     context_tokens: int | None = None
     """Context window: from the settings, the server, or the built-in table of models."""
     steps: tuple[ProbeStep, ...] = ()
+    of_twenty: int | None = None
+    """Number of twenty known claims in one question that it labels right; None if it was not asked."""
     price: dict[str, float] | None = None
     """US dollars per million tokens, `input` and `output`. None: unknown."""
     settings: dict[str, JsonValue] = Field(default_factory=dict)
@@ -83,6 +85,8 @@ class Probe(Record):
             cost = f"{tokens}, {step.seconds:.1f} s" if step.seconds is not None else "no reply"
             reply = f' It wrote: "{step.reply}"' if step.reply and not step.right else ""
             lines[step.step] = f"right ({cost})" if step.right else f"{step.problem} ({cost}).{reply}"
+        if self.of_twenty is not None:
+            lines["twenty claims"] = f"{self.of_twenty} right in one question"
         lines["JSON schema"] = _words(
             self.schema_honoured, "honored", "ignored; only claimeval checks replies", "not sent"
         )

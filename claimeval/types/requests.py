@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -29,8 +29,11 @@ TokenLimit = Literal["max_tokens", "max_completion_tokens"]
 TOKEN_LIMITS: tuple[TokenLimit, ...] = ("max_tokens", "max_completion_tokens")
 BYTES_PER_TOKEN, FRAME_TOKENS, SHORTEST_REPLY = 3, 64, 256
 """Assumptions about a prompt in a window of known size, and the minimum number of tokens for its reply."""
-CLAIMS_PER_CALL, MAX_CLAIMS_PER_CALL = 5, 50
-"""Default and maximum number of claims in one call."""
+CLAIMS_PER_CALL, AUTOMATIC_CLAIMS, MAX_CLAIMS_PER_CALL = 5, 20, 50
+"""Default number of claims in one call, that of `auto`, and the maximum."""
+MOST_VERDICT_TOKENS = 60
+"""Tokens of a verdict with a reason, at most."""
+ClaimsPerCall = int | Literal["auto"]
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
 DECIDES_NOTHING = {"name", "key_variable", "family", "price", "num_gpus", "batch", "learned"}
@@ -83,10 +86,9 @@ class Judge(Record):
     """Name of the field that `max_tokens` is sent in. None: the provider's, or the other one if it is refused."""
     context_tokens: int | None = Field(default=None, gt=0)
     """Context window: maximum number of tokens in prompt and reply together."""
-    claims_per_call: int = Field(default=CLAIMS_PER_CALL, ge=1, le=MAX_CLAIMS_PER_CALL)
-    """Number of claims in one question."""
-    reasons: Literal["all", "unsupported", "none"] = "all"
-    """The verdicts on claims that it gives a reason for: all, those that are not support, or none."""
+    claims_per_call: Annotated[int, Field(ge=1, le=MAX_CLAIMS_PER_CALL)] | Literal["auto"] | None = None
+    """Number of claims in one question: 1 to 50, or `auto` for at most 20. None becomes `auto` for a hosted model, and
+    5 for one at an address of your own."""
     seed: int | None = None
     reasoning_effort: str | None = None
     top_logprobs: int | None = Field(default=None, ge=1, le=20)

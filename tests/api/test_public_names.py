@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READ, WRITE, ASK = ("fields", "limit", "skip_malformed"), ("out", "overwrite"), ("panel", "options")
 QUESTIONS = (
     *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
-    *("claims_per_call", "extract_per_judge"),
+    *("claims_per_call", "reasons", "quotes", "extract_per_judge"),
 )
 DRAW = ("stratify", "min_per_stratum", "seed", "keep_duplicates", "duplicate_threshold")
 PARAMETERS: dict[str, tuple[str, ...]] = {

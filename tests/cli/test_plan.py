@@ -142,7 +142,7 @@ def test_batches_are_planned_at_half_the_price(claimeval: Run, data: Path, tmp_p
     keys = {"OPENAI_API_KEY": "k" * 20, "MISTRAL_API_KEY": "k" * 20}
     online = json.loads(claimeval("plan", *command, "--json", **keys).stdout)
     batches = json.loads(claimeval("plan", *command, "--batch", "--detach", "--json", **keys).stdout)
-    (tmp_path / "live.yaml").write_text("model: openai:gpt-5-mini\nbatch: false\n")
+    (tmp_path / "live.yaml").write_text("model: openai:gpt-5-mini\nbatch: false\nclaims_per_call: auto\n")
     mixed_command = (data, "-j", tmp_path / "live.yaml", *command[3:], "--batch", "--json")
     mixed = json.loads(claimeval("plan", *mixed_command, **keys).stdout)
     assert batches["calls"] == online["calls"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import claimeval as ce
 from claimeval import testing
+from claimeval.evaluation.probe import MANY
 from claimeval.types import Probe
 from tests.command_line import call
 from tests.first_day.servers import Answer, Body, HabitServer, Respond, judged, refusal, reply, serve
@@ -17,14 +19,25 @@ from tests.sample_runs import RIGHT, SAMPLE, run
 
 
 def knows_paris(body: Body) -> Answer:
-    """A good judge of the two questions."""
+    """A good judge of the three questions."""
     text = json.dumps(body["messages"])
+    if "Orsa" in text:
+        return knows_orsa(body, len(MANY))
     if "<claims>" in text:
         entry = {"reason": "r", "evidence": ["d1"]}
-        verdicts = {"c1": {**entry, "label": "supported"}, "c2": {**entry, "label": "contradicted"}}
+        verdicts = [{"id": "c1", **entry, "label": "supported"}, {"id": "c2", **entry, "label": "contradicted"}]
         return reply(json.dumps({"verdicts": verdicts}), "paris-1")
     claims = [{"claim": "The Eiffel Tower is in Paris.", "sentences": [1], "quote": "The Eiffel Tower is in Paris."}]
     return reply(json.dumps({"claims": claims}), "paris-1")
+
+
+def knows_orsa(body: Body, right: int) -> Answer:
+    """Label this number of the twenty claims right, and leave the others out."""
+    shown = dict(re.findall(r'^(c\d+): (".*")$', body["messages"][-1]["content"], re.MULTILINE))
+    labels = {name: "supported" if MANY[json.loads(text)] else "not_found" for name, text in shown.items()}
+    entry = {"reason": "", "evidence": ["d1"]}
+    verdicts = [{"id": name, **entry, "label": label} for name, label in list(labels.items())[:right]]
+    return reply(json.dumps({"verdicts": verdicts}), "paris-1")
 
 
 def probe(respond: Respond, **settings: object) -> tuple[Probe, HabitServer]:
@@ -36,13 +49,14 @@ def test_a_good_judge_is_said_to_be_one() -> None:
     found, server = probe(knows_paris)
     assert found.ok
     assert (found.reachable, found.key_accepted, found.schema_honoured, found.thinks_aloud) == (True, True, True, False)
-    assert (found.log_probabilities, found.refused, found.settings, found.price) == (False, (), {}, None)
+    assert (found.log_probabilities, found.refused, found.price) == (False, (), None)
+    assert found.settings == {"claims_per_call": "auto"}
     assert [(step.step, step.right, step.prompt_tokens) for step in found.steps] == [
         ("extract", True, 300),
         ("assess", True, 300),
     ]
     assert found.served_model == "paris-1"
-    assert server.paid == 2
+    assert (found.of_twenty, server.paid) == (20, 3)
     assert "reachable: yes, paris-1 answers" in str(found)
 
 
@@ -59,10 +73,24 @@ def test_what_it_refuses_is_named_with_the_line_for_a_judge_file() -> None:
     found, server = probe(respond)
     assert found.ok
     assert found.refused == ("temperature", "max_tokens")
-    assert found.settings == {"temperature": None, "token_limit": "max_completion_tokens"}
+    auto = {"claims_per_call": "auto"}
+    assert found.settings == {"temperature": None, **auto, "token_limit": "max_completion_tokens"}
     assert found.log_probabilities is False
-    assert server.paid == 2
-    assert found.lines["judge file"] == 'temperature: null; token_limit: "max_completion_tokens"'
+    assert server.paid == 3
+    lines = 'temperature: null; claims_per_call: "auto"; token_limit: "max_completion_tokens"'
+    assert found.lines["judge file"] == lines
+
+
+@pytest.mark.parametrize(
+    ("right", "asked", "proposed"),
+    [(20, 5, "auto"), (20, "auto", None), (19, 5, None), (19, "auto", None), (18, "auto", 5), (18, 5, None)],
+)
+def test_twenty_claims_show_how_many_it_may_be_asked_at_once(right: int, asked: object, proposed: object) -> None:
+    def respond(body: Body) -> Answer:
+        return knows_orsa(body, right) if "Orsa" in json.dumps(body["messages"]) else knows_paris(body)
+
+    found, _ = probe(respond, claims_per_call=asked)
+    assert (found.ok, found.of_twenty, found.settings.get("claims_per_call")) == (True, right, proposed)
 
 
 def test_the_settings_are_those_that_help() -> None:
@@ -91,7 +119,7 @@ def test_a_judge_that_ignores_the_schema_and_thinks_aloud() -> None:
     found, _ = probe(respond)
     assert found.ok
     assert (found.schema_honoured, found.thinks_aloud) == (False, True)
-    assert found.settings == {"structured": False}
+    assert found.settings == {"claims_per_call": "auto", "structured": False}
 
 
 def test_a_reply_in_the_form_of_the_prompt_and_not_of_the_schema_ignores_it() -> None:

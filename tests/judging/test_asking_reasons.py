@@ -27,8 +27,8 @@ EVERY: tuple[Reasons, ...] = get_args(Reasons)
 
 
 def asked(prompt: str, reasons: Reasons) -> Request:
-    judge = Judge(model="openai:m", reasons=reasons)
-    return assess.ask(prompts.load("assess", prompt), judge, CLAIMS, SHOWN, "Which?")
+    judge = Judge(model="openai:m")
+    return assess.ask(prompts.load("assess", prompt, {"reasons": reasons}), judge, CLAIMS, SHOWN, "Which?")
 
 
 @pytest.mark.parametrize("prompt", ["three_way", "binary", "partial"])
@@ -40,10 +40,11 @@ def test_the_question_and_the_schema_ask_for_these_reasons(prompt: str) -> None:
     assert f"or an empty text if its label is {favorable}, then the ids" in texts["unsupported"]
     assert "reason" not in texts["none"].replace("reasonable", "")
     entries = {name: json.loads(request.response_schema or "")["properties"] for name, request in by.items()}
-    fields = {name: list(entry["verdicts"]["items"]["properties"]) for name, entry in entries.items()}
+    fields = {name: list(entries[name]["verdicts"]["items"]["properties"]) for name in ("all", "unsupported")}
     assert fields["all"] == fields["unsupported"] == ["id", "reason", "evidence", "label"]
-    assert fields["none"] == ["id", "evidence", "label"]
-    same = [re.sub(r"(?s)For each claim, first give.*", "", text) for text in texts.values()]
+    labels = entries["none"]["verdicts"]["properties"]
+    assert {name: label["enum"][0] for name, label in labels.items()} == {"c1": favorable, "c2": favorable}
+    same = [re.sub(r"(?s)For each claim, (first )?give.*", "", text) for text in texts.values()]
     assert len(set(same)) == 1
 
 
@@ -53,13 +54,15 @@ def judge_of(body: Body) -> Reply:
     if "<claims>" not in text:
         sentences = re.findall(r"^(\d+): \"(.*)\"$", text, re.MULTILINE)
         return Reply(json.dumps({"claims": [{"claim": t, "sentences": [int(n)], "quote": t} for n, t in sentences]}))
+    alone = "give the label alone" in text
+    labels = {}
     verdicts = []
     for name, claim in re.findall(r"^(c\d+): \"(.*)\"$", text, re.MULTILINE):
         label = "supported" if "right" in claim else "not_found"
         reason = "because" if "empty text" not in text or label != "supported" else ""
-        given = {"reason": reason} if '"reason"' in text else {}
-        verdicts.append({"id": name, **given, "evidence": ["d1"], "label": label})
-    return Reply(json.dumps({"verdicts": verdicts}))
+        labels[name] = label
+        verdicts.append({"id": name, "reason": reason, "evidence": ["d1"], "label": label})
+    return Reply(json.dumps({"verdicts": labels if alone else verdicts}))
 
 
 @pytest.mark.parametrize(
@@ -70,23 +73,19 @@ def test_labels_are_the_same_and_a_note_says_which_reasons_there_are(
     start_server: StartServer, tmp_path: Path, reasons: Reasons, explanations: list[str | None]
 ) -> None:
     server = start_server(Options(), judge=judge_of)
-    judge = Judge(name="j", model="openai:m", endpoint=server.url, reasons=reasons)
+    judge = Judge(name="j", model="openai:m", endpoint=server.url)
     sample = ce.Sample(id="a", question="Which?", answer="This is right. That is wrong.", contexts=DOCUMENTS)
-    run = ce.score([sample], judges=judge, metrics="faithfulness", options=ce.RunOptions(cache=tmp_path))
+    cache = ce.RunOptions(cache=tmp_path)
+    run = ce.score([sample], judges=judge, metrics="faithfulness", reasons=reasons, options=cache)
     (result,) = run
     given = {a.label: a.verdicts[0].explanation for a in result.assessments}
     assert given == {"supported": explanations[0], "not_found": explanations[1]}
-    notes = {
-        "all": (),
-        "unsupported": ("J gives reasons only for claims that are not supported, as its settings say.",),
-        "none": ("J gives no reasons, as its settings say.",),
-    }
-    assert run.notes == notes[reasons]
+    asked_with = {"all": "assess/three_way[reasons=all]", "unsupported": "assess/three_way"}
+    assert run.manifest.prompts[1].name == asked_with.get(reasons, "assess/three_way[reasons=none]")
 
 
-@pytest.mark.parametrize("prompt", ["rules", "tags", "short", "three_way.de"])
+@pytest.mark.parametrize("prompt", ["rules", "tags", "short"])
 def test_a_prompt_that_asks_for_all_reasons_is_refused_before_any_call(prompt: str) -> None:
     sample = ce.Sample(id="a", question="Which?", answer="This is right.", contexts=DOCUMENTS)
-    judge = {"model": "openai:m", "reasons": "none"}
-    with pytest.raises(ce.UsageError, match=f"the prompt assess/{prompt} asks for all reasons"):
-        ce.score([sample], judges=judge, metrics="faithfulness", assess_prompt=prompt)
+    with pytest.raises(ce.UsageError, match=f"reasons: the prompt assess/{prompt} always asks for all reasons"):
+        ce.score([sample], judges="openai:m", metrics="faithfulness", assess_prompt=prompt, reasons="none")

@@ -9,8 +9,11 @@ import pytest
 
 import claimeval as ce
 from claimeval.judging.assess import shuffled
+from claimeval.providers import claims_per_call
+from claimeval.providers.specs import parse_judge
 from claimeval.testing import provider
 from claimeval.types.records import Claim
+from claimeval.types.requests import ClaimsPerCall, Judge
 
 CLAIMS = [Claim(grounding="ungrounded", id=f"answer-{i}", text=f"Lamp {i} is lit.", of="answer") for i in range(1, 13)]
 SAMPLE = {
@@ -45,8 +48,10 @@ def reply(prompt: str) -> str:
     return json.dumps({"verdicts": [{"id": name, "label": label} for name, label in labels.items()]})
 
 
-@pytest.mark.parametrize(("asked", "calls"), [(None, 3), (1, 12), (20, 1)])
-def test_claims_are_asked_about_five_at_a_time_by_default(asked: int | None, calls: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("asked", "calls"), [(None, 3), (1, 12), (20, 1), ("auto", 1)])
+def test_a_server_of_ones_own_is_asked_about_five_at_a_time(
+    asked: ClaimsPerCall | None, calls: int, tmp_path: Path
+) -> None:
     options = ce.RunOptions(cache=tmp_path)
     with provider(reply) as server:
         ahead = ce.plan(
@@ -75,3 +80,25 @@ def test_rejudging_with_another_number_asks_again_and_takes_no_claim_anew(tmp_pa
         again = ce.rejudge(run, claims_per_call=1, options=options)
     assert len([call for call in again.results[0].calls if not call.reused]) == 12
     assert again["faithfulness"].mean == run["faithfulness"].mean == 0.5
+
+
+@pytest.mark.parametrize(
+    ("judge", "size"),
+    [
+        ("openai:gpt-5-mini", 20),
+        ("mistral:small", 20),
+        ("ollama:qwen3:8b", 5),
+        ("openai:m@http://127.0.0.1:1/v1", 5),
+        (Judge(model="openai:m", max_tokens=600), 10),
+        (Judge(model="openai:m", claims_per_call=7), 7),
+        ("local:lexical", 50),
+    ],
+)
+def test_a_hosted_model_is_asked_about_as_many_as_fit_and_any_other_about_five(judge: str | Judge, size: int) -> None:
+    assert claims_per_call(parse_judge(judge)) == size
+
+
+def test_a_judge_file_keeps_five(tmp_path: Path) -> None:
+    file = tmp_path / "careful.yaml"
+    file.write_text("model: openai:gpt-5-mini\n")
+    assert claims_per_call(parse_judge(str(file))) == 5

@@ -46,6 +46,8 @@ Json = Any
 # --- the judge ---
 
 _CLAIM = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
+_MATERIAL = re.compile(r"^<(\w+)>\n(.*?)\n</\1>", re.MULTILINE | re.DOTALL)
+"""What a prompt shows, whose words decide, not those of the instructions."""
 _WORDS = re.compile(r"^- (\w+): ", re.MULTILINE)
 
 
@@ -69,15 +71,17 @@ def judge(body: Body) -> Reply:
     if not content.startswith("{"):
         return Reply(content)
     said = json.loads(content)
-    if "claims" not in said and draw("unreadable", model, text) < 1 / 120:
+    material = _MATERIAL.findall(text) if "verdicts" in said else text
+    if "claims" not in said and draw("unreadable", model, material) < 1 / 120:
         return Reply("I would rather not say.")
     asked = text.rpartition("Reply with this JSON and nothing else:")[0]
     if "verdicts" in said:
         claims = {name: json.loads(line) for name, line in _CLAIM.findall(asked.rpartition("<claims>")[2])}
         words = list(dict.fromkeys(_WORDS.findall(asked)))
+        unreasoned = claim_judge.EMPTY.findall(asked)
         for verdict in said["verdicts"]:
             verdict["label"] = chosen(model, claims[verdict["id"]] + words[0], words)
-            verdict["reason"] = f"by rule: {verdict['label']}"
+            verdict["reason"] = f"by rule: {verdict['label']}" if verdict["label"] not in unreasoned else ""
     for grade in said.get("grades", ()):
         steps = sorted(map(int, re.findall(r"^- (\d): ", asked, re.MULTILINE)), reverse=True)
         grade["grade"] = int(chosen(model, grade["id"] + asked, [str(step) for step in steps]))

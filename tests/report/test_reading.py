@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+import claimeval as ce
+from benchmarks.loopback import Options
 from claimeval.judging.panel import Panel
 from claimeval.report import forms
 from claimeval.report.packing import Rebuilder
 from claimeval.runs.directory import load_manifest, read_results
 from claimeval.types.records import Call, Document, Evidence, SampleResult
+from claimeval.types.requests import Judge
+from tests.conftest import StartServer
 from tests.report.conftest import Browser
 from tests.report.runs import TOWER, TOWER_SAYS, make, with_spans
 
@@ -223,3 +228,22 @@ def test_a_document_without_verdicts_is_not_said_to_support_nothing(browser: Bro
     run = make(tmp_path / "run", panel=Panel(per_document=True), says={"away": {}}, failing=["away"])
     browser.open(forms.write(run, "html"), "#/sample/tower")
     assert browser.texts(".matrix tfoot td") == ["not known"] * 3
+
+
+@pytest.mark.parametrize(("reasons", "said"), [("all", 0), ("unsupported", 1), ("none", 2)])
+def test_a_verdict_without_a_reason_says_that_none_was_asked_for(
+    browser: Browser,
+    start_server: StartServer,
+    tmp_path: Path,
+    reasons: Literal["all", "unsupported", "none"],
+    said: int,
+) -> None:
+    server = start_server(Options(judge="benchmarks.loopback.claim_judge:make"))
+    judge = Judge(name="rule", model="openai:rule", endpoint=server.url_for("openai"))
+    sample = {"id": "a", "question": "Which?", "answer": "It is right. It is WRONG.", "contexts": ["It is right."]}
+    options = ce.RunOptions(cache=tmp_path)
+    run = ce.score([sample], judges=judge, metrics="faithfulness", reasons=reasons, options=options)
+    page = tmp_path / "report.html"
+    page.write_text(run.report(), encoding="utf-8")
+    browser.open(page, "#/sample/a?claim=answer-1")
+    assert browser.texts(".verdict p.quiet.small") == ["no reason was asked for"] * said

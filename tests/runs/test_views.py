@@ -83,7 +83,9 @@ def views(tmp_path: Path, start_server: StartServer) -> Views:
             )
         ),
         "extraction": list(extraction.view(claims.record.extraction, claims.manifest, claims.summary)),
-        "forecast": list(forecast.view(plan.forecast, plan.prepared.manifest, "samples", "score")),
+        "forecast": list(
+            forecast.view(plan.forecast, plan.prepared.manifest, "samples", "score", {"--reasons none": 0.1})
+        ),
         "experiment": list(experiment.view(tried.table)),
     }
 

@@ -269,6 +269,8 @@ export function showVerdict(side, claim, verdict) {
 function verdictItem(verdict, claim, side) {
   const judge = judgeOf(verdict, side);
   const named = verdict.cites ?? [];
+  const { reasons } = side.facts.manifest.prompts.find(({ step }) => step === "assess")?.parameters ?? {};
+  const unasked = verdict.label && reasons && reasons !== "all";
   return el(
     "div",
     { class: "verdict" },
@@ -289,7 +291,9 @@ function verdictItem(verdict, claim, side) {
         ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,
     ),
-    verdict.explanation ? el("blockquote", null, block(verdict.explanation)) : null,
+    verdict.explanation
+      ? el("blockquote", null, block(verdict.explanation))
+      : unasked && el("p", { class: "quiet small" }, "no reason was asked for"),
     el(
       "p",
       { class: "small" },
@@ -302,7 +306,7 @@ function verdictItem(verdict, claim, side) {
             ]),
             " · ",
           ]
-        : [el("span", { class: "quiet" }, "names no document"), " · "],
+        : [el("span", { class: "quiet" }, reasons === "none" ? "asked for a label alone" : "names no document"), " · "],
       el(
         "button",
         {

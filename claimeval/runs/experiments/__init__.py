@@ -16,7 +16,7 @@ from claimeval.providers import specs as judging
 from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
 from claimeval.types.options import OnSameFamily, PanelOptions
 from claimeval.types.records import Record
-from claimeval.types.requests import MAX_CLAIMS_PER_CALL
+from claimeval.types.requests import ClaimsPerCall
 
 
 class Arm(Record):
@@ -37,7 +37,7 @@ class Arm(Record):
     """Settings of all judges of the arm, as in a judge file: temperature, seed, max_tokens, ..."""
     per_document: bool | None = None
     shuffle_contexts: int | None = Field(default=None, ge=0)
-    claims_per_call: int | None = Field(default=None, ge=1, le=MAX_CLAIMS_PER_CALL)
+    claims_per_call: ClaimsPerCall | None = None
     claim_order: int = Field(default=0, ge=0)
     """Number of the order in which judges are shown claims, to measure how much labels depend on it."""
     extract_per_judge: bool | None = None

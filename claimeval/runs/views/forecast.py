@@ -11,7 +11,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.providers import reads_prompts
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, heading, line, table
-from claimeval.statistics.formatting import count, dollars, span
+from claimeval.statistics.formatting import count, dollars, percent, span
 
 Number = TypeVar("Number", int, float)
 NOT_COUNTED = "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
@@ -22,8 +22,13 @@ STEPS = (
 ARMS = (Column("arm"), Column("calls", "count"), Column("USD", "count"), Column("at most", "count"))
 
 
-def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Iterator[Block]:
-    """Yield the forecast of a command; `unit` is what it counts, such as `samples`."""
+def view(
+    forecast: Forecast, manifest: Manifest, unit: str, command: str, cheaper: Mapping[str, float]
+) -> Iterator[Block]:
+    """Yield the forecast of a command; `unit` is what it counts, such as `samples`.
+
+    `cheaper` is the share of the dollars that options would save.
+    """
     names = short_names(judge.name for judge in manifest.asked)
     of = f": {forecast.samples:,} {unit}; "
     subject = Path(manifest.data.path).name if manifest.data.path else command
@@ -48,6 +53,9 @@ def view(forecast: Forecast, manifest: Manifest, unit: str, command: str) -> Ite
     yield table("forecast", STEPS, rows)
     if forecast.calls[1]:
         yield line(_most(forecast))
+    if cheaper:
+        forms = ", ".join(f"{option} {percent(share)}" for option, share in cheaper.items())
+        yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")
     for basis in _basis(manifest, forecast, names):
         yield line("- ", Data(basis))
 

@@ -153,7 +153,7 @@ def test_a_parameter_goes_to_the_prompt_that_has_it(tmp_path: Path) -> None:
     )
     plans = [experiments.plan(arm, select_metrics(["faithfulness"])) for arm in found.arms]
     assert [plan.assess_prompt.parameters for plan in plans] == [{"strictness": "strict"}, {"strictness": "lenient"}]
-    assert plans[0].extract_prompt.parameters == {}
+    assert plans[0].extract_prompt.parameters == {"quotes": "yes"}
 
 
 @pytest.mark.parametrize(
