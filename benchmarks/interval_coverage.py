@@ -7,6 +7,7 @@ the prevalence as its mean and an intraclass correlation of .3, so that the clai
 
 * macro: mean over answers of the share of right claims. micro: share of right claims, answers as clusters.
 * micro, uneven: geometric numbers of claims with mean 8, in one answer of twenty five times as many.
+* micro, long worse: the same numbers of claims; answers of more than twice the mean have .2 fewer right claims.
 * claims as independent: micro with Wilson's interval, as if claims were independent, which claimeval does not do.
 * difference: two arms over the same answers; in three of ten answers, the second arm draws again, at .05 less.
 * PPI++: all claims of 300 answers judged, some of them labeled; the judge says yes to 90 % of the right claims and to
@@ -31,6 +32,7 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,12 +107,36 @@ def micro(rng: np.random.Generator, answers: int, prevalence: float, resamples: 
 
 
 def uneven(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
-    claims = rng.geometric(1 / CLAIMS, answers) * np.where(rng.random(answers) < 0.05, 5, 1)
+    claims = lengths(rng, answers)
     right = rng.binomial(claims, chances(rng, answers, prevalence))
     return Trial(
         ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed)),
         prevalence,
     )
+
+
+LONG, WORSE_BY = 2 * CLAIMS, 0.2
+
+
+def lengths(rng: np.random.Generator, answers: int) -> Any:
+    """Draw uneven numbers of claims."""
+    return rng.geometric(1 / CLAIMS, answers) * np.where(rng.random(answers) < 0.05, 5, 1)
+
+
+@lru_cache(maxsize=1)
+def share_in_long() -> float:
+    """The share of claims that are of long answers."""
+    claims = lengths(np.random.default_rng(1), 4_000_000)
+    return float(claims[claims > LONG].sum() / claims.sum())
+
+
+def long_worse(_: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
+    rng = np.random.default_rng([answers, round(100 * prevalence), seed])
+    claims = lengths(rng, answers)
+    usual, worse = chances(rng, answers, prevalence), chances(rng, answers, prevalence - WORSE_BY)
+    right = rng.binomial(claims, np.where(claims > LONG, worse, usual))
+    estimate = ratio_interval(right.tolist(), claims.tolist(), resampling=Resampling(resamples=resamples, seed=seed))
+    return Trial(estimate, prevalence - WORSE_BY * share_in_long())
 
 
 def as_independent(rng: np.random.Generator, answers: int, prevalence: float, resamples: int, seed: int) -> Trial:
@@ -136,6 +162,7 @@ def means(rng: np.random.Generator, answers: int, prevalence: float, resamples: 
         "macro": macro,
         "micro": micro,
         "micro, uneven": uneven,
+        "micro, long worse": long_worse,
         "claims as independent": as_independent,
         "difference": difference,
     }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ import pytest
 from benchmarks.clients import ROOT, Client, score, write_samples
 from benchmarks.loopback import Latency, Options, ThreadHandle, claim_judge, serve_in_thread
 from benchmarks.survival import survive
+from claimeval.execution.budget import LEDGER_FILE, NANO
 from tests.command_line import Done, call
 from tests.sample_runs import without_seconds
 
@@ -90,6 +93,29 @@ def test_ctrl_c_ends_soon_and_loses_nothing_that_was_read(
     repeated = len(answered) - len(set(answered))
     assert repeated == 0 if signals == 1 else repeated <= 8
     assert len((tmp_path / "run" / "results.jsonl").read_text().splitlines()) == 20
+
+
+@pytest.mark.slow
+def test_after_kills_the_spending_is_what_was_sent(tmp_path: Path) -> None:
+    """Every kill loses up to eight replies; the same questions asked again say what these cost."""
+    write_samples(tmp_path / "samples.jsonl", 60)
+    (tmp_path / "prices.yaml").write_text("openai:judge: {input: 1.0, output: 1.0}\n")
+    caps = ("--concurrency", "8", "--max-cost", "5", "--prices", "prices.yaml", "--timeout", "20")
+    latency = Latency(seconds=0.31, tail_seconds=0.83, tail_rate=0.5)
+    with serve_in_thread(Options(latency=latency), judge=claim_judge.answer) as server:
+        client = Client(tmp_path, "run", score(server, *caps))
+        for kill in range(1, 6):
+            wait_until(lambda least=12 * kill: len(server.exchanges()) >= least)  # type: ignore[misc]  # bound now
+            time.sleep(random.uniform(0.1, 0.6))
+            client.kill(signal.SIGKILL)
+            client.start()
+        client.wait()
+        wait_until(lambda: all(exchange.sent is not None for exchange in server.exchanges()))
+        sent = sum(exchange.tokens for exchange in server.exchanges() if exchange.paid) / 1e6
+    with sqlite3.connect(tmp_path / "store" / LEDGER_FILE) as ledger:
+        ((nano,),) = ledger.execute("SELECT cost FROM spending").fetchall()
+    assert client.codes == [-signal.SIGKILL] * 5 + [0]
+    assert sent * (1 - 1e-9) <= nano / NANO <= 1.02 * sent
 
 
 LIMITED = """

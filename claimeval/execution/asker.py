@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Self
 
 from claimeval.execution import Executor
-from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_prices
+from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_extra, check_prices
 from claimeval.execution.cached import CachedExecutor, ComputingExecutor, OfflineExecutor, StoredExecutor
 from claimeval.execution.learning import LearningExecutor
 from claimeval.execution.online import OnlineExecutor
@@ -69,6 +69,8 @@ class Asker:
         options, progress = self._options, self._progress
         if options.max_cost is not None and not options.offline:
             check_prices(self._judges, options.prices)
+        if options.capped and not options.offline:
+            check_extra(self._judges)
         folder = cache_folder(options.cache)
         async with AsyncExitStack() as stack:
             self.store = store = stack.enter_context(Store(folder))

@@ -1,7 +1,8 @@
 """Budget of a run: the maximum cost of every call is reserved before it is sent, and settled when its cost is known.
 
-The spending of each run is kept next to the reply cache, over all processes and interruptions of the run. A process
-that dies between reservation and settlement leaves the maximum in place, so the sum is never below what was paid.
+The spending of each run is kept next to the reply cache, over all processes and interruptions of the run. A call
+whose outcome is unknown, because its process died or its reply was lost, leaves the maximum in place until the same
+request is answered: then it counts like that answer, so that the sum is never below what was paid, and hardly above.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
+from uuid import uuid4
 
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, price_of
+from claimeval.types.chat_format import FREE
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
@@ -33,6 +36,16 @@ def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> N
                 f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is unknown. Add a line such "
                 f"as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per million tokens) to a YAML file and "
                 f"pass it with --prices or {VARIABLE}, or limit the number of calls instead"
+            )
+
+
+def check_extra(judges: Iterable[Judge]) -> None:
+    """Raise UsageError if a judge sends a field that may cost more than the caps count, unless it says so."""
+    for judge in judges:
+        if not judge.uncounted and (unknown := sorted(set(judge.extra) - FREE)):
+            raise UsageError(
+                f"judge {judge.name!r}: the price of `{unknown[0]}` in `extra` is not known, so a cap is no promise. "
+                "Leave it out, leave --max-cost and --max-calls out, or write `uncounted: true` into the judge file"
             )
 
 
@@ -55,6 +68,7 @@ class Ledger:
     def __init__(self, file: Path, run: str, max_calls: int | None, max_cost: float | None) -> None:
         self._file = file
         self._run = run
+        self._owner = uuid4().hex
         self._max_calls = _NO_LIMIT if max_calls is None else max_calls
         self._max_cost = _NO_LIMIT if max_cost is None else _nano(max_cost)
         with self._store_errors():
@@ -72,24 +86,51 @@ class Ledger:
             "CREATE TABLE IF NOT EXISTS spending "
             "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
         )
+        self._database.execute("CREATE TABLE IF NOT EXISTS reserved (run TEXT, request TEXT, owner TEXT, cost INTEGER)")
+        self._database.execute("CREATE INDEX IF NOT EXISTS reserved_by_request ON reserved (run, request)")
         self._database.execute("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (self._run,))
 
-    def reserve(self, cost: float) -> bool:
-        """Reserve one call of at most `cost`. Return False, without a reservation, if it would exceed a limit."""
+    def reserve(self, cost: float, request: str | None = None) -> bool:
+        """Reserve one call of at most `cost`. Return False, without a reservation, if it would exceed a limit.
+
+        With the key of its `request`, the reservation of a call without an outcome is settled by a later call.
+        """
         amount = _nano(cost)
-        with self._store_errors():
+        with self._transaction():
             update = self._database.execute(
                 "UPDATE spending SET calls = calls + 1, cost = cost + ? WHERE run = ? AND calls < ? AND cost + ? <= ?",
                 (amount, self._run, self._max_calls, amount, self._max_cost),
             )
+            if update.rowcount == 1 and request is not None:
+                row = self._run, request, self._owner, amount
+                self._database.execute("INSERT INTO reserved VALUES (?, ?, ?, ?)", row)
         return update.rowcount == 1
 
     def settle(self, reserved: float, cost: float) -> None:
         """Replace the reserved cost of a call by its actual cost. The call stays counted."""
         with self._store_errors():
+            self._add(_nano(cost) - _nano(reserved))
+
+    def settle_request(self, request: str, cost: float) -> None:
+        """Replace the reserved cost of a call by its actual cost, also for earlier calls with an unknown outcome.
+
+        A reservation of another process that still waits is settled again by that process.
+        """
+        paid, mine = _nano(cost), (self._run, request, self._owner)
+        with self._transaction():
+            query = "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ? LIMIT 1"
+            row, amount = self._database.execute(query, mine).fetchone()
+            self._database.execute("DELETE FROM reserved WHERE rowid = ?", (row,))
+            unknown = "FROM reserved WHERE run = ? AND request = ? AND cost > ?"
+            lost = (self._run, request, paid)
+            over = self._database.execute(f"SELECT COUNT(*), TOTAL(cost) {unknown}", lost).fetchone()
             self._database.execute(
-                "UPDATE spending SET cost = cost - ? + ? WHERE run = ?", (_nano(reserved), _nano(cost), self._run)
+                "UPDATE reserved SET cost = ?3 WHERE run = ?1 AND request = ?2 AND cost > ?3", (*lost,)
             )
+            self._add(paid - amount + paid * over[0] - int(over[1]))
+
+    def _add(self, nano: int) -> None:
+        self._database.execute("UPDATE spending SET cost = cost + ? WHERE run = ?", (nano, self._run))
 
     def release(self, calls: int, reserved: float) -> None:
         """Remove reserved calls that were never sent to a provider."""
@@ -106,6 +147,17 @@ class Ledger:
         with self._store_errors():
             calls, cost = self._database.execute(query, (self._run,)).fetchone()
         return Spending(calls, cost / NANO)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._store_errors():
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
 
     def __enter__(self) -> Self:
         return self
@@ -156,7 +208,7 @@ class Budget:
         known_price = self._prices[request.judge.name]
         max_cost = cost_bound(request, known_price) if known_price else 0.0
         if self._ledger and request.judge.name in self._charged:
-            while not self.exhausted and not self._ledger.reserve(max_cost):
+            while not self.exhausted and not self._ledger.reserve(max_cost, request.key):
                 if self._unsettled:
                     self._settled.clear()
                     await self._settled.wait()
@@ -191,8 +243,8 @@ class Budget:
             paid = 0.0
         if paid is None:
             paid = reserved
-        elif self._ledger and paid != reserved:
-            self._ledger.settle(reserved, paid)
+        elif self._ledger and request.judge.name in self._charged:
+            self._ledger.settle_request(request.key, paid)
         if self.spent is not None:
             self.spent += paid
         self._unsettled -= 1

@@ -115,6 +115,8 @@ def parse_judges(specs: Sequence[str | Judge], settings: Mapping[str, JsonValue]
 
 def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
     """Return the notes to print with the numbers: about all judges, single judges, and claims extracted by rules."""
+    uncounted = [judge.name for judge in judges if judge.uncounted]
+    capless = (f"caps are no promise: {', '.join(uncounted)} may cost more than they count",) if uncounted else ()
     note_by_judge = {judge.name: providers.row_of(judge).note(judge) for judge in judges}
     if len(set(note_by_judge.values())) == 1:
         remarks = [note for note in set(note_by_judge.values()) if note]
@@ -122,7 +124,8 @@ def notes(judges: Sequence[Judge], extractor: Judge) -> tuple[str, ...]:
         remarks = [f"{name} gives a {note}" for name, note in note_by_judge.items() if note]
     if not remarks and providers.row_of(extractor).note(extractor):
         remarks = [f"claims extracted by {extractor.name}, by rules and not by a language model"]
-    return (*remarks, CLAIMS_BY_RULE) if extractor.model.startswith("local:") else tuple(remarks)
+    by_rule = (CLAIMS_BY_RULE,) if extractor.model.startswith("local:") else ()
+    return (*capless, *remarks, *by_rule)
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

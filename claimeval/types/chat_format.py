@@ -71,6 +71,15 @@ RESERVED = {
 }
 """Fields that `extra` must not have, each with the reason: claimeval sets them, or they would bypass the limits."""
 
+FREE = frozenset({
+    "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias", "top_k", "top_a", "min_p", "typical_p",
+    "stop", "stop_sequences", "user", "metadata", "store", "safety_identifier", "prompt_cache_key", "cache_control",
+    "verbosity", "reasoning", "thinking", "think", "enable_thinking", "chat_template_kwargs", "guided_json",
+    "guided_choice", "guided_regex", "guided_grammar", "include_reasoning", "safe_prompt", "safety_settings",
+    "service_tier", "inference_geo", "keep_alive", "ignore_eos", "skip_special_tokens", "transforms",
+})  # fmt: skip
+"""Fields of `extra` that cost nothing beyond the tokens of prompt and reply, which the caps count."""
+
 MOST_TOKENS = 2**53
 """Maximum number of tokens that is believed. Larger numbers would overflow rates and costs."""
 

@@ -36,7 +36,7 @@ MOST_VERDICT_TOKENS = 60
 ClaimsPerCall = int | Literal["auto"]
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
-DECIDES_NOTHING = {"name", "key_variable", "family", "price", "num_gpus", "batch", "learned"}
+DECIDES_NOTHING = {"name", "key_variable", "uncounted", "family", "price", "num_gpus", "batch", "learned"}
 """Fields of a judge that cannot change a reply."""
 
 
@@ -106,6 +106,8 @@ class Judge(Record):
     """Query parameters of the URL, such as `api-version`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Additional fields of the request body. Fields that claimeval sets itself are refused."""
+    uncounted: bool = False
+    """Whether `extra` may hold fields whose price the caps do not count."""
     family: str | None = None
     """Family of the model. Default: from the family table."""
     price: JudgePrice | None = None

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import claimeval as ce
 from claimeval.evaluation.summary.cost import JudgeCost, total
-from claimeval.execution.budget import Budget, Ledger, Spending, check_prices, cost
+from claimeval.execution.budget import Budget, Ledger, Spending, check_extra, check_prices, cost
 from claimeval.providers.prices import Price, cost_bound
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.records import Call
@@ -251,3 +252,44 @@ def test_what_is_spent_is_known_where_nothing_limits_it() -> None:
 
 def test_without_a_price_nothing_is_said_about_money() -> None:
     assert Budget([JUDGE]).spent is None
+
+
+def test_a_call_without_an_outcome_costs_what_the_same_request_costs_later(tmp_path: Path) -> None:
+    """Reserved 5 each: two processes die with "a" in flight and one with "b"; "a" is asked again and costs 2."""
+    file = tmp_path / "spending.db"
+    for _ in range(2):
+        with Ledger(file, "run", None, None) as died:
+            died.reserve(5.0, "a")
+    with Ledger(file, "run", None, None) as died:
+        died.reserve(5.0, "b")
+    with Ledger(file, "other", None, None) as other:
+        other.reserve(5.0, "a")
+    with Ledger(file, "run", None, 25.0) as ledger:
+        assert ledger.spending == Spending(3, 15.0)
+        assert ledger.reserve(5.0, "a")
+        ledger.settle_request("a", 2.0)
+        assert ledger.spending == Spending(4, 2.0 + 2.0 + 2.0 + 5.0)
+    with Ledger(file, "other", None, None) as other:
+        assert other.spending == Spending(1, 5.0)
+
+
+def test_a_process_that_still_waits_settles_its_own_call(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "a.db", "run", None, None) as one, Ledger(tmp_path / "a.db", "run", None, None) as two:
+        one.reserve(5.0, "a")
+        two.reserve(5.0, "a")
+        two.settle_request("a", 2.0)
+        assert one.spending.cost == 4.0
+        one.settle_request("a", 3.0)
+        assert one.spending == Spending(2, 5.0)
+
+
+@pytest.mark.parametrize("field", ["num_return_sequences", "search_parameters", "mcp_servers", "something_new"])
+def test_a_field_of_unknown_price_is_refused_under_a_cap_unless_the_file_says_so(field: str, tmp_path: Path) -> None:
+    judge = {"name": "j", "model": "openai:m@http://127.0.0.1:9/v1", "extra": {field: 1}}
+    sample = {"id": "a", "question": "Q?", "answer": "A.", "contexts": ["C."]}
+    capped = ce.RunOptions(max_calls=5, cache=tmp_path)
+    with pytest.raises(UsageError, match=f"the price of `{field}` in `extra` is not known"):
+        ce.score([sample], judges=judge, metrics="faithfulness", options=capped)
+    check_extra([Judge(model="openai:m", extra={field: 1}, uncounted=True)])
+    check_extra([Judge(model="openai:m", extra={"top_k": 5, "stop": ["x"], "chat_template_kwargs": {"a": 1}})])
+    assert ce.plan(ce.score, [sample], judges=judge, metrics="faithfulness").calls[0] > 0
