@@ -152,7 +152,9 @@ def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> st
 def _labels_schema(prompt: Prompt, claims: int) -> str:
     """Return the schema of one label for each claim, by id."""
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
-    return schema_text(object_schema({"verdicts": object_schema(dict.fromkeys(_names("c", claims), label))}))
+    ref = {"$ref": "#/$defs/label"}
+    by_id = object_schema({name: ref for name in _names("c", claims)})
+    return schema_text({**object_schema({"verdicts": by_id}), "$defs": {"label": label}})
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,394 @@
+"""Tokens and dollars of a verdict, of claimeval and of its peers on the same samples with one judge and one tokenizer.
+
+    uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with bpe-openai \
+        --with . python -m benchmarks.tokens [--samples 100] [--refchecker FOLDER]
+
+FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`), whose prompts
+RAGChecker asks with; they are filled here, because the package needs torch. The others run.
+
+Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10 documents of 150 to 280, of
+sentences of the bundled data. The judge makes a claim of every clause, gives 75 % of the claims the first label, 15 %
+"not found" and 10 % "contradicted", reasons of 17 words and quotes of at most 12. Schemas are counted as part of the
+prompt. The input is cached as far as it begins with 1,024 tokens or more, in steps of 128, of a request that had ended:
+claimeval runs with 16 calls of .3 s in flight, the peers one call after another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import hashlib
+import json
+import os
+import random
+import re
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.loopback import Latency, Options, serve_in_thread
+from benchmarks.loopback.judge import Body, Reply, text_of
+
+ROOT = Path(__file__).parents[1]
+INPUT, CACHED, OUTPUT = 0.25, 0.025, 2.0
+"""Dollars per million tokens of gpt-5-mini on 2026-09-05."""
+REASON = "the documents say this in other words and give the same number for the same place and year"
+LABELS = ("supported", "not_found", "contradicted")
+LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
+
+
+class Count(NamedTuple):
+    """What a tool sent and got for all samples."""
+
+    calls: int
+    sent: int
+    cached: int
+    received: int
+    verdicts: int
+    schemas: int = 0
+    alone: int = 0
+    """Questions about one claim of a text with several."""
+
+    @property
+    def dollars(self) -> float:
+        """With the provider's discount for cached input."""
+        return ((self.sent - self.cached) * INPUT + self.cached * CACHED + self.received * OUTPUT) / 1e6
+
+
+class Log:
+    """Counts the exchanges of one tool."""
+
+    def __init__(self) -> None:
+        import bpe_openai  # type: ignore[import-not-found]  # not installed where types are checked
+
+        self._encode: Callable[[str], list[int]] = bpe_openai.get_encoding("o200k_base").encode
+        self._ended: list[tuple[float, frozenset[int]]] = []
+        self.count = Count(0, 0, 0, 0, 0)
+        self.schemas: set[str] = set()
+
+    def add(self, prompt: str, reply: str, verdicts: int, started: float, ended: float, schema: str = "") -> None:
+        """Add an exchange; `schema` stands before the prompt."""
+        tokens = self._encode(schema + prompt)
+        marks = [hash(tuple(tokens[:size])) for size in range(1024, len(tokens) + 1, 128)]
+        before = [known for end, known in self._ended if end <= started]
+        hits = max(
+            (next((i for i, mark in enumerate(marks) if mark not in known), len(marks)) for known in before), default=0
+        )
+        self._ended.append((ended, frozenset(marks)))
+        self.schemas |= {schema} if '"verdicts"' in schema else set()
+        old = self.count
+        self.count = Count(
+            old.calls + 1, old.sent + len(tokens), old.cached + (1024 + 128 * (hits - 1) if hits else 0),
+            old.received + len(self._encode(reply)), old.verdicts + verdicts, len(self.schemas), old.alone,
+        )  # fmt: skip
+
+
+def clauses(text: str) -> list[str]:
+    """The claims of a text: its clauses of four words or more."""
+    parts = re.split(r"(?<=[.!?])\s+|;\s+|,\s+(?:and|but|which|who|while|because)\s+|,\s+", text)
+    joined: list[str] = []
+    for part in filter(None, parts):
+        if joined and len(part.split()) < 4:
+            joined[-1] += ", " + part
+        else:
+            joined.append(part)
+    return [part.strip(" .") + "." for part in joined]
+
+
+def label(claim: str) -> str:
+    """The same label for the same claim in every tool."""
+    share = int(hashlib.sha256(claim.encode()).hexdigest()[:8], 16) / 16**8
+    return LABELS[0] if share < 0.75 else LABELS[1] if share < 0.9 else LABELS[2]
+
+
+def rows(number: int) -> list[dict[str, Any]]:
+    """Samples of sentences of the bundled data."""
+    pool: list[str] = []
+    for line in (ROOT / "examples" / "data" / "demo.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        texts = [row["answer"], *row.get("reference_answers", []), *(doc["text"] for doc in row["contexts"])]
+        pool += [sentence for text in texts if text for sentence in re.split(r"(?<=[.!?])\s+", text)]
+    pool = sorted({sentence for sentence in pool if 6 <= len(sentence.split()) <= 40})
+    rng = random.Random(7)
+
+    def text(least: int, most: int) -> str:
+        size, words = rng.randint(least, most), 0
+        chosen = []
+        while words < size:
+            chosen.append(rng.choice(pool))
+            words += len(chosen[-1].split())
+        return " ".join(chosen)
+
+    return [
+        {
+            "id": f"s{i}",
+            "question": f"What is said of case {i}?",
+            "answer": text(80, 140),
+            "reference_answers": [text(50, 100)],
+            "contexts": [text(150, 280) for _ in range(rng.randint(5, 10))],
+        }
+        for i in range(number)
+    ]
+
+
+# claimeval
+
+
+def of_claimeval(samples: Sequence[dict[str, Any]], metrics: str, **asked: Any) -> Count:
+    """Score for real, against a server on the loopback."""
+    import claimeval as ce
+
+    log = Log()
+    subjects: dict[str, list[int]] = {}
+
+    def judge(body: Body) -> Reply:
+        text, started = text_of(body), time.monotonic()
+        format = body.get("response_format", {}).get("json_schema", {}).get("schema", "")
+        schema = json.dumps(format, separators=(",", ":")) if format else ""
+        reply, verdicts = answer(text)
+        if verdicts:
+            subjects.setdefault(text.partition("<claims>")[0], []).append(verdicts)
+        log.add(text, reply, verdicts, started, started + 0.3, schema)
+        return Reply(reply)
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve_in_thread(Options(latency=Latency(seconds=0.3)), judge=judge) as server,
+    ):
+        model = ce.Judge(name="judge", model="openai:judge", endpoint=server.url_for("openai"))
+        options = ce.RunOptions(cache=folder, concurrency=16)
+        run = ce.score(samples, judges=model, metrics=metrics, options=options, **asked)
+        assert run.complete, run.notes
+    alone = sum(sizes.count(1) for sizes in subjects.values() if len(sizes) > 1)
+    return log.count._replace(alone=alone)
+
+
+def answer(text: str) -> tuple[str, int]:
+    """Reply to a prompt of claimeval; also the number of verdicts."""
+    if "<sentences>" in text:
+        sentences = [
+            (int(n), json.loads(s))
+            for n, s in LINE.findall(text.partition("<sentences>")[2].partition("</sentences>")[0])
+        ]
+        quotes = '"quote"' in text
+        claims = [
+            {"claim": c, "sentences": [n], **({"quote": " ".join(c.strip(".").split()[:12])} if quotes else {})}
+            for n, s in sentences
+            for c in clauses(s)
+        ]
+        return json.dumps({"claims": claims}), 0
+    shown = [(name, json.loads(claim)) for name, claim in LINE.findall(text.partition("<claims>")[2])]
+    if '{"verdicts": {"c1"' in text:
+        return json.dumps({"verdicts": {name: label(claim) for name, claim in shown}}), len(shown)
+    fewer = "or an empty text if" in text
+    verdicts = [
+        {
+            "id": name,
+            "reason": "" if fewer and label(claim) == LABELS[0] else REASON,
+            "evidence": ["d1"] if label(claim) != LABELS[1] else [],
+            "label": label(claim),
+        }
+        for name, claim in shown
+    ]
+    return json.dumps({"verdicts": verdicts}), len(shown)
+
+
+# the peers
+
+
+def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count:
+    """Evaluate for real, with a judge in this process."""
+    from langchain_core.outputs import Generation, LLMResult
+    from ragas import EvaluationDataset, evaluate
+    from ragas import metrics as of_peer
+    from ragas.llms import BaseRagasLLM
+
+    log = Log()
+
+    class Judge(BaseRagasLLM):  # type: ignore[misc]  # not installed where types are checked
+        def generate_text(self, prompt: Any, *_: Any, **__: Any) -> LLMResult:
+            text = prompt.to_string()
+            given = json.loads(text.rpartition("input: ")[2].rpartition("Output:")[0])
+            verdicts = 0
+            if "statements" in given:
+                verdicts = len(given["statements"])
+                judged = [
+                    {"statement": s, "reason": REASON, "verdict": int(label(s) == LABELS[0])}
+                    for s in given["statements"]
+                ]
+                reply = json.dumps({"statements": judged})
+            else:
+                reply = json.dumps(
+                    {"statements" if "answer" in given else "claims": clauses(given.get("answer") or given["response"])}
+                )
+            log.add(text, reply, verdicts, time.monotonic(), time.monotonic())
+            return LLMResult(generations=[[Generation(text=reply)]])
+
+        async def agenerate_text(self, prompt: Any, *_: Any, **__: Any) -> LLMResult:
+            return self.generate_text(prompt)
+
+        def is_finished(self, response: LLMResult) -> bool:
+            return True
+
+    data = [
+        {
+            "user_input": s["question"],
+            "response": s["answer"],
+            "retrieved_contexts": s["contexts"],
+            "reference": s["reference_answers"][0],
+        }
+        for s in samples
+    ]
+    evaluate(
+        EvaluationDataset.from_list(data),
+        metrics=[getattr(of_peer, name)(llm=Judge()) for name in metrics],
+        show_progress=False,
+    )
+    return log.count
+
+
+def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
+    """Measure for real, with a judge in this process; the schema that OpenAI's models get too is not counted."""
+    from deepeval.metrics import FaithfulnessMetric
+    from deepeval.models import DeepEvalBaseLLM
+    from deepeval.test_case import LLMTestCase
+
+    log = Log()
+
+    class Judge(DeepEvalBaseLLM):  # type: ignore[misc]  # as above
+        def load_model(self) -> Any:
+            return self
+
+        def get_model_name(self) -> str:
+            return "judge"
+
+        def generate(self, prompt: str, *_: Any, **__: Any) -> str:
+            verdicts = 0
+            if '"verdicts"' in prompt:
+                claims = ast.literal_eval(prompt.rpartition("Claims:\n")[2].rpartition("\n\nJSON")[0])
+                verdicts, words = len(claims), {LABELS[0]: "yes", LABELS[1]: "borderline", LABELS[2]: "no"}
+                judged = [
+                    {"verdict": words[label(c)], **({"reason": REASON} if label(c) != LABELS[0] else {})}
+                    for c in claims
+                ]
+                reply = json.dumps({"verdicts": judged})
+            elif '"truths"' in prompt:
+                reply = json.dumps({"truths": clauses(prompt.rpartition("Text:\n")[2].rpartition("\n\nJSON")[0])})
+            elif '"claims"' in prompt:
+                reply = json.dumps({"claims": clauses(prompt.rpartition("AI Output:\n")[2].rpartition("\n\nJSON")[0])})
+            else:
+                reply = json.dumps({"reason": REASON})
+            log.add(prompt, reply, verdicts, time.monotonic(), time.monotonic())
+            return reply
+
+        async def a_generate(self, prompt: str, *_: Any, **__: Any) -> str:
+            return self.generate(prompt)
+
+    metric = FaithfulnessMetric(model=Judge(), async_mode=False)
+    for s in samples:
+        case = LLMTestCase(input=s["question"], actual_output=s["answer"], retrieval_context=s["contexts"])
+        metric.measure(case, _show_indicator=False)
+    return log.count
+
+
+def of_ragchecker(samples: Sequence[dict[str, Any]], package: Path) -> Count:
+    """Fill the prompts of RAGChecker's matrix of claims and documents: five claims jointly, its default."""
+    texts = {
+        name: _constants(package / "refchecker" / name)
+        for name in ("extractor/extractor_prompts.py", "checker/checker_prompts.py")
+    }
+    extract = texts["extractor/extractor_prompts.py"]["LLM_CLAIM_EXTRACTION_PROMPT_Q"]
+    check = texts["checker/checker_prompts.py"]["JOINT_CHECKING_PROMPT_Q"]
+    words = {LABELS[0]: "Entailment", LABELS[1]: "Neutral", LABELS[2]: "Contradiction"}
+    log = Log()
+
+    def fill(prompt: str, **values: str) -> str:
+        for name, value in values.items():
+            prompt = prompt.replace(f"[{name.upper()}]", value)
+        return prompt
+
+    for s in samples:
+        claims = clauses(s["answer"])
+        asked = fill(extract, question=s["question"], response=s["answer"])
+        log.add(asked, "\n".join(f"{i}. {c}" for i, c in enumerate(claims, 1)), 0, time.monotonic(), time.monotonic())
+        for document in s["contexts"]:
+            for first in range(0, len(claims), 5):
+                chunk = claims[first : first + 5]
+                asked = fill(check, question=s["question"], reference=document, claims="\n".join(chunk))
+                log.add(
+                    asked, "\n".join(words[label(c)] for c in chunk), len(chunk), time.monotonic(), time.monotonic()
+                )
+    return log.count
+
+
+def _constants(file: Path) -> dict[str, str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {
+        target.id: ast.literal_eval(node.value)
+        for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets if isinstance(target, ast.Name)
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Print a table for each question."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--samples", type=int, default=100)
+    parser.add_argument("--refchecker", type=Path)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
+    samples = rows(arguments.samples)
+    three = "faithfulness,correctness,coverage"
+    auto: dict[str, Any] = {"claims_per_call": "auto"}
+    tables: dict[str, dict[str, Callable[[], Count]]] = {
+        "faithfulness": {
+            "ragas 0.4.3": lambda: of_ragas(samples, ["Faithfulness"]),
+            "DeepEval 4.3.1": lambda: of_deepeval(samples),
+            "five claims, all reasons, quotes": lambda: of_claimeval(samples, "faithfulness", reasons="all"),
+            "the defaults for hosted models": lambda: of_claimeval(samples, "faithfulness", **auto),
+            "all reasons, no quotes": lambda: of_claimeval(samples, "faithfulness", reasons="all", quotes="no", **auto),
+            "no quotes": lambda: of_claimeval(samples, "faithfulness", quotes="no", **auto),
+            "labels alone, no quotes": lambda: of_claimeval(
+                samples, "faithfulness", quotes="no", reasons="none", **auto
+            ),
+        },
+        "faithfulness, correctness and coverage beside Faithfulness and FactualCorrectness": {
+            "ragas 0.4.3": lambda: of_ragas(samples, ["Faithfulness", "FactualCorrectness"]),
+            "the defaults for hosted models": lambda: of_claimeval(samples, three, **auto),
+            "no quotes": lambda: of_claimeval(samples, three, quotes="no", **auto),
+        },
+    }
+    if arguments.refchecker:
+        tables["faithfulness per document beside RAGChecker's matrix"] = {
+            "refchecker 0.2.17": lambda: of_ragchecker(samples, arguments.refchecker),
+            "the defaults for hosted models": lambda: of_claimeval(samples, "faithfulness", per_document=True, **auto),
+            "labels alone": lambda: of_claimeval(samples, "faithfulness", per_document=True, reasons="none", **auto),
+            "labels alone, no quotes": lambda: of_claimeval(
+                samples, "faithfulness", per_document=True, reasons="none", quotes="no", **auto
+            ),
+        }  # fmt: skip
+    for title, table in tables.items():
+        print(f"\n{title}, {len(samples)} samples\n")
+        columns = ("calls", "tokens in", "cached", "tokens out", "verdicts", "schemas", "about one claim")
+        print("| |", " | ".join((*columns, "$ per 1,000 verdicts", "to the first")), "|")
+        print("|---|---|---|---|---|---|---|---|---|---|")
+        first = 0.0
+        for name, count in table.items():
+            n, c = len(samples), count()
+            dollars = 1000 * c.dollars / c.verdicts
+            first = first or dollars
+            cells = (
+                f"{c.calls / n:.1f}", f"{c.sent / n:,.0f}", f"{c.cached / c.sent:.0%}", f"{c.received / n:,.0f}",
+                f"{c.verdicts / n:.1f}", c.schemas or "", c.alone, f"{dollars:.3f}", f"{dollars / first:.2f}",
+            )  # fmt: skip
+            print(f"| {name} |", " | ".join(map(str, cells)), "|", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    main()
