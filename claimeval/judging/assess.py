@@ -25,6 +25,7 @@ from claimeval.judging.reply_values import Readings, meant
 from claimeval.judging.requests import (
     REASON,
     TEXT,
+    Schema,
     build_request,
     closed_schema,
     list_schema,
@@ -152,8 +153,8 @@ def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> st
 def _labels_schema(prompt: Prompt, claims: int) -> str:
     """Return the schema of one label for each claim, by id."""
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
-    ref = {"$ref": "#/$defs/label"}
-    by_id = object_schema({name: ref for name in _names("c", claims)})
+    named: Schema = {"$ref": "#/$defs/label"}
+    by_id = object_schema(dict.fromkeys(_names("c", claims), named))
     return schema_text({**object_schema({"verdicts": by_id}), "$defs": {"label": label}})
 
 
