@@ -35,6 +35,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "answer": ("answer", "response"),
     "contexts": ("contexts", "retrieved_contexts", "retrieved_context", "source_nodes"),
     "context_ids": ("context_ids", "contexts_id", "retrieved_context_ids"),
+    "sources": ("sources",),
     "reference_answers": (
         "reference_answers", "reference_answer", "reference", "gt_answer", "ground_truth", "ground_truths",
     ),
@@ -68,6 +69,8 @@ _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answ
 NO_COLUMN = "no column is known"
 MAX_FURTHER = 20_000
 """Rows that are read after the first error, to count malformed rows."""
+_WORDS_OF_A_TEXT = 12
+"""Number of words from which an item of a column `sources` is a text and not the name of one."""
 _SHOWN = 20
 """Maximum number of errors that are kept and listed."""
 NO_FIELDS: Mapping[str, str] = MappingProxyType({})
@@ -366,6 +369,8 @@ class _CellValues:
             raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=NO_COLUMN)
         self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
         self._read_turns(columns)
+        if "sources" in self.present and "sources" not in columns and not self._names_sources():
+            self._other[self._columns["sources"]] = self.present.pop("sources")
         references = self._other.get("references")
         self.references: References | None = None
         if isinstance(references, str) and references in get_args(References):
@@ -386,6 +391,13 @@ class _CellValues:
             elif field != "question":
                 del self.present[field]
                 self._other[self._columns[field]] = value
+
+    def _names_sources(self) -> bool:
+        """Return whether `sources` are names of contexts, texts or integers, beside contexts."""
+        items = self._items("sources") or []
+        return "contexts" in self.present and all(
+            isinstance(item, int) or (isinstance(item, str) and len(item.split()) < _WORDS_OF_A_TEXT) for item in items
+        )
 
     def _error(self, problem: str, given: str = "", field: str | None = None) -> DataError:
         """Return the error of a value; `given` is the part of the message that differs between rows."""
@@ -570,6 +582,7 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
     "history": _CellValues.turns,
     "answer": _CellValues.text,
     "contexts": _CellValues.contexts,
+    "sources": _CellValues.ids,
     "reference_answers": _CellValues.texts,
     "reference_contexts": _CellValues.texts,
     "reference_context_ids": _CellValues.ids,

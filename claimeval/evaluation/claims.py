@@ -7,7 +7,7 @@ need. Claims and verdicts of an earlier result of the sample are reused.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -38,6 +38,7 @@ from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import UNCLEAR, UnclearPhrase, unclear_json
 from claimeval.lexical.languages import NAMES, language_of_all
 from claimeval.metrics import scoring
+from claimeval.metrics.citations import cited_contexts
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived
 from claimeval.metrics.rows import ABOUT_ANSWERS, METRICS, SUPPORT, Metric
 from claimeval.providers import claims_per_call, reads_prompts, specs
@@ -241,7 +242,7 @@ class ClaimsJob(PanelJob):
             self,
             judges=self.judges[: self.panel.escalate],
             panel=self.panel.model_copy(update={"escalate": None}),
-            joint=not self.panel.per_document,
+            joint=self.panel.per_document is not True,
         )
 
     def question(self, sample: Sample, of: Part, against: Part, documents: tuple[Document, ...]) -> Question[Claim]:
@@ -255,7 +256,6 @@ class ClaimsJob(PanelJob):
         """
         prompt, alternatives = self.prompt(of, against), sample.alternatives(against)
         record, by_extractor = self.record(of, against), self.panel.extract_per_judge
-        whole = against in ONE_TEXT or not (record.panel.per_document or record.panel.shuffle_contexts)
 
         def concerns(judge: Judge, claim: Claim) -> bool:
             """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted the claim."""
@@ -276,7 +276,7 @@ class ClaimsJob(PanelJob):
             read=lambda completion, request, _: one_each(
                 assess.read(completion, request, computed=not reads_prompts(request.judge))
             ),
-            singles=() if whole else tuple(_single_documents(sample, against)),
+            singles=_single_documents(sample, of, against, record.panel),
             per_call=claims_per_call,
             order=lambda judge, claims: (
                 assess.shuffled(claims, sample.id, self.claim_order) if reads_prompts(judge) else claims
@@ -297,9 +297,16 @@ class ClaimsJob(PanelJob):
         return await _evaluate(sample, self, executor, EarlierVerdicts(earlier))
 
 
-def _single_documents(sample: Sample, part: Part) -> Iterator[tuple[Evidence, Document]]:
-    for rank, document in zip(sample.ranks(part), sample.documents(part) or (), strict=True):
-        yield Evidence.of(part, document=rank), document
+def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> tuple[tuple[Evidence, Document], ...]:
+    """Return the documents that claims are assessed against one by one or in other orders; none if there is one."""
+    ranks, documents = sample.ranks(against), sample.documents(against) or ()
+    if against in ONE_TEXT or len(ranks) < 2 or not (panel.per_document or panel.shuffle_contexts):
+        return ()
+    asked = frozenset(ranks)
+    if panel.per_document == "cited":
+        asked = cited_contexts(sample) if (of, against) == ("answer", "contexts") else frozenset()
+    pairs = zip(ranks, documents, strict=True)
+    return tuple([(Evidence.of(against, document=rank), document) for rank, document in pairs if rank in asked])
 
 
 Extracted = Answers[tuple[Claim, ...]]
@@ -511,7 +518,10 @@ def make_job(options: ClaimsOptions, metrics: MetricSelection) -> ClaimsJob:
     extract_prompt, prompt = _load_prompts(options, metrics)
     assert prompt.scale is not None, "an assess prompt has a scale; loading checks it"
     settings = specs.panel_settings(
-        panel, options.panel_settings, prompt.scale, with_labels=options.panel.labels is not None
+        panel,
+        {**citing(metrics, panel.settings), **options.panel_settings},
+        prompt.scale,
+        with_labels=options.panel.labels is not None,
     )
     if settings.extract_per_judge and spec:
         raise UsageError("every judge extracts its claims itself (extract_per_judge), so there is no extractor to name")
@@ -543,6 +553,12 @@ ASKED_FOR = {
     "reasons": AskedFor("assess", "always asks for all reasons; three_way, binary and partial can ask for fewer"),
     "quotes": AskedFor("extract", "has no setting for quotes; atomic has"),
 }
+
+
+def citing(metrics: MetricSelection | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the setting that has the cited documents judged one by one, if a metric needs it and `given` has none."""
+    needed = any(derived(name).cites for name in (metrics.derived if metrics else None) or ())
+    return {"per_document": "cited"} if needed and not given.get("per_document") else {}
 
 
 def _load_prompts(options: ClaimsOptions, metrics: MetricSelection) -> list[Prompt]:

@@ -56,7 +56,8 @@ class Question(Generic[S]):
     read: Callable[[Completion, Request, Sequence[S]], ParsedReply[tuple[ReadVerdict, ...]]]
     """Read the verdicts of a reply: for each subject, one per record."""
     singles: tuple[tuple[Evidence, Document], ...] = ()
-    """The single documents of the evidence; none if it is always assessed as a whole."""
+    """The single documents that are assessed alone, or ordered anew; none if the evidence is always assessed as it
+    is."""
     per_call: Callable[[Judge], int] = lambda judge: 1
     """Number of subjects in one request to a judge."""
     order: Callable[[Judge, Sequence[S]], Sequence[S]] = lambda judge, subjects: subjects
@@ -326,7 +327,7 @@ async def _ask_judges(
         return []
     panel, concerns = question.panel, question.concerns
     excluded = context.same_family if panel.on_same_family == "skip" else frozenset()
-    in_parts = len(question.singles) > 1 and (panel.per_document or panel.shuffle_contexts)
+    in_parts = bool(question.singles) and (panel.per_document or panel.shuffle_contexts)
 
     def ask(judge: Judge, replicate: int) -> Coroutine[Any, Any, _JudgeVerdicts]:
         """Ask one judge about the subjects that concern it."""
@@ -366,11 +367,11 @@ async def _ask_in_parts(
     if judge.name in context.recorded_judges:
         not_whole = tuple(context.earlier.not_whole(whole, subjects, judge, replicate))
         return (await ask(whole))._replace(not_whole=not_whole)
-    if not settings.per_document:
-        orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(question.singles))]
-        original, shuffled = await gather_all([ask(whole), ask_each(orders)])
-        return _JudgeVerdicts(original.verdicts, shuffled.not_whole, original.calls + shuffled.calls)
     singles = dict(question.singles)
+    if settings.per_document is not True:
+        orders = [Evidence.of(whole.part, order=n) for n in settings.other_orders(len(singles))]
+        together, others = await gather_all([ask(whole), ask_each([*singles] if settings.per_document else orders)])
+        return _JudgeVerdicts(together.verdicts, others.not_whole, together.calls + others.calls)
     alone = await ask_each(tuple(singles))
     supported = _supported(alone.not_whole, singles)
     unsupported = [subject for subject in subjects if subject.id not in supported]

@@ -9,6 +9,7 @@ These are citations, with numbers of up to three digits:
   ``[^1^]``, ``[^note]``, ``[d1]``, ``[doc_2]``, ``[source: 3]``, ``[citation:4]``, ``【1†source】``,
   ``［１］``, ``〔1〕``;
 * a source in round brackets: ``(Document 2)``, ``(Doc. 2)``, ``(see sources 1 and 3)``, ``（文档2）``, ``([1])``;
+* a named source in any brackets: ``(Source: handbook.pdf)``, ``[Source: a; b]``, ``(Quelle: Handbuch)``;
 * raised numbers after a word or a punctuation mark: ``restorer¹²``, ``restorer.<sup>3</sup>``;
 * phrases that name a numbered source: ``According to document 3, ...``, ``..., as stated in Document 3.``,
   ``Document 3 states that ...``; also with ``[3]`` for the source, and in some other languages.
@@ -20,13 +21,18 @@ These are not, because their number may be a fact:
 * a numbered document that is the topic: ``Document 3 of the treaty``, ``the limit in document 3``.
 
 Citations are only removed to compare texts, never from stored or displayed texts. `Bare` maps positions back to the
-original.
+original. `marks` says what each of them cites; links and ids of documents in brackets, which are part of the text when
+texts are compared, are marks too.
+
+>>> [mark.names for mark in marks("Rain fell [1-3]. Snow too (Source: log.pdf).")]
+[('1', '2', '3'), ('log.pdf',)]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -49,13 +55,17 @@ _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
 _NUMBERS = rf"{_NUMBER}(?:{_AND}(?:{_SOURCE}{_LINK})?{_NUMBER}){{0,19}}+"
 
 _ITEM = rf"\^?(?:(?:{_SOURCE}|[ds]){_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?(?:†[^\[\]【】]{{0,60}})?"
+_KEYED = (
+    r"(?:sources?|citations?|cite|quellen?|fuentes?|fontes?|fonti|источник|来源|來源|出典|출처)\s?[:：=]\s?"
+    r"[^()（）\[\]\n]{1,200}+"
+)
 _SQUARE = (
-    rf"(?:\[\^[\w-]{{1,20}}+\^?\]|\[cite_start\]|(?!\[\d{{1,3}}(?:,\d{{3}})+\])[\[［【〔〖]\s?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\s?[\]］】〕〗]"
+    rf"(?:\[\^[\w-]{{1,20}}+\^?\]|\[cite_start\]|\[\s?{_KEYED}\]|(?!\[\d{{1,3}}(?:,\d{{3}})+\])[\[［【〔〖]\s?{_ITEM}(?:{_AND}{_ITEM}){{0,19}}+\s?[\]］】〕〗]"
     rf"|\[\[{_ITEM}\]\])(?:\((?:https?:|www\.|[#/])[^()\s]{{0,500}}+\))?"
 )
 _ROUND = (
     rf"[(（]\s?(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?"
-    rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?:,?\spp?\.\s?\d{{1,4}}(?:[–-]\d{{1,4}})?)?|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)\s?[)）]"
+    rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?:,?\spp?\.\s?\d{{1,4}}(?:[–-]\d{{1,4}})?)?|{_KEYED}|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)\s?[)）]"
 )
 _RAISED = (
     r"(?:[⁰¹²³⁴-⁹]{1,3}(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}){0,9}|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>)"
@@ -231,3 +241,161 @@ def masked(text: str) -> str:
         parts += [text[at:start], " " * (end - start)]
         at = end
     return "".join([*parts, text[at:]])
+
+
+class Mark(NamedTuple):
+    """One citation in a text: `text[start:end]`."""
+
+    start: int
+    end: int
+    names: tuple[str, ...]
+    """What it cites, each once: numbers without leading zeros, and names as written."""
+
+
+_PIECE = (
+    r"[\[［【〔〖]{1,2}([^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}(?:\((https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
+    r"|[(（]([^()（）\[\]【】]*)[)）]|(?:<sup>)([^<]*)(?:</sup>)|([⁰¹²³⁴-⁹]+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]+)*)"
+)
+_TITLED = r"(?<!!)\[([^\[\]\n]{1,200})\]\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
+_BARE = r"[\[(]([^\[\]()\n]{1,100})[\])](?!\()"
+_PLACE_IN_SOURCE = r",?\s(?:pp?|s)\.\s?\d{1,4}(?:[–-]\d{1,4})?"
+_OPENING_WORDS = rf"\A\W*(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?(?:{_KEYED.partition('[^()')[0]})?"
+_ONE = rf"(?:(?:{_SOURCE}|[ds]){_LINK})?(\d{{1,3}})(?::\d{{1,3}})?"
+_RANGE = r"(?<!\d)(\d{1,3})(?:\s?[–—-]\s?(\d{1,3}))?(?!\d)"
+_BETWEEN_NAMES = r"\s?[;|、，]\s?|\s?,\s?|\s(?:and|or|und|et|y|e|и|&)\s"
+_MOST = 50
+"""Number of sources from the first to the last of a range; a longer one is no list of sources."""
+_SOURCE_LIST = (
+    r"^[\W_]*(?:sources?|references?|citations?|footnotes|bibliography|works cited|quellen|literatur|fuentes|fonti"
+    r"|fontes|参考文献|来源|出典)[\W_]*$(?:\n[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|\[)[^\n]*)?)*+"
+)
+"""A list of the sources below a text: it says what the marks stand for, and cites nothing itself."""
+_ENTRY = r"^[ \t]*(?:[-*•+][ \t]*)?(?:\[\^?([\w-]{1,20})\]:?|(\d{1,3})[.)])[ \t]+(\S[^\n]*)$"
+_FOOTNOTE = r"^[ \t]*\[\^?([\w-]{1,20})\]:[ \t]*(\S[^\n]*)$"
+
+
+def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mark, ...]:
+    """Return the citations of a text in order, without those in a list of sources below it.
+
+    Args:
+        text: The text.
+        known: The names of documents, as `name_key` writes them: ids, titles and addresses. They come before numbers,
+            and are marks in plain brackets too, as in `[kb_policy_7]`; so are ids that differ only in their numbers.
+        count: Number of sources that can be cited by number; `¹²` are two marks if there are fewer than 12.
+    """
+    if not OPENS_MARK.search(text) and not _DIGIT.search(text):
+        return ()
+    listed, entries = _listed(text, known) if "\n" in text else ([], {})
+    found: list[Mark] = []
+
+    def add(start: int, end: int, names: Iterator[str] | list[str]) -> None:
+        """Add a mark unless it overlaps an earlier one or is listed."""
+        taken = any(start < mark.end and mark.start < end for mark in found)
+        cited = tuple(dict.fromkeys(entries.get(name, name) for name in names))
+        if cited and not taken and not any(low <= start < high for low, high in listed):
+            found.append(Mark(start, end, cited))
+
+    for start, end in citation_spans(text):
+        pieces = [*_pattern(_PIECE).finditer(text, start, end)]
+        for piece in pieces:
+            square, address, round_, *raised = piece.groups()
+            if address and name_key(address) in known:
+                add(*piece.span(), [address])
+            elif square is not None or round_ is not None:
+                add(*piece.span(), _names(square if round_ is None else round_, known))
+            else:
+                add(*piece.span(), _numbers(next(filter(None, raised), ""), count))
+        if not pieces:
+            phrase = text[start:end]
+            add(end - len(phrase.lstrip(" ,")), end, _numbers(phrase))
+    if "](" in text:
+        for link in _pattern(_TITLED).finditer(text):
+            by_title = name_key(link[2]) not in known and name_key(link[1]) in known
+            add(*link.span(), [link[1] if by_title else link[2]])
+    alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {"0"}
+    for bracket in _pattern(_BARE).finditer(text) if known else ():
+        parts = (bracket[1], *_pattern(_BETWEEN_NAMES).split(bracket[1]))
+        keys = [key for key in map(name_key, parts) if len(key) > 3 or not key.isdecimal()]
+        square = bracket[0][0] == "["
+        if any((key in known or _shape(key) in alike) if square else (key in known and _is_id(key)) for key in keys):
+            add(*bracket.span(), _names(bracket[1], known))
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=4096)
+def name_key(name: str) -> str:
+    """Return the name of a document as it is compared: in lower case, without scheme, quotes and trailing slash."""
+    folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split()).strip("\"'“”„<>.")
+    return re.sub(r"\A(?:https?://)?(?:www\.)?", "", folded).rstrip("/")
+
+
+def _shape(key: str) -> str:
+    return re.sub(r"\d+", "0", key)
+
+
+def _is_id(key: str) -> bool:
+    """Return whether a name in round brackets can only be that of a document, as `kb_7` and `a.pdf`."""
+    return not key.isdecimal() and re.search(r"[\d_./-]", key) is not None
+
+
+def _names(content: str, known: Container[str]) -> Iterator[str]:
+    """Yield what the content of brackets names: known names first, then numbers, then any other name."""
+    if name_key(content) in known or content.isdecimal():
+        yield content if name_key(content) in known else str(int(content))
+        return
+    content = _pattern(_PLACE_IN_SOURCE).sub("", content)
+    rest = content[end.end() :] if (end := _pattern(_OPENING_WORDS).match(content)) else content
+    parts = _pattern(_BETWEEN_NAMES).split(rest)
+    if name_key(rest) in known or any(" " in part and not _cites(part, known) for part in parts):
+        parts = [rest] if name_key(rest) in known else re.split(r"\s?[;|]\s?", rest)
+    for part in parts:
+        head, _, tail = part.strip("^ ").partition("†")
+        if tail and tail != "source" and not re.fullmatch(r"L\d.*", tail):
+            yield tail
+        elif name_key(head) in known:
+            yield head.strip()
+        elif head and (cited := _cites(head, known)):
+            yield from cited
+        elif head and head != "cite_start":
+            yield head.strip()
+
+
+def _cites(part: str, known: Container[str]) -> list[str]:
+    """Return the numbers that are all of a part, `1-3` as three; or the part itself if its name is known."""
+    if name_key(part) in known:
+        return [part.strip()]
+    plain = unicodedata.normalize("NFKC", part).strip("^ ")
+    if one := _pattern(_ONE).fullmatch(plain):
+        return [str(int(one[1]))]
+    ends = _pattern(rf"{_ONE}\s?[–—-]\s?{_ONE}").fullmatch(plain)
+    return [*_numbers(f"{ends[1]}-{ends[2]}")] if ends else []
+
+
+def _numbers(text: str, count: int = 999) -> Iterator[str]:
+    """Yield the numbers in a text; a raised number above `count` is its digits."""
+    plain = unicodedata.normalize("NFKC", text.translate(_RAISED_SIGNS))
+    for match in _pattern(_RANGE).finditer(plain):
+        low, high = int(match[1]), int(match[2] or match[1])
+        if low < high <= low + _MOST:
+            yield from map(str, range(low, high + 1))
+        else:
+            single = match[1] if int(match[1]) <= count else " ".join(match[1])
+            yield from (str(int(number)) for number in (*single.split(), *filter(None, [match[2]])))
+
+
+_RAISED_SIGNS = str.maketrans("⁻⁺˒", "-,,")
+
+
+def _listed(text: str, known: Container[str]) -> tuple[list[tuple[int, int]], Mapping[str, str]]:
+    """Return the spans of lists of sources and footnotes, and the known documents that their entries name."""
+    lists = [match.span() for match in _pattern(rf"(?m){_SOURCE_LIST}").finditer(text)]
+    notes = [*_pattern(rf"(?m){_FOOTNOTE}").finditer(text)]
+    entries = [(note[1], note[2]) for note in notes]
+    for start, end in lists:
+        entries += [(entry[1] or entry[2], entry[3]) for entry in _pattern(rf"(?m){_ENTRY}").finditer(text, start, end)]
+    meant: dict[str, str] = {}
+    for label, content in entries:
+        candidates = (content, *re.split(r"[\s()\[\]<>,;]+", content))
+        if name := next((part for part in candidates if part and name_key(part) in known), None):
+            meant.setdefault(label, name)
+    return [*lists, *(note.span() for note in notes)], meant

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from claimeval.metrics import formulas
+from claimeval.metrics import citations, formulas
 from claimeval.metrics.formulas import BoundedValue, Formula, Matrix
 from claimeval.metrics.rows import METRICS, Metric, canonical_name, rows
 from claimeval.types.errors import UsageError, unknown_name
@@ -33,12 +33,16 @@ class DerivedMetric(NamedTuple):
     best: bool = False
     """Whether the alternative gold answer with the highest value counts. Metrics that need coverage use the answer with
     the best coverage; other metrics count the claims of all gold answers."""
+    cites: bool = False
+    """Whether it is about the citations of the answer: verdicts on the cited documents are enough, and it is undefined
+    (`no_citations`) if there are none."""
     zero_with: str | None = None
     """If another metric that it needs has no claims, the value is 0 if this metric is 0."""
 
-    def readable(self, *, per_document: bool, three_way: bool) -> bool:
+    def readable(self, *, per_document: bool | Literal["cited"], three_way: bool) -> bool:
         """Return whether it can be computed from verdicts of this kind."""
-        return (per_document or not self.per_document) and (three_way or not self.three_way)
+        enough = not self.per_document or (bool(per_document) if self.cites else per_document is True)
+        return enough and (three_way or not self.three_way)
 
     @property
     def pairs(self) -> tuple[tuple[Part, Part], ...]:
@@ -116,6 +120,20 @@ DERIVED = {
             three_way=True,
         ),
         *(
+            DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True)
+            for name, formula, description in (
+                ("citation_recall", citations.recall, "claims that their own citations support"),
+                ("citation_precision", citations.precision, "citations that support a claim of their sentence"),
+                ("citation_missing", citations.missing, "claims without citation that a context supports"),
+                ("citation_misplaced", citations.misplaced, "claims that other contexts than the cited ones support"),
+                ("citation_unfounded", citations.unfounded, "claims with citation that no context supports"),
+                ("alce_recall", citations.alce_recall, "sentences that their citations support"),
+                ("alce_precision", citations.alce_precision, "citations that their sentence needs or that are enough"),
+                ("support_precision", citations.support_precision, "support of cited sentences, first citation"),
+                ("support_recall", citations.support_recall, "support of all sentences, first citation"),
+            )
+        ),
+        *(
             DerivedMetric(
                 f"{label}_{'on' if on else 'off'}_topic",
                 (_F, "on_topic"),
@@ -158,12 +176,16 @@ GROUPS = {
         *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
         *("hallucination", "self_knowledge", "faithfulness_per_document"),
     ),
+    "citations": tuple(name for name, row in DERIVED.items() if row.cites),
     "by_topic": tuple(name for name in DERIVED if name.endswith("_topic")),
     "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_recall")),
 }
 """Names of several metrics."""
 
-WITH_DOCUMENTS = (*(name for name, row in DERIVED.items() if row.per_document), "f1", "contradiction_rate")
+WITH_DOCUMENTS = (
+    *(name for name, row in DERIVED.items() if row.per_document and not row.cites),
+    *("f1", "contradiction_rate"),
+)
 """Metrics that are added by default if claims are assessed per document and their needs are met."""
 
 
@@ -217,17 +239,21 @@ def select_metrics(specs: Iterable[str | Metric]) -> MetricSelection:
     return MetricSelection((*chosen, *(METRICS[name] for name in required if name not in have)) or rows(()), names)
 
 
-def resolve_derived(chosen: MetricSelection, *, per_document: bool, three_way: bool) -> tuple[str, ...]:
+def resolve_derived(
+    chosen: MetricSelection, *, per_document: bool | Literal["cited"], three_way: bool
+) -> tuple[str, ...]:
     """Return the names of a run's derived metrics. Raises UsageError for one that the verdicts do not allow.
 
     By default, with verdicts on single documents, these are all metrics that the chosen rows allow.
     """
     if chosen.derived is None:
         pairs = {(metric.claims_of, metric.against) for metric in chosen.rows}
-        possible = [derived(name) for name in WITH_DOCUMENTS if per_document and set(derived(name).pairs) <= pairs]
+        possible = [
+            derived(name) for name in WITH_DOCUMENTS if per_document is True and set(derived(name).pairs) <= pairs
+        ]
         return tuple(row.name for row in possible if row.readable(per_document=per_document, three_way=three_way))
     for row in map(derived, chosen.derived):
-        if row.per_document and not per_document:
+        if not row.readable(per_document=per_document, three_way=True):
             raise UsageError(f"{row.name} needs a verdict for each document; add --per-document")
         if row.three_way and not three_way:
             raise UsageError(
@@ -263,6 +289,8 @@ def _score(row: DerivedMetric, matrix: Matrix) -> Score:
         if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
             return Score.share(0.0, bounds=(0.0, 0.0))
         return Score.undefined(reason)
+    if row.cites and not citations.table(matrix).has_citations:
+        return Score.undefined("no_citations")
     value = row.formula(matrix)
     if isinstance(value, BoundedValue):
         return Score.share(value.value, bounds=(value.low, value.high))

@@ -14,13 +14,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from claimeval.metrics.rows import Metric
 from claimeval.types.records import ASKED, Assessment, Claim, Evidence, Label, Part, Reason, Sample, SampleResult
 from claimeval.types.scales import PARTIAL
 
+T = TypeVar("T")
 Truth = bool | None
 """True, False, or None for unknown."""
 
@@ -46,7 +48,8 @@ def and_(*truths: Truth) -> Truth:
     return not_(or_(not_(truth) for truth in truths))
 
 
-class Matrix(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Matrix:
     """The assessments of the claims of one sample."""
 
     sample: Sample
@@ -76,7 +79,7 @@ class Matrix(NamedTuple):
 
     def of_alternative(self, number: int) -> Matrix:
         """Return the matrix with only the reference claims of this gold answer."""
-        return self._replace(claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number))
+        return replace(self, claims=tuple(c for c in self.claims if c.of != "reference" or c.alternative == number))
 
     def labeled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Return for each claim of a part whether it has this label against a text."""
@@ -87,15 +90,27 @@ class Matrix(NamedTuple):
 
         None if the judges are divided between 0.5 and 0.
         """
-        column = self.columns.get((of, Evidence.of(against)), {})
+        return self._support(of, Evidence.of(against))
+
+    def _support(self, of: Part, evidence: Evidence) -> list[float | None]:
+        column = self.columns.get((of, evidence), {})
         return [_support(column.get(claim.id)) for claim in self.claims_of(of)]
 
     def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
         """Return for each claim of a part whether it has this label against each single context."""
+        return self._rows(of, [self._labeled(of, evidence, label) for evidence in self._single])
+
+    def support_per_document(self, of: Part) -> list[list[float | None]]:
+        """Return for each claim of a part its support, as `support` does, by each single context."""
+        return self._rows(of, [self._support(of, evidence) for evidence in self._single])
+
+    @property
+    def _single(self) -> list[Evidence]:
+        """The single contexts. One that is alone is the whole."""
         ranks = self.sample.ranks("contexts")
-        whole = Evidence.of("contexts")
-        single = [whole] if len(ranks) == 1 else [Evidence.of("contexts", document=rank) for rank in ranks]
-        columns = [self._labeled(of, evidence, label) for evidence in single]
+        return [Evidence.of("contexts", document=rank if len(ranks) > 1 else None) for rank in ranks]
+
+    def _rows(self, of: Part, columns: Sequence[Sequence[T]]) -> list[list[T]]:
         return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims_of(of)]
 
     def relevant(self) -> list[Truth]:
@@ -120,9 +135,9 @@ class Matrix(NamedTuple):
         return None
 
     def missing_reason(self, needs: Iterable[tuple[Part, Part]]) -> Reason:
-        """Return the most frequent reason for unknown values in these columns."""
+        """Return the most frequent reason for unknown values in these columns; `undecided` if all are known."""
         reasons = Counter(self._reasons(needs))
-        return reasons.most_common(1)[0][0] if reasons else "incomplete"
+        return reasons.most_common(1)[0][0] if reasons else "undecided"
 
     def _reasons(self, needs: Iterable[tuple[Part, Part]]) -> Iterator[Reason]:
         pairs: Sequence[tuple[Part, Part]] = tuple(needs)

@@ -22,6 +22,7 @@ from claimeval.evaluation.claims import (
     check_families,
     check_questions,
     choose_metrics,
+    citing,
     default_assess_prompt,
     metric_prompts,
 )
@@ -199,7 +200,7 @@ def _prepare_claims(
         surveyed, missing = _survey(source, metrics.rows if metrics else SUPPORT, earlier)
         metrics = choose_metrics(metrics, surveyed)
     extractor = _extractor(earlier, panel, missing)
-    settings = _settings(earlier, panel, recorded_judges)
+    settings = _settings(earlier, panel, recorded_judges, metrics)
     plan = ClaimsJob(
         metrics=metrics.rows,
         derived=_derived(metrics, requested, settings),
@@ -278,11 +279,13 @@ def _metrics(source: RejudgeSource, requested: ClaimsOptions) -> MetricSelection
 
 def _derived(metrics: MetricSelection, requested: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
     """Return the derived metrics: those of the run that can be computed from the new verdicts."""
-    provided = {"per_document": settings.per_document, "three_way": "contradicted" in settings.scale.words}
-    if metrics.derived is None or requested.metrics:
-        return resolve_derived(metrics, **provided)
-    names = tuple(name for name in metrics.derived if derived(name).readable(**provided))
-    return names or resolve_derived(metrics._replace(derived=None), **provided)
+    per_document, three_way = settings.per_document, "contradicted" in settings.scale.words
+    if metrics.derived is not None and not requested.metrics:
+        rows = map(derived, metrics.derived)
+        if names := tuple(row.name for row in rows if row.readable(per_document=per_document, three_way=three_way)):
+            return names
+        metrics = metrics._replace(derived=None)
+    return resolve_derived(metrics, per_document=per_document, three_way=three_way)
 
 
 def _survey(
@@ -309,10 +312,12 @@ def _panel(
     others = [spec for spec in requested.judges if spec not in named]
     new = specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
     settings = {**new.settings, **requested.panel_settings}
+    before = {"per_document": earlier.record.panel.per_document} if earlier.record else {}
+    settings |= citing(metrics, before | settings)
     names = named if requested.judges else list(earlier.run_judges)
     unchanged = not earlier.names_claims and all(map(earlier.same_prompt, earlier.run_judges))
     has_all = earlier.has(metrics.rows if metrics else ())
-    only_counted = not requested.judges and unchanged and has_all and earlier.same_settings(requested.panel_settings)
+    only_counted = not requested.judges and unchanged and has_all and earlier.same_settings(settings)
     only_counted = only_counted and not options.ask_again and requested.claims_per_call is None
     of_run, recorded_judges = [], set()
     for name in names:
@@ -372,7 +377,9 @@ def _extractor(earlier: ReusableVerdicts, panel: PanelSpec, missing: Mapping[Par
     raise UsageError(f"{texts} have no claims yet and the run's extractor cannot be asked ({why}); name an --extractor")
 
 
-def _settings(earlier: ReusableVerdicts, panel: PanelSpec, recorded_judges: frozenset[str]) -> Panel:
+def _settings(
+    earlier: ReusableVerdicts, panel: PanelSpec, recorded_judges: frozenset[str], metrics: MetricSelection
+) -> Panel:
     """Return the panel settings: requested ones, else those of a panel file, else those of the run if judges stay."""
     requested, before = earlier.requested, earlier.record.panel if earlier.record else Panel()
     names = {judge.name for judge in panel.judges}
@@ -380,12 +387,13 @@ def _settings(earlier: ReusableVerdicts, panel: PanelSpec, recorded_judges: froz
     assert scale is not None, "an assess prompt has a scale; loading checks it"
     base: dict[str, Any] = {"replicates": before.replicates} if names & recorded_judges else {}
     if before.per_document:
-        base["per_document"] = True
+        base["per_document"] = before.per_document
     if earlier.record and not requested.judges:
         base = before.model_dump(exclude={"scale"}, exclude_defaults=True)
     if names & recorded_judges and not (names - recorded_judges and _has_words_of(scale, before.scale)):
         scale = before.scale
-    settings = specs.valid_settings({**base, **panel.settings, **requested.panel_settings}, scale)
+    given = {**base, **panel.settings, **requested.panel_settings}
+    settings = specs.valid_settings({**given, **citing(metrics, given)}, scale)
     panels.check(settings, [judge.name for judge in panel.judges], with_labels=requested.panel.labels is not None)
     return settings
 
@@ -547,7 +555,7 @@ class ReusableVerdicts:
     def same_documents(self, settings: Mapping[str, Any]) -> bool:
         """Return whether the run's verdicts include all document orders and splits that the settings require."""
         before = self.record.panel if self.record else Panel()
-        per_document: bool = settings.get("per_document", before.per_document)
+        per_document: bool | str = settings.get("per_document", before.per_document)
         shuffle_contexts: int = settings.get("shuffle_contexts", 0)
         return per_document == before.per_document and shuffle_contexts <= before.shuffle_contexts
 
@@ -616,7 +624,8 @@ class ReusableVerdicts:
         """Return whether the run showed its judges the documents of a part one by one, or together, as `plan` does."""
         if self.record is None:
             return False
-        return against in ONE_TEXT or plan.panel.per_document == self.record.panel.per_document
+        together = [panel.per_document is not True for panel in (plan.panel, self.record.panel)]
+        return against in ONE_TEXT or together[0] == together[1]
 
 
 def reused(result: SampleResult, job: QuestionJob, before: Mapping[str, str], saved: ReuseCounts) -> SampleResult:

@@ -63,8 +63,10 @@ Reason = Literal[
     "no_claims",
     "missing_input",
     "no_evidence",
+    "no_citations",
     "unsure",
     "tie",
+    "undecided",
     "same_family",
     "no_quorum",
     "refused",
@@ -87,8 +89,10 @@ REASONS: dict[Reason, str] = {
     "no_claims": "the text makes no factual claim",
     "missing_input": "the sample lacks a text that the metric needs",
     "no_evidence": "there is nothing to count",
+    "no_citations": "the answer cites nothing",
     "unsure": "the judge abstained",
     "tie": "the judges are divided",
+    "undecided": "the verdicts leave it open",
     "same_family": "the judge is of the family that wrote the answer",
     "no_quorum": "too few judges gave a verdict",
     "refused": "the judge declined to answer",
@@ -107,10 +111,12 @@ REASONS: dict[Reason, str] = {
 }
 """Each reason in words."""
 
-NOT_APPLICABLE: frozenset[Reason] = frozenset({"no_claims", "missing_input", "no_evidence", "not_asked"})
+NOT_APPLICABLE: frozenset[Reason] = frozenset(
+    {"no_claims", "missing_input", "no_evidence", "no_citations", "not_asked"}
+)
 """Reasons that lie in the sample: the metric does not apply to it. They are no failures."""
 
-ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "same_family"})
+ABSTAINED: frozenset[Reason] = frozenset({"unsure", "tie", "undecided", "same_family"})
 """Reasons that follow from a judge's abstention or a panel's rule. Reasons in neither set are failures and count
 against `--max-missing`."""
 
@@ -224,6 +230,9 @@ class Sample(Record):
 
     A document without words keeps its rank but is no evidence.
     """
+    sources: tuple[str, ...] = ()
+    """What `[1]`, `[2]`, ... in the answer stand for, as ids, titles or addresses of contexts; empty if a number is the
+    rank of a context."""
     reference_answers: tuple[str, ...] = ()
     """Gold answers, without blank ones and those that differ from an earlier one only in case, white space or a final
     full stop."""

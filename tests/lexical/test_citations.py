@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claimeval.lexical.citations import bare, citation_spans, masked, without
+from claimeval.lexical.citations import bare, citation_spans, marks, masked, without
 
 PLAIN = "Brandi was a restorer."
 
@@ -117,3 +117,51 @@ def test_masking_keeps_every_other_character_in_its_place() -> None:
 )  # fmt: skip
 def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
     assert masked(f"{text} x [1].").endswith(" x    .")
+
+
+@pytest.mark.parametrize(
+    ("mark", "names"),
+    [
+        ("[1]", ["1"]), ("[1, 2]", ["1", "2"]), ("[1,2]", ["1", "2"]), ("[1; 2]", ["1", "2"]),
+        ("[1-3]", ["1", "2", "3"]),
+        ("[1–3]", ["1", "2", "3"]), ("[1-2, 4]", ["1", "2", "4"]), ("[1][2]", ["1", "2"]), ("[1] [2]", ["1", "2"]),
+        ("([1], [2])", ["1", "2"]), ("[[1]](https://example.org/4)", ["1"]), ("[1](https://example.org/4)", ["1"]),
+        ("【1†source】", ["1"]), ("【4:0†report.pdf】【4:1†a.pdf】", ["report.pdf", "a.pdf"]), ("【3†L10-L20】", ["3"]),
+        ("［１］", ["1"]), ("〔2〕", ["2"]), ("[^1^][^2^]", ["1", "2"]), ("[^1]", ["1"]), ("[^note]", ["note"]),
+        ("[doc_2]", ["2"]), ("[Document 1, Document 3]", ["1", "3"]), ("[D1], [D2]", ["1", "2"]), ("[S3]", ["3"]),
+        ("[source: 3]", ["3"]), ("[cite: 1, 2]", ["1", "2"]), ("[passage 3]", ["3"]), ("(Docs 2 and 3)", ["2", "3"]),
+        ("(Passage ID 3)", ["3"]), ("(see Source 2, p. 14)", ["2"]), ("(siehe Quelle 3)", ["3"]), ("（文档2）", ["2"]),
+        ("¹", ["1"]), ("¹²", ["1", "2"]), ("²⁻⁴", ["2", "3", "4"]), ("<sup>1,2</sup>", ["1", "2"]),
+        (", according to documents 1 and 3", ["1", "3"]), (", as stated in Document 3", ["3"]),
+        ("(Source: handbook.pdf)", ["handbook.pdf"]), ("[Source: a.pdf; b.pdf]", ["a.pdf", "b.pdf"]),
+        ("(Quelle: Handbuch, Band 3)", ["Handbuch, Band 3"]), ("[the manual](https://x.org/m)", ["https://x.org/m"]),
+        ("[kb_policy_7]", ["kb_policy_7"]), ("[kb_policy_7, kb_9]", ["kb_policy_7", "kb_9"]),
+        ("(kb_policy_7)", ["kb_policy_7"]),
+        ("[Rules](/gone)", ["Rules"]), ("[cite_start]", []), ("[write](mailto:a@b.org)", []),
+        ("![plan](plan.png)", []),
+    ],
+)  # fmt: skip
+def test_marks_say_what_is_cited(mark: str, names: list[str]) -> None:
+    text = f"Brandi was a restorer {mark}." if mark[0] not in ",¹²<" else f"Brandi was a restorer{mark}."
+    found = marks(text, {"kb_policy_7", "kb_9", "rules"}, 5)
+    assert [name for each in found for name in each.names] == names
+    assert all(0 < each.start < each.end < len(text) for each in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He died in [1994].", "It cost [1,200] lire.", "(2) Open the box.", "It was shown (Smith, 2020).",
+        "The 95% CI [5, 10] holds.", "The interval [2, 5] is closed.", "It has 5 km² and 10⁶ cells.", "x² + R² = 4.",
+        "Document 3 of the treaty bans it.", "As shown in Figure 2, it rose (Table 3).", "See Section 4.2 (Article 3).",
+        "He [sic] was [...] here.", "Glucose was 90 mg/dl (reference: 70-99 mg/dl).", "It lies in Paris (France).",
+        "1. Open it.\n2. Close it.", "Sources of energy:\nwind and sun", "- [ ] to do\n- [x] done",
+    ],
+)  # fmt: skip
+def test_years_values_powers_and_sections_are_no_marks(text: str) -> None:
+    assert marks(text, {"kb_policy_7", "france", "1", "2", "3"}, 5) == ()
+
+
+def test_a_named_source_is_taken_out_when_texts_are_compared() -> None:
+    assert without("Brandi was a restorer (Source: handbook.pdf).") == PLAIN
+    assert without("Brandi was a restorer. [Source: a; b]") == PLAIN

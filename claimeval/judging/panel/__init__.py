@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import factorial
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -39,8 +40,9 @@ class Panel(Record):
     escalate: int | None = Field(default=None, ge=2)
     """Number of judges that assess every claim; the others assess only claims to which these give different values.
     None: all judges assess every claim."""
-    per_document: bool = False
-    """Assess claims against each document alone, and claims that no single document supports against all together."""
+    per_document: bool | Literal["cited"] = False
+    """Assess claims against each document alone, and claims that no single document supports against all together.
+    `cited`: assess claims against all together, and against each context alone that the answer cites."""
     shuffle_contexts: int = Field(default=0, ge=0)
     """Number of other document orders in which claims are also assessed (all others if there are fewer), to measure the
     effect of the order. Scores use the original order."""

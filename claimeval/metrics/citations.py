@@ -1,0 +1,285 @@
+"""Formulas of citations: whether the contexts that a sentence cites support what it claims.
+
+Each claim of the answer has the citations of its sentences. A claim whose sentences are not known has unknown ones. All
+values follow from the verdicts on single contexts. Definitions: ALCE (arXiv:2305.14627, `eval.py`), support of TREC RAG
+2024 (arXiv:2504.15205, castorini/RAGDoll `support/metrics.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from claimeval.lexical.citations import marks, masked, name_key
+from claimeval.lexical.sentences import Span, sentences
+from claimeval.metrics.formulas import BoundedValue, FormulaResult, Matrix, Truth, and_, not_, or_
+from claimeval.types.records import Claim, Sample, has_words
+
+Cited = tuple[int, ...] | str
+"""The ranks, from 1, of the contexts that a name means (several if they are parts of one document, with one title); or
+the name, if no context has it."""
+
+
+class Citation(NamedTuple):
+    """One mark in an answer."""
+
+    start: int
+    end: int
+    sentence: int
+    """Number of its sentence, from 1; a mark between two sentences belongs to the first."""
+    cited: tuple[Cited, ...]
+
+
+def of(sample: Sample) -> list[Citation]:
+    """Return the citations of the answer, in order.
+
+    A name is that of a context (its id, title or address). Else a number is a place in `Sample.sources`, if there are
+    any, or the rank of a context.
+    """
+    answer, contexts = sample.answer or "", sample.contexts or ()
+    ranks: dict[str, tuple[int, ...]] = {}
+    for rank, document in enumerate(contexts, 1):
+        if document.title:
+            ranks[name_key(document.title)] = (*ranks.get(name_key(document.title), ()), rank)
+    ranks |= {name_key(document.id): (rank,) for rank, document in enumerate(contexts, 1)}
+    found = marks(answer, ranks, len(sample.sources or contexts))
+    if not found:
+        return []
+    text, spans = masked(answer), sentences(answer)
+    starts = [(span.start, number) for number, span in enumerate(spans, 1) if has_words(text[slice(*span)])]
+
+    def meant(name: str) -> Cited:
+        """Return the contexts with this name or number, or the name if there is none."""
+        if name.isdecimal() and sample.sources:
+            name = sample.sources[int(name) - 1] if 0 < int(name) <= len(sample.sources) else name
+        elif name.isdecimal() and name not in ranks:
+            return (int(name),) if 0 < int(name) <= len(contexts) else name
+        return ranks.get(name_key(name), name)
+
+    return [
+        Citation(mark.start, mark.end, max([n for start, n in starts if start <= mark.start], default=1), cited)
+        for mark in found
+        if (cited := tuple(dict.fromkeys(map(meant, mark.names))))
+    ]
+
+
+def cited_contexts(sample: Sample) -> frozenset[int]:
+    """Return the ranks of the contexts that the answer cites."""
+    return frozenset(
+        rank for citation in of(sample) for name in citation.cited if not isinstance(name, str) for rank in name
+    )
+
+
+@dataclass(frozen=True)
+class CitedClaim:
+    """A claim of the answer and what it is known about its support."""
+
+    sentences: frozenset[int] | None
+    """Its sentences, from 1; None if they are not known."""
+    cited: tuple[Cited, ...]
+    """What these sentences cite."""
+    single: Mapping[int, Truth]
+    """By rank, whether the context supports the claim."""
+    graded: Mapping[int, float | None]
+    """By rank, 1 for support, 0.5 for partial support, 0 for none."""
+    whole: Truth
+    """Whether all contexts together support it."""
+
+    def supported_by(self, *cited: Cited) -> Truth:
+        """Return whether one of these contexts supports the claim, or all of them together.
+
+        Unknown if there are several, and all contexts support the claim together but none of them alone. A name that no
+        context has supports nothing.
+        """
+        ranks = {rank for name in cited if not isinstance(name, str) for rank in name}
+        one = or_(self.single.get(rank, False) for rank in ranks)
+        together = len(ranks & self.single.keys()) > 1 and and_(self.whole, not_(or_(self.single.values())))
+        return None if one is False and together is not False else one
+
+    def support(self, cited: Cited) -> float | None:
+        """Return the support of the claim by what one name means."""
+        values = [self.graded.get(rank, 0.0) for rank in cited if not isinstance(rank, str)]
+        known = [value for value in values if value is not None]
+        return None if len(known) < len(values) and 1.0 not in known else max(known, default=0.0)
+
+    @property
+    def supported(self) -> Truth:
+        """Whether its own citations support it."""
+        return self.supported_by(*self.cited) if self.sentences else and_(None, self.founded)
+
+    @property
+    def founded(self) -> Truth:
+        """Whether any contexts support it: one of them, else all of them together."""
+        return or_(self.single.values()) or self.whole
+
+    @property
+    def cites(self) -> Truth:
+        """Whether it has a citation."""
+        return bool(self.cited) if self.sentences else None
+
+
+class CitedSentence(NamedTuple):
+    """A sentence with claims or citations."""
+
+    cited: tuple[Cited, ...]
+    """What it cites, each once, in order."""
+    claims: tuple[CitedClaim, ...]
+
+
+class CitationTable(NamedTuple):
+    """The claims and sentences of an answer with their citations."""
+
+    claims: tuple[CitedClaim, ...]
+    sentences: tuple[CitedSentence, ...]
+    unplaced: tuple[CitedClaim, ...]
+    """The claims whose sentences are not known."""
+
+    @property
+    def has_citations(self) -> bool:
+        """Whether the answer cites anything."""
+        return any(sentence.cited for sentence in self.sentences)
+
+
+@lru_cache(maxsize=1)
+def table(m: Matrix) -> CitationTable:
+    """Return the citations of a matrix, which all formulas read; made once."""
+    answer, ranks = m.sample.answer or "", m.sample.ranks("contexts")
+    by_sentence: dict[int, dict[Cited, None]] = {}
+    for citation in of(m.sample):
+        by_sentence.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
+    spans = sentences(answer)
+    rows = zip(
+        m.claims_of("answer"),
+        m.per_document("answer"),
+        m.support_per_document("answer"),
+        m.labeled("answer", "contexts"),
+        strict=True,
+    )
+    claims = []
+    for claim, single, graded, whole in rows:
+        numbers = _sentences(claim, spans)
+        cited = dict.fromkeys(name for number in numbers for name in by_sentence.get(number, ()))
+        cells, grades = dict(zip(ranks, single, strict=True)), dict(zip(ranks, graded, strict=True))
+        claims.append(CitedClaim(frozenset(numbers) or None, tuple(cited), cells, grades, whole))
+    with_claims = {number for claim in claims for number in claim.sentences or ()}
+    return CitationTable(
+        tuple(claims),
+        tuple(
+            CitedSentence(tuple(by_sentence.get(n, ())), tuple(c for c in claims if c.sentences and n in c.sentences))
+            for n in sorted(with_claims | by_sentence.keys())
+        ),
+        tuple(claim for claim in claims if not claim.sentences),
+    )
+
+
+def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:
+    """Return the numbers of the sentences of a claim: those it names, else those of its place in the text."""
+    if claim.sentences or claim.span is None:
+        return [number for number in claim.sentences if number <= len(spans)]
+    start, end = claim.span
+    return [number for number, span in enumerate(spans, 1) if span.start < end and start < span.end]
+
+
+def recall(m: Matrix) -> FormulaResult:
+    """Answer claims that the contexts cited with them support."""
+    return [claim.supported for claim in table(m).claims]
+
+
+def missing(m: Matrix) -> FormulaResult:
+    """Answer claims without a citation that the contexts support."""
+    return [and_(not_(claim.cites), claim.founded) for claim in table(m).claims]
+
+
+def misplaced(m: Matrix) -> FormulaResult:
+    """Answer claims with citations that do not support them, while other contexts do."""
+    return [and_(claim.cites, not_(claim.supported), claim.founded) for claim in table(m).claims]
+
+
+def unfounded(m: Matrix) -> FormulaResult:
+    """Answer claims with citations that no contexts support."""
+    return [and_(claim.cites, not_(claim.founded)) for claim in table(m).claims]
+
+
+def precision(m: Matrix) -> FormulaResult:
+    """Citations that support a claim of their sentence; one of a document that does not exist supports none."""
+    citations = table(m)
+    truths: list[Truth] = []
+    for sentence in citations.sentences:
+        for name in sentence.cited:
+            if isinstance(name, str):
+                truths.append(False)
+            elif sentence.claims or citations.unplaced:
+                here = (claim.supported_by(name) for claim in sentence.claims)
+                perhaps = (and_(None, claim.supported_by(name)) for claim in citations.unplaced)
+                truths.append(or_([*here, *perhaps]))
+    return truths
+
+
+def alce_recall(m: Matrix) -> FormulaResult:
+    """Sentences with claims whose citations, together, support all their claims; none that cite what does not exist."""
+    return [_entailed(sentence, sentence.cited, m) for sentence in _with_claims(m)]
+
+
+def alce_precision(m: Matrix) -> FormulaResult:
+    """Citations of supported sentences that support the sentence alone, or without which the others do not.
+
+    The citations of a sentence that cites a document that does not exist are not counted.
+    """
+    truths: list[Truth] = []
+    for sentence in _with_claims(m):
+        if not sentence.cited or any(isinstance(name, str) for name in sentence.cited):
+            continue
+        supported = _entailed(sentence, sentence.cited, m)
+        for name in sentence.cited:
+            others = [other for other in sentence.cited if other != name]
+            needed = not_(_entailed(sentence, others, m)) if others else True
+            truths.append(and_(supported, or_([_entailed(sentence, [name], m), needed])))
+    return truths
+
+
+def support_precision(m: Matrix) -> FormulaResult:
+    """Mean support of the sentences with claims and citations by the first context that they cite."""
+    return _mean_support(m, [sentence for sentence in _with_claims(m) if sentence.cited])
+
+
+def support_recall(m: Matrix) -> FormulaResult:
+    """Mean support of all sentences with claims by the first context that they cite; 0 without citation."""
+    return _mean_support(m, _with_claims(m))
+
+
+def _with_claims(m: Matrix) -> list[CitedSentence]:
+    """Return the sentences with claims, and those that may have one whose sentence is not known."""
+    citations = table(m)
+    return [sentence for sentence in citations.sentences if sentence.claims or citations.unplaced]
+
+
+def _entailed(sentence: CitedSentence, cited: Sequence[Cited], m: Matrix) -> Truth:
+    """Return whether these contexts, together, support all claims of a sentence."""
+    if not cited or any(isinstance(name, str) for name in cited):
+        return False
+    here = [claim.supported_by(*cited) for claim in sentence.claims]
+    return and_(*here, *(or_([None, claim.supported_by(*cited)]) for claim in table(m).unplaced))
+
+
+def _mean_support(m: Matrix, counted: Sequence[CitedSentence]) -> FormulaResult:
+    """Return the mean over sentences of 1 if the first citation has all their claims, 0.5 if some, 0 if none."""
+    ends = [list(_grades(sentence, table(m).unplaced)) for sentence in counted]
+    if not ends:
+        return []
+    known = [grades[0] for grades in ends if min(grades) == max(grades)]
+    if not known:
+        return None
+    low, high = (sum(map(end, ends)) / len(ends) for end in (min, max))
+    return BoundedValue(sum(known) / len(known), low, high)
+
+
+def _grades(sentence: CitedSentence, unplaced: Sequence[CitedClaim]) -> Iterator[float]:
+    """Yield the least and most support of a sentence, with and without the claims that may be in it."""
+    for unknown in (0.0, 1.0):
+        for claims in (sentence.claims, (*sentence.claims, *unplaced)):
+            cells = [claim.support(name) for claim in claims for name in sentence.cited[:1]]
+            values = [unknown if cell is None else cell for cell in cells]
+            if values or not sentence.cited:
+                yield 1.0 if values and min(values) == 1 else 0.5 if values and max(values) > 0 else 0.0

@@ -1,0 +1,280 @@
+"""Citations: by hand, and equal to a second reading of ALCE's and TREC RAG's definitions.
+
+The second reading knows no claims and no marks: a text is a set of facts, and it entails what it contains.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pytest
+
+from claimeval.metrics.citations import cited_contexts, of
+from claimeval.metrics.derived import GROUPS, WITH_DOCUMENTS, scores
+from claimeval.metrics.formulas import Matrix
+from claimeval.types.records import Assessment, Claim, Document, Evidence, Sample, SampleResult, Score
+from tests.metrics.matrices import assessment
+
+SHARES = ("citation_recall", "citation_missing", "citation_misplaced", "citation_unfounded")
+
+
+class Sentence(NamedTuple):
+    """A sentence of a generated answer."""
+
+    facts: tuple[int, ...]
+    cited: tuple[int, ...]
+    """Numbers of documents, of which some do not exist."""
+
+
+def result(
+    answer: str,
+    claims: Sequence[tuple[tuple[int, ...], str, str]],
+    *,
+    ids: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
+    span: tuple[int, int] | None = None,
+) -> SampleResult:
+    """Each claim has its sentences, a letter for each context, and one for all of them together."""
+    contexts = tuple(Document(id=i, text="d", title=(titles or {}).get(i)) for i in ids)
+    listed = tuple(
+        Claim(id=f"answer-{n}", of="answer", text="c", grounding="ungrounded", sentences=sentences, span=span)
+        for n, (sentences, _, _) in enumerate(claims)
+    )
+    assessments: list[Assessment] = []
+    for claim, (_, single, whole) in zip(listed, claims, strict=True):
+        assessments.append(assessment(claim.id, Evidence(part="contexts"), whole))
+        if len(ids) > 1:
+            assessments += [
+                assessment(claim.id, Evidence(part="contexts", document=rank), letter)
+                for rank, letter in enumerate(single, 1)
+                if letter != " "
+            ]
+    sample = Sample(id="s", question="?", answer=answer, contexts=contexts, sources=tuple(sources))
+    return SampleResult(sample=sample, claims=listed, assessments=tuple(assessments))
+
+
+def scored(found: SampleResult) -> dict[str, Score]:
+    return scores(GROUPS["citations"], Matrix.of(found))
+
+
+# --- A second reading of the definitions ---
+
+
+def alce(sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]) -> tuple[float, float | None]:
+    """Return citation recall and precision as `compute_autoais` of ALCE's `eval.py` counts them."""
+    entailed = total_citations = precise = 0
+
+    def entails(numbers: Sequence[int], facts: Sequence[int]) -> bool:
+        return set(facts) <= frozenset().union(*(documents[number - 1] for number in numbers))
+
+    for facts, cited in sentences:
+        if not cited or any(number > len(documents) for number in cited):
+            continue
+        total_citations += len(cited)
+        if not entails(cited, facts):
+            continue
+        entailed += 1
+        if len(cited) == 1:
+            precise += 1
+            continue
+        for number in cited:
+            others = [other for other in cited if other != number]
+            precise += entails([number], facts) or not entails(others, facts)
+    return entailed / len(sentences), precise / total_citations if total_citations else None
+
+
+def trec(sentences: Sequence[Sentence], documents: Sequence[frozenset[int]]) -> tuple[float, float | None]:
+    """Return weighted recall and precision as the support evaluation of TREC RAG 2024 counts them."""
+    weights: list[float] = []
+    for facts, cited in sentences:
+        if not cited:
+            continue
+        held = documents[cited[0] - 1] if cited[0] <= len(documents) else frozenset()
+        share = len(held & set(facts)) / len(set(facts))
+        weights.append(1.0 if share == 1 else 0.5 if share else 0.0)
+    return sum(weights) / len(sentences), sum(weights) / len(weights) if weights else None
+
+
+def generated() -> Iterator[tuple[str, list[Sentence], list[frozenset[int]]]]:
+    """Yield 400 answers of 1 to 6 sentences with 1 to 3 facts each; marks stand before or after the full stop."""
+    draw = random.Random(38)
+    for _ in range(400):
+        documents = [frozenset(draw.sample(range(12), draw.randint(1, 8))) for _ in range(draw.randint(1, 5))]
+        sentences, texts = [], []
+        for n in range(draw.randint(1, 6)):
+            facts = tuple(draw.sample(range(12), draw.randint(1, 3)))
+            cited = tuple(draw.sample(range(1, len(documents) + 2), draw.randint(0, min(3, len(documents)))))
+            sentences.append(Sentence(facts, cited))
+            marks = draw.choice(["".join(f"[{c}]" for c in cited), f"[{', '.join(map(str, cited))}]"]) if cited else ""
+            words = f"The town number {n} grew quickly"
+            texts.append(draw.choice([f"{words} {marks}.".replace(" .", "."), f"{words}. {marks}".strip()]))
+        yield " ".join(texts), sentences, documents
+
+
+def test_400_answers_equal_a_second_reading_of_alce_and_trec() -> None:
+    """Also the shares of claims, which are counted over sets of facts."""
+    compared = 0
+    for answer, sentences, documents in generated():
+        numbered = [(n, fact) for n, sentence in enumerate(sentences, 1) for fact in sentence.facts]
+        rows = ["".join("s" if fact in held else "n" for held in documents) for _, fact in numbered]
+        found = result(
+            answer,
+            [((n,), row, "s" if "s" in row else "n") for (n, _), row in zip(numbered, rows, strict=True)],
+            ids=[f"doc-{i}" for i in range(len(documents))],
+        )
+        got = {name: score.value for name, score in scored(found).items()}
+        if not any(sentence.cited for sentence in sentences):
+            assert not any(value is not None for value in got.values())
+            continue
+        compared += 1
+        expected: dict[str, float | None] = {}
+        expected["alce_recall"], expected["alce_precision"] = alce(sentences, documents)
+        expected["support_recall"], expected["support_precision"] = trec(sentences, documents)
+        kinds = [kind(sentence, fact, documents) for sentence in sentences for fact in sentence.facts]
+        expected |= {name: kinds.count(name) / len(kinds) for name in SHARES}
+        pairs = [(s, number) for s in sentences for number in s.cited]
+        right = [n <= len(documents) and bool(documents[n - 1] & set(s.facts)) for s, n in pairs]
+        expected["citation_precision"] = sum(right) / len(right)
+        assert got == pytest.approx(expected, abs=1e-9)
+    assert compared > 350
+
+
+def kind(sentence: Sentence, fact: int, documents: Sequence[frozenset[int]]) -> str:
+    if any(n <= len(documents) and fact in documents[n - 1] for n in sentence.cited):
+        return "citation_recall"
+    anywhere = any(fact in held for held in documents)
+    if not sentence.cited:
+        return "citation_missing" if anywhere else "neither"
+    return "citation_misplaced" if anywhere else "citation_unfounded"
+
+
+# --- By hand ---
+
+FIVE = result(
+    "Rain fell [1]. Snow fell [2]. Hail fell. Fog came [2]. Sun came.",
+    [((1,), "sn", "s"), ((2,), "sn", "s"), ((3,), "ns", "s"), ((4,), "nn", "n"), ((5,), "nn", "n")],
+    ids=["a", "b"],
+)
+"""One claim of each kind: supported, misplaced, missing, unfounded, and neither cited nor supported."""
+
+
+def test_the_four_shares_and_the_rest_are_one() -> None:
+    got = scored(FIVE)
+    assert [got[name].value for name in SHARES] == [0.2, 0.2, 0.2, 0.2]
+    assert (got["citation_recall"].hits, got["citation_recall"].total) == (1, 5)
+    assert got["citation_precision"].value == pytest.approx(1 / 3)
+
+
+def test_a_document_that_does_not_exist_counts_against_precision() -> None:
+    got = scored(result("Rain fell [1][9] (Source: old.pdf).", [((1,), "sn", "s")], ids=["a", "b"]))
+    assert (got["citation_precision"].hits, got["citation_precision"].total) == (1, 3)
+    assert got["citation_recall"].value == 1
+    assert got["alce_recall"].value == 0
+    assert got["alce_precision"].because == "no_evidence"
+
+
+def test_without_contexts_every_citation_is_wrong() -> None:
+    got = scored(result("Rain fell [1].", [((1,), "", "n")]))
+    assert (got["citation_precision"].value, got["citation_unfounded"].value) == (0, 1)
+
+
+def test_an_answer_without_citations_has_no_value() -> None:
+    got = scored(result("Rain fell in 1994.", [((1,), "sn", "s")], ids=["a", "b"]))
+    assert {score.because for score in got.values()} == {"no_citations"}
+
+
+def test_a_claim_without_a_place_is_unknown_and_not_uncited() -> None:
+    claims = [((1,), "sn", "s"), ((), "sn", "s"), ((), "nn", "n")]
+    got = scored(result("Rain fell [1]. Snow fell.", claims, ids=["a", "b"]))
+    recall = got["citation_recall"]
+    assert (recall.hits, recall.judged, recall.total) == (1, 2, 3)
+    assert recall.bounds == (1 / 3, 2 / 3)
+    assert (got["citation_missing"].hits, got["citation_missing"].judged) == (0, 2)
+    only = scored(result("Rain fell [1].", [((), "sn", "s")], ids=["a", "b"]))
+    assert only["citation_recall"].because == "undecided"
+    assert only["citation_precision"].because == "undecided"
+
+
+def test_a_claim_without_sentences_is_placed_by_its_span() -> None:
+    got = scored(result("Rain fell. Snow fell [2].", [((), "ns", "s")], ids=["a", "b"], span=(11, 20)))
+    assert got["citation_recall"].value == 1
+
+
+def test_several_citations_that_may_support_a_claim_together_leave_it_open() -> None:
+    got = scored(result("Rain fell [1][2].", [((1,), "nnn", "s")], ids=["a", "b", "c"]))
+    assert got["citation_recall"].because == "undecided"
+    assert got["citation_recall"].bounds == (0.0, 1.0)
+    other = scored(result("Rain fell [1][2].", [((1,), "nns", "s")], ids=["a", "b", "c"]))
+    assert (other["citation_recall"].value, other["citation_misplaced"].value) == (0, 1)
+
+
+def test_verdicts_on_the_cited_documents_alone_are_enough() -> None:
+    got = scored(result("Rain fell [1]. Snow fell [1].", [((1,), "s  ", "s"), ((2,), "n  ", "s")], ids=["a", "b", "c"]))
+    assert (got["citation_recall"].value, got["citation_misplaced"].value) == (0.5, 0.5)
+    assert got["citation_precision"].value == 0.5
+
+
+def test_a_claim_of_two_sentences_has_the_citations_of_both() -> None:
+    got = scored(result("Rain fell [1]. It snowed [2].", [((1, 2), "ns", "s")], ids=["a", "b"]))
+    assert (got["citation_recall"].value, got["citation_precision"].value) == (1, 0.5)
+
+
+def test_partial_support_by_the_first_citation_counts_half() -> None:
+    got = scored(result("Rain fell [1].", [((1,), "pn", "p")], ids=["a", "b"]))
+    assert (got["support_precision"].value, got["citation_recall"].value) == (0.5, 0)
+
+
+def test_an_unassessed_first_citation_leaves_the_sentence_out_with_bounds() -> None:
+    got = scored(result("Rain fell [1]. Snow fell [2].", [((1,), "?n", "?"), ((2,), "ns", "s")], ids=["a", "b"]))
+    assert (got["support_recall"].value, got["support_recall"].bounds) == (1, (0.5, 1))
+
+
+def test_the_citations_are_only_computed_on_request() -> None:
+    assert not set(GROUPS["citations"]) & set(WITH_DOCUMENTS)
+    assert len(GROUPS["citations"]) == 9
+
+
+# --- What a mark means ---
+
+
+def cited(answer: str, ids: Sequence[str], sources: Sequence[str] = (), **titles: str) -> list[object]:
+    sample = result(answer, [], ids=ids, sources=sources, titles=titles).sample
+    return [name for citation in of(sample) for name in citation.cited]
+
+
+def test_an_id_comes_before_a_number_and_a_number_is_a_rank() -> None:
+    assert cited("Rain [2].", ["2", "1"]) == [(1,)]
+    assert cited("Rain [doc_0].", ["doc_0", "doc_1"]) == [(1,)]
+    assert cited("Rain [doc_2].", ["a", "b"]) == [(2,)]
+    assert cited("Rain [3].", ["a", "b"]) == ["3"]
+
+
+def test_numbers_are_places_in_the_sources_of_the_system() -> None:
+    assert cited("Rain [1][2][3].", ["a", "b"], ["b", "gone"]) == [(2,), "gone", "3"]
+
+
+def test_a_title_means_all_contexts_with_it() -> None:
+    assert cited("Rain (Source: Manual).", ["a", "b", "c"], a="Manual", c="manual") == [(1, 3)]
+
+
+def test_a_made_up_id_of_the_same_form_is_a_citation() -> None:
+    assert cited("Rain [kb_7]. Snow [kb_99]. He [sic] said.", ["kb_7", "kb_8"]) == [(1,), "kb_99"]
+
+
+def test_a_list_of_sources_says_what_numbers_mean_and_cites_nothing() -> None:
+    answer = "Rain fell [1].\n\nSources:\n[1] b.pdf, p. 3\n[2] a.pdf"
+    assert cited(answer, ["a.pdf", "b.pdf"]) == [(2,)]
+    assert cited("Rain fell [^x].\n\n[^x]: See <https://b.org/1>.", ["b.org/1"]) == [(1,)]
+
+
+def test_a_mark_after_the_full_stop_or_on_its_own_line_belongs_to_the_sentence_before() -> None:
+    sample = result("Rain fell. [1] Snow fell.\n[2]\nHail (Source: a).", [], ids=["a", "b"]).sample
+    assert [(citation.sentence, citation.cited) for citation in of(sample)] == [
+        (1, ((1,),)),
+        (2, ((2,),)),
+        (4, ((1,),)),
+    ]
+    assert sorted(cited_contexts(sample)) == [1, 2]
