@@ -476,7 +476,7 @@ class _Walk(Executor, Generic[T]):
         if any(workload.possible.calls or workload.possible.unknown for workload in self._workloads.values()):
             if self._job.manifest.panel.escalate:
                 yield "judges who are asked only where the first ones disagree: from never to always"
-            if self._job.manifest.panel.per_document:
+            if self._job.manifest.panel.per_document is True:
                 yield "all documents together, asked only about claims that none supports alone: from never to always"
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from claimeval.lexical.citations import marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
 from claimeval.metrics.formulas import BoundedValue, FormulaResult, Matrix, Truth, and_, not_, or_
-from claimeval.types.records import Claim, Sample, has_words
+from claimeval.types.records import Claim, Label, Sample, SampleResult, has_words
 
 Cited = tuple[int, ...] | str
 """The ranks, from 1, of the contexts that a name means (several if they are parts of one document, with one title); or
@@ -123,6 +123,8 @@ class CitedClaim:
 class CitedSentence(NamedTuple):
     """A sentence with claims or citations."""
 
+    number: int
+    """Its number, from 1."""
     cited: tuple[Cited, ...]
     """What it cites, each once, in order."""
     claims: tuple[CitedClaim, ...]
@@ -167,7 +169,9 @@ def table(m: Matrix) -> CitationTable:
     return CitationTable(
         tuple(claims),
         tuple(
-            CitedSentence(tuple(by_sentence.get(n, ())), tuple(c for c in claims if c.sentences and n in c.sentences))
+            CitedSentence(
+                n, tuple(by_sentence.get(n, ())), tuple(c for c in claims if c.sentences and n in c.sentences)
+            )
             for n in sorted(with_claims | by_sentence.keys())
         ),
         tuple(claim for claim in claims if not claim.sentences),
@@ -180,6 +184,50 @@ def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:
         return [number for number in claim.sentences if number <= len(spans)]
     start, end = claim.span
     return [number for number, span in enumerate(spans, 1) if span.start < end and start < span.end]
+
+
+class CheckedCitation(NamedTuple):
+    """One mark in an answer, with what the verdicts say about it."""
+
+    start: int
+    end: int
+    label: Label | None
+    """Whether a context that it cites supports a claim of its sentence; None if this is not known."""
+    document: str | None
+    """Id of the first context that it cites."""
+    words: str
+
+
+def checked(result: SampleResult) -> list[CheckedCitation]:
+    """Return the citations of the answer with what the verdicts on single contexts say; none without such verdicts."""
+    if not any(a.against == "contexts" for a in result.per_document):
+        return []
+    citations, contexts = table(Matrix.of(result)), result.sample.contexts or ()
+    by_number = {sentence.number: sentence.claims for sentence in citations.sentences}
+
+    def words(claims: Sequence[CitedClaim], cited: Cited) -> tuple[Truth, str]:
+        """Return whether a citation supports its sentence, and this in words."""
+        if isinstance(cited, str):
+            return False, f"no context is called {cited}"
+        ids = ", ".join(contexts[rank - 1].id for rank in cited)
+        truth = or_(claim.supported_by(cited) for claim in claims) if claims else None
+        if truth is not False:
+            return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
+        others = sorted({rank for claim in claims for rank, single in claim.single.items() if single})
+        instead = ", ".join(contexts[rank - 1].id for rank in others)
+        return False, f"not supported by {ids}" + (f", supported by {instead} instead" if instead else "")
+
+    found = []
+    for citation in of(result.sample):
+        said = [words(by_number.get(citation.sentence, ()), cited) for cited in citation.cited]
+        truth = or_(truth for truth, _ in said)
+        label: Label | None = None if truth is None else "supported" if truth else "not_found"
+        first = next((cited[0] for cited in citation.cited if not isinstance(cited, str)), None)
+        document = None if first is None else contexts[first - 1].id
+        found.append(
+            CheckedCitation(citation.start, citation.end, label, document, "; ".join(text for _, text in said))
+        )
+    return found
 
 
 def recall(m: Matrix) -> FormulaResult:

@@ -20,6 +20,7 @@ from claimeval.evaluation.manifest import Manifest
 from claimeval.judging import assess, extract
 from claimeval.judging.prompts import Prompt, quoted
 from claimeval.lexical.sentences import sentences
+from claimeval.metrics.citations import checked
 from claimeval.metrics.rows import Metric
 from claimeval.report.charts import Picture
 from claimeval.runs.slices import Cell, cell_of
@@ -257,7 +258,7 @@ class Details:
     """Writer of the full results of a run, in chunks named `chunk-0`, `chunk-1` and so on.
 
     A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null per call of a], ...],
-    "diagnosis": [[sentence of a, of b?], ...], "literals": [...]}`.
+    "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a, of b?], ...], "literals": [...]}`.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -272,16 +273,21 @@ class Details:
         self._lines: list[bytes] = []
         self._requests: list[object] = []
         self._summaries: list[Sequence[str]] = []
+        self._citations: list[object] = []
         self._bytes = 0
 
     def add(
-        self, lines: Iterable[bytes], requests: Sequence[Sequence[RequestPieces | None]], summaries: Sequence[str]
+        self,
+        results: Sequence[SampleResult],
+        requests: Sequence[Sequence[RequestPieces | None]],
+        summaries: Sequence[str],
     ) -> None:
-        """Add a sample: its JSON, the requests of its calls and its diagnosis, in each run."""
+        """Add a sample: its JSON, the requests of its calls, its diagnosis and its citations, in each run."""
         if not self._lines:
             self.starts.append(self._samples)
         self._samples += 1
-        self._lines.append(b"[" + b",".join(lines) + b"]")
+        self._lines.append(b"[" + b",".join(map(line, results)) + b"]")
+        self._citations.append([[mark._asdict() for mark in checked(result)] for result in results])
         self._requests.append(requests)
         self._summaries.append(summaries)
         self._bytes += len(self._lines[-1])
@@ -294,7 +300,12 @@ class Details:
             return
         lines = b",".join(self._lines)
         requests = as_json(
-            {"requests": self._requests, "diagnosis": self._summaries, "literals": self.literals.texts()}
+            {
+                "requests": self._requests,
+                "diagnosis": self._summaries,
+                "citations": self._citations,
+                "literals": self.literals.texts(),
+            }
         )
         self._file.write(block(f"chunk-{len(self.starts) - 1}", b'{"results":[' + lines + b"]," + requests[1:]))
         self._start_chunk()

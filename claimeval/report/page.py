@@ -29,7 +29,6 @@ from claimeval.report.packing import (
     as_json,
     block,
     changed_parts,
-    line,
     pack,
     row,
     tree,
@@ -296,7 +295,7 @@ class _OneRun:
         samples.facets.add(result.sample, {})
         details = samples.details
         requests = [_requests(result, self._rebuilder, details.literals)]
-        details.add([line(result)], requests, _summaries(self._manifest, result))
+        details.add([result], requests, _summaries(self._manifest, result))
 
 
 class _TwoRuns:
@@ -377,7 +376,7 @@ class _TwoRuns:
         samples.facets.add(pair.a.sample, {})
         details = samples.details
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, self._rebuilders, strict=True)]
-        details.add([line(result) for result in pair], requests, _summaries(self._manifests[0], *pair))
+        details.add(pair, requests, _summaries(self._manifests[0], *pair))
 
 
 def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:

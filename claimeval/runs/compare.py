@@ -520,7 +520,7 @@ def changed_settings(a: Manifest, b: Manifest) -> Iterator[str]:
             "extractor": manifest.extractor.name if manifest.extractor else "none",
             **_prompt_names(manifest),
             "metrics": ", ".join(manifest.names),
-            "documents": "one by one" if manifest.panel.per_document else "together",
+            "documents": "one by one" if manifest.panel.per_document is True else "together",
             **{name: str(value) for name, value in manifest.settings.items()},
         }
 

@@ -247,3 +247,23 @@ def test_a_verdict_without_a_reason_says_that_none_was_asked_for(
     page.write_text(run.report(), encoding="utf-8")
     browser.open(page, "#/sample/a?claim=answer-1")
     assert browser.texts(".verdict p.quiet.small") == ["no reason was asked for"] * said
+
+
+def test_marks_of_citations_say_what_supports_the_sentence(browser: Browser, tmp_path: Path) -> None:
+    row = {
+        "id": "tower",
+        "question": "?",
+        "answer": "The tower opened in 1902 [1]. It is 90 metres high [1][7].",
+        "contexts": ["The tower opened in 1902.", "The tower is 90 metres high."],
+    }
+    run = ce.score([row], judges="local:lexical", metrics="citations", out=tmp_path / "run", per_document=True)
+    assert run.path is not None
+    browser.open(run.path / "report.html", "#/sample/tower")
+    marks = "[...document.querySelectorAll('.marked .citation')]"
+    assert browser.run(f"return {marks}.map((m) => [m.textContent, m.className.split(' ')[3], m.title])") == [
+        ["[1]✓", "is-supported", "1 supports it"],
+        ["[1]?", "is-not_found", "not supported by 1, supported by 2 instead"],
+        ["[7]?", "is-not_found", "no context is called 7"],
+    ]
+    browser.one(".citation").click()
+    assert browser.run("return document.querySelector('details.document').open") is True

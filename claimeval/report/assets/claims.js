@@ -21,34 +21,60 @@ const MANY = 8; // claims above which they can be filtered by label
  * The text in pieces: a piece with claims is marked, and each claim has a pin at its end.
  *
  * @param {string} text
- * @param {Entry[]} entries
+ * @param {Side} side
  * @param {Select} select takes the claims that a click can mean
  * @param {import("./difference.js").Stretch[]} differences what the text of the other run does not have
  */
-export function markedText(text, entries, select, differences) {
-  const placed = entries
+export function markedText(text, side, select, differences) {
+  const placed = side.entries
     .filter(({ claim }) => claim.span)
     .map((entry) => ({ start: entry.claim.span?.[0], end: entry.claim.span?.[1], entry }));
-  const nodes = cut(text, [...placed, ...differences.map((stretch) => ({ ...stretch, entry: null }))]).flatMap(
-    ({ text: piece, to, spans: covering }) => {
-      const spans = covering.filter(({ entry }) => entry !== null);
-      const shown = covering.length > spans.length ? el("b", { class: "differs" }, visible(piece)) : visible(piece);
-      if (!spans.length) return shown;
-      const innermost = [...spans].sort((a, b) => a.to - a.from - (b.to - b.from)).map(({ entry }) => entry);
-      const label = WORST_FIRST.find((grave) => spans.some(({ entry }) => entry.label === grave));
-      const mark = el(
-        "mark",
-        {
-          class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
-          "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
-          click: () => select(innermost.map(({ claim }) => claim.id)),
-        },
-        shown,
-      );
-      return [mark, ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select))];
-    },
-  );
+  const citations = side.metric.claims_of === "answer" ? side.citations : [];
+  const others = [
+    ...differences.map((stretch) => ({ ...stretch, differs: true })),
+    ...citations.map((citation) => ({ ...citation, citation })),
+  ];
+  const nodes = cut(text, [...placed, ...others]).flatMap(({ text: piece, to, spans: covering }) => {
+    const spans = covering.filter(({ entry }) => entry);
+    const cited = covering.find(({ citation }) => citation)?.citation;
+    const plain = cited ? citationMark(piece, cited, side) : visible(piece);
+    const shown = covering.some(({ differs }) => differs) ? el("b", { class: "differs" }, plain) : plain;
+    if (!spans.length) return shown;
+    const innermost = [...spans].sort((a, b) => a.to - a.from - (b.to - b.from)).map(({ entry }) => entry);
+    const label = WORST_FIRST.find((grave) => spans.some(({ entry }) => entry.label === grave));
+    const mark = el(
+      "mark",
+      {
+        class: `piece is-${label}${spans.length > 1 ? " several" : ""}`,
+        "data-claims": innermost.map(({ claim }) => claim.id).join(" "),
+        click: () => select(innermost.map(({ claim }) => claim.id)),
+      },
+      shown,
+    );
+    return [mark, ...spans.filter((span) => span.to === to).map(({ entry }) => pin(entry, select))];
+  });
   return el("div", { class: "text marked", dir: "auto" }, nodes);
+}
+
+/** @param {string} piece @param {import("./data.js").Citation} citation @param {Side} side */
+function citationMark(piece, { label, document, words }, side) {
+  const show = (/** @type {MouseEvent} */ event) => {
+    event.stopPropagation();
+    if (document !== null) showDocument(document, side.run);
+  };
+  const shown = label ?? "unassessed";
+  return el(
+    "button",
+    {
+      type: "button",
+      class: `link citation sign is-${shown}`,
+      title: words,
+      "aria-label": `Citation: ${words}`,
+      click: show,
+    },
+    visible(piece),
+    signText(shown),
+  );
 }
 
 /** @param {Entry} entry @param {Select} select */

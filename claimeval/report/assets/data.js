@@ -21,7 +21,9 @@ import { unpack } from "./unpacking.js";
  *
  * @typedef {{ name: string, unit?: string, claims_of?: string, against?: string, derived?: string }} Metric
  */
-/** @typedef {{ results: Line.SampleResult[], requests: any[], literals: string[], diagnosis: string[] }} Detail */
+/** @typedef {{ results: Line.SampleResult[], requests: any[], literals: string[], diagnosis: string[],
+ *   citations: Citation[][] }} Detail */
+/** @typedef {{ start: number, end: number, label: string | null, document: string | null, words: string }} Citation */
 
 const KEPT = 6; // chunks of details that stay unpacked
 
@@ -150,9 +152,9 @@ function chunkOf(number) {
  */
 export async function detail(number) {
   const index = chunkOf(number);
-  const { results, requests, literals, diagnosis } = await chunk(index);
+  const { results, requests, literals, diagnosis, citations } = await chunk(index);
   const at = number - report.starts[index];
-  return { results: results[at], requests: requests[at], literals, diagnosis: diagnosis[at] };
+  return { results: results[at], requests: requests[at], literals, diagnosis: diagnosis[at], citations: citations[at] };
 }
 
 /**

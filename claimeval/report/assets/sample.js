@@ -52,6 +52,7 @@ export async function drawSample(main, name, params, current) {
     requests: full.requests[run],
     literals: full.literals,
     diagnosis: full.diagnosis[run],
+    citations: full.citations[run],
     facts: report.runs[run],
     short: judgeNames(report.runs[run]),
     entries: metric?.claims_of ? entriesOf(result, metric) : [],
@@ -167,7 +168,7 @@ function sidePanel(side) {
       ? el("p", { class: "quiet" }, "The sample has none.")
       : text === ""
         ? el("p", { class: "quiet" }, "It is empty.")
-        : markedText(text, entries, select, differences(side)),
+        : markedText(text, side, select, differences(side)),
     el(
       "h2",
       null,
