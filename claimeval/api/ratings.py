@@ -25,6 +25,7 @@ from claimeval.types.records import Sample
 from claimeval.types.scales import Scale
 
 _NO_PROMPTS: Mapping[str, str | Path] = MappingProxyType({})
+_NO_CRITERIA: Mapping[str, str] = MappingProxyType({})
 
 
 @with_hints
@@ -33,6 +34,7 @@ def rate(
     *,
     judges: Judges,
     ask: str | Sequence[str] | None = None,
+    criteria: Mapping[str, str] = _NO_CRITERIA,
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
@@ -49,6 +51,9 @@ def rate(
         judges: As for `score`.
         ask: Any of `relevance`, `faithfulness`, `correctness`, `abstention`, as a list or one text with commas. None:
             all whose fields the data has.
+        criteria: Criteria of your own by name, as in `{"polite": "The answer stays polite."}`: how far an answer meets
+            each, fully (1), partly (0.5) or not (0). `NAME:contexts` or `NAME:reference` also shows these texts.
+            Without `ask`, nothing else is asked.
         prompts: Names or paths of prompts by question.
         fields: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
@@ -71,6 +76,7 @@ def rate(
             data,
             judges=judges,
             ask=ask,
+            criteria=criteria,
             prompts=prompts,
             fields=fields,
             limit=limit,
@@ -88,6 +94,7 @@ async def arate(
     *,
     judges: Judges,
     ask: str | Sequence[str] | None = None,
+    criteria: Mapping[str, str] = _NO_CRITERIA,
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
     fields: Mapping[str, str] = NO_FIELDS,
     limit: int | None = None,
@@ -102,6 +109,7 @@ async def arate(
     asked = RateOptions(
         ask=ask.split(",") if isinstance(ask, str) else ask,
         prompts={name: str(prompt) for name, prompt in prompts.items()},
+        criteria=criteria,
     )
     judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)

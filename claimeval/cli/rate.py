@@ -37,6 +37,8 @@ class RatingQuestions:
 
     ask: str | None = None
     """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
+    criteria: Annotated[Mapping[str, str], Pairs("--criterion", "NAME=SENTENCE")] = field(default_factory=dict)
+    """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
     prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE")] = field(default_factory=dict)
     """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
 

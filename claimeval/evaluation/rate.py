@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from itertools import starmap
+from typing import NamedTuple, cast
+
+from pydantic import JsonValue
 
 from claimeval.data.survey import MissingField, counted, no_question
 from claimeval.evaluation.ask import CallAddress
@@ -40,12 +43,15 @@ from claimeval.types.scales import (
     FLAG,
     RELEVANCE,
     RatingQuestion,
+    criterion_question,
 )
 
 NAME = "rate"
 ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
 """`answered`: 1 if the answer gives at least part of the requested information. `abstention_accuracy`: 1 if an
 answerable question is answered or an unanswerable one is declined, by `is_answerable`."""
+CRITERIA = "criteria"
+"""The criteria of a run, among the settings of its manifest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +62,8 @@ class RateOptions:
     """Names of questions; None for all whose inputs some sample has."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Names or paths of prompts, by question."""
+    criteria: Mapping[str, str] = field(default_factory=dict)
+    """Criteria in a sentence, by `NAME` or `NAME:contexts`."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,7 @@ class RateJob(QuestionJob):
             judges=self.judges,
             prompts=tuple(prompt.record for prompt in self.prompts),
             panel=self.panel,
+            settings=_criteria(put.question for put in self.questions),
             cluster=self.cluster,
             versions=versions(*self.judges),
         )
@@ -226,7 +235,7 @@ def _unasked(put: PutQuestion, sample: Sample, because: Reason) -> dict[str, Sco
     question = put.question
     if question == ABSTENTION:
         return _abstention(sample, None if sample.answer is None else False, because)
-    if because == "no_claims" and question != FAITHFULNESS:
+    if because == "no_claims" and question != FAITHFULNESS and not question.criterion:
         return {question.metric: Score.share(0.0), **{flag: Score.share(1.0) for flag in question.flags}}
     return {name: Score.undefined(because) for name in put.metrics}
 
@@ -253,7 +262,8 @@ def missing(question: RatingQuestion, sample: Sample) -> Reason | None:
 def job_of(record: Manifest, rated: Iterable[RatingQuestion] = ANSWER_QUESTIONS.values()) -> RateJob:
     """Return the job of a run, with its prompts; `rated` are the questions that it may have asked."""
     by_id = {prompt.id: Prompt.of(prompt) for prompt in record.prompts}
-    by_metric = {question.metric: question for question in rated}
+    criteria = cast(Mapping[str, str], record.settings.get(CRITERIA, {}))
+    by_metric = {question.metric: question for question in (*rated, *starmap(criterion_question, criteria.items()))}
     questions = tuple(
         PutQuestion(by_metric[question.name], by_id[question.prompt or ""], question.panel)
         for question in record.questions
@@ -283,7 +293,10 @@ def make_job(
     """
     if options.ask is not None and not options.ask:
         raise UsageError(f"name what to ask: {', '.join(rated)}")
-    requested = [_named(question, rated) for question in dict.fromkeys(options.ask or ())]
+    criteria = starmap(criterion_question, options.criteria.items())
+    requested = [*(_named(question, rated) for question in dict.fromkeys(options.ask or ())), *criteria]
+    if len(names := [question.name for question in requested]) > len(set(names)):
+        raise UsageError(f"two criteria are called {max(names, key=names.count)!r}; give each another name")
     spec = specs.parse_panel(judging.judges)
     judges = specs.require_prompt_readers(spec.judges, "answers are rated")
     survey = _survey(samples, requested, rated)
@@ -312,6 +325,16 @@ def make_job(
                 raise no_question(survey.no_question, survey.samples, prompt.name, survey.columns)
     job.check_families(survey.generators)
     return job
+
+
+def _criteria(questions: Iterable[RatingQuestion]) -> dict[str, JsonValue]:
+    """Return the criteria among questions, as manifests have them."""
+    criteria: dict[str, JsonValue] = {
+        f"{question.name}:{question.against}" if question.against else question.name: question.criterion
+        for question in questions
+        if question.criterion
+    }
+    return {CRITERIA: criteria} if criteria else {}
 
 
 class _AnswerCounts(NamedTuple):

@@ -52,7 +52,7 @@ STEPS = {
     "queries": Step(frozenset({"document", "number"}), "document"),
     "screen": Step(frozenset({"document", "question", "answer"}), "question"),
     "answering": _WHOLE_ANSWER,
-    "answers": _WHOLE_ANSWER,
+    "answers": _WHOLE_ANSWER._replace(variables=_WHOLE_ANSWER.variables | {"criterion"}),
 }
 """The steps by name. The module of a job in another package adds its own."""
 

@@ -42,6 +42,8 @@ def ask(
         documents: The documents of the part that the answer is rated against.
     """
     parts = {part: sample.documents(part) or () for part in ("contexts", "reference")}
+    if question.criterion:
+        parts = dict.fromkeys(parts, ())
     if question.against:
         parts[question.against] = tuple(documents)
     variables: dict[str, Value] = {
@@ -49,6 +51,7 @@ def ask(
         "answer": quoted(sample.answer or ""),
         "contexts": numbered("d", parts["contexts"]),
         "references": numbered("r", parts["reference"]),
+        "criterion": quoted(question.criterion),
     }
     return build_request(prompt, judge, variables, _schema(question))
 

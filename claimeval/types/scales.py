@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from claimeval.types.errors import UsageError
 from claimeval.types.records import LABELS, Part, Record
 
 
@@ -266,6 +268,8 @@ class RatingQuestion(Record):
     """Name of the shipped prompt."""
     vote: Literal["majority", "median"] = "majority"
     """The default vote."""
+    criterion: str = ""
+    """What the answer is held to, in the user's words; empty if the prompt says it."""
 
 
 RELEVANCE = RatingQuestion(
@@ -300,3 +304,36 @@ ABSTENTION = RatingQuestion(
 
 ANSWER_QUESTIONS = {question.name: question for question in (RELEVANCE, FAITHFULNESS, CORRECTNESS, ABSTENTION)}
 """The questions by name."""
+
+_CRITERION = re.compile(r"([a-z][a-z0-9_]{0,39})(?::(contexts|reference))?")
+
+
+def criterion_question(name: str, sentence: str) -> RatingQuestion:
+    """Return the question how far an answer meets a criterion: fully, partly or not.
+
+    Args:
+        name: Name of the score; `NAME:contexts` or `NAME:reference` also shows the judge these texts.
+        sentence: The criterion, as in "The answer stays polite."
+
+    Raises:
+        UsageError: The name is taken or not one, or there is no sentence.
+    """
+    match = _CRITERION.fullmatch(name)
+    if not match or not sentence.strip():
+        raise UsageError(
+            f"criterion {name!r}: write NAME=SENTENCE, as in 'polite=The answer stays polite.', with a name of small "
+            "letters, digits and _; NAME:contexts=SENTENCE and NAME:reference=SENTENCE also show these texts"
+        )
+    metric, against = match.groups()
+    taken = {*ANSWER_QUESTIONS, *(word for q in ANSWER_QUESTIONS.values() for word in (q.metric, *q.flags)), "answered"}
+    if metric in taken:
+        raise UsageError(f"criterion {metric!r}: the name is that of another question; choose one of your own")
+    return RatingQuestion(
+        name=metric,
+        metric=metric,
+        scale=FULLY_PARTLY_NO,
+        against=against,
+        prompt="criterion",
+        vote="median",
+        criterion=sentence.strip(),
+    )

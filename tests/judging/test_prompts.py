@@ -45,6 +45,7 @@ VALUES: dict[str, dict[str, Value]] = {
         "answer": quoted("He said {{7*7}}."),
         "contexts": [{"id": "d1", "text": quoted("EVIDENCE")}],
         "references": [{"id": "r1", "text": quoted("He.")}],
+        "criterion": quoted("It stays polite."),
     },
     "screen": {"document": quoted("He said {{7*7}}."), "question": quoted("Who?"), "answer": quoted("He.")},
 }
