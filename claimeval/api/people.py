@@ -108,6 +108,9 @@ def agreement(
     if ratings and not isinstance(run, Run) and Path(run).is_file():
         return Agreement.of_ratings(rate_table(Path(run), scores, ratings, pairs=pairs))
     file = None if labels is None else Path(labels)
+    if file and scores and not ratings and not has_ratings(file):
+        with _folder(run).on_disk() as folder:
+            return _noted(measure_run(folder, file, evidence, cluster, by, half_width, scores[0]))
     if file and (ratings or scores or has_ratings(file)):
         if pairs:
             raise UsageError("pairs is for a table with two scores per row")
@@ -137,10 +140,11 @@ def correct(
     method: Method = "auto",
     cluster: str | None = None,
 ) -> Correction:
-    """Correct the scores of the judges with human labels of some claims: the macro and the micro score.
+    """Correct the scores of the judges with human labels of some claims or answers: the macro and the micro score.
 
     Args:
-        run: A run of claims, or its directory.
+        run: A run of claims or of ratings, or its directory. Labels of rated answers are words of their scale, and the
+            mean rating is corrected (`micro`).
         labels: A file of labels of claims or of whole samples. None: those from `annotate`, else those that the run was
             imported with.
         metric: The metric to correct. Default: the first of the run.

@@ -11,14 +11,14 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from claimeval.data.labels import read_labels
+from claimeval.data.labels import LabelFile, read_labels
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.evaluation.validity import GraderReport
 from claimeval.judging.panel import Panel
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.labeling import labels_in
-from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join
+from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join, join_subjects, rated_question
 from claimeval.runs.overview import OverviewBuilder
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.slices import check_field
@@ -228,6 +228,7 @@ def measure_run(
     cluster: str | None = None,
     by: str | None = None,
     half_width: float = HALF_WIDTH,
+    rating: str | None = None,
 ) -> Agreement:
     """Compare the judges of a run with labels, or with each other if there are none.
 
@@ -238,15 +239,23 @@ def measure_run(
         cluster: The field whose equal values are one cluster; None: as in the run.
         by: A field of the samples, by whose values raters are also compared with people.
         half_width: Target half-width of the interval of the share of equal labels.
+        rating: For a run of ratings with labels, the score that they are about; None for the only one.
 
     Raises:
         UsageError: No label fits an item of the run, or `by` is not a field of it.
     """
     manifest = load_manifest(run)
-    if not manifest.of_claims:
-        raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
-    human = read_labels(labels) if labels else labels_in(run)
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
+    if not manifest.of_claims:
+        if labels is None:
+            raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
+        question = rated_question(run, manifest, rating)
+        words = read_labels(labels, question.scale.words)
+        rated = join_subjects(read_results(run), question, judges, words, field)
+        return _with_counts(run, measure(rated, question.panel, half_width), words)
+    if rating is not None:
+        raise UsageError(f"labels of {run} are about claims; scores are named to compare them with --rating")
+    human = read_labels(labels) if labels else labels_in(run)
     builder = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in read_results(run)))
@@ -269,8 +278,11 @@ def measure_run(
         "disputes": panel.disputes if panel else (),
     }
     report = report.model_copy(update=update)
-    if human is None:
-        return report
+    return report if human is None else _with_counts(run, report, human)
+
+
+def _with_counts(run: Path, report: Agreement, human: LabelFile) -> Agreement:
+    """Return the report with the labels that do not count. Raises UsageError if none does."""
     counts = report.labels.model_copy(update={"blank": human.blank, "undecided": human.undecided})
     if not report.raters:
         stray = f"; {report.unmatched} of nothing that was judged" if report.unmatched else ""

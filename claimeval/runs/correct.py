@@ -12,18 +12,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from pydantic import computed_field
 
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
+from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.directory import cluster_field, read_results
+from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.runs.labeling import ClaimDraw, drawn, labels_in, metric_of
-from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
+from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rated_question, rolled_up
 from claimeval.statistics import CorrectedEstimate, prediction_powered, rogan_gladen, weighted_correction
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
@@ -59,10 +61,11 @@ class Correction(Record):
 
     metric: str
     method: str
-    unit: Literal["claim", "sample"]
-    """Whether the share of supported claims is corrected, or the share of samples whose claims are all supported."""
+    unit: Literal["claim", "sample", "answer"]
+    """Whether the share of supported claims is corrected, the share of samples whose claims are all supported, or the
+    mean rating of answers."""
     items: int
-    """Claims with a label of the judges, or samples with such a claim."""
+    """Claims with a label of the judges, samples with such a claim, or rated answers."""
     labeled: int
     equal: bool
     """Whether all labeled items had the same probability of being drawn."""
@@ -72,7 +75,7 @@ class Correction(Record):
     macro: CorrectedScore | None
     """The mean over samples of the share of their claims that are supported; None if samples were labeled."""
     micro: CorrectedScore
-    """The share of all claims that are supported, or of samples whose claims all are."""
+    """The share of all claims that are supported, or of samples whose claims all are; of ratings, their mean."""
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
@@ -84,7 +87,9 @@ class Correction(Record):
         if self.method != "rogan-gladen" and effective < FEW:
             count_as = f"{self.labeled} labels count as {effective:.0f} of different questions and equal weight"
             notes.append(f"{count_as}: label {FEW} or more (`claimeval annotate RUN --n {max(100, 2 * self.labeled)}`)")
-        if share in (0.0, 1.0):
+        if share in (0.0, 1.0) and self.unit == "answer":
+            notes.append(f"all {self.labeled} labels are the same word, so they do not show where the judges err")
+        elif share in (0.0, 1.0):
             label = "supported" if share else "not supported"
             notes.append(
                 f"all {self.labeled} labels say {label}, so they do not show where the judges err; "
@@ -95,7 +100,8 @@ class Correction(Record):
         if words := self.labels.words():
             notes.append(f"labels {words}")
         if self.unmatched:
-            notes.append(f"{number_of(self.unmatched, 'label')} of no judged claim of {self.metric}")
+            what = "rated answer" if self.unit == "answer" else f"judged claim of {self.metric}"
+            notes.append(f"{number_of(self.unmatched, 'label')} of no {what}")
         return tuple(notes)
 
     def _repr_html_(self) -> str:
@@ -106,7 +112,14 @@ class Correction(Record):
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     """Return the labels of the file, else those from `annotate`, else those that the run was imported with."""
-    labels = read_labels(file) if file else labels_in(run, metric_of(run, metric).name)
+    manifest = load_manifest(run)
+    if not manifest.of_claims:
+        question = rated_question(run, manifest, metric)
+        labels = read_labels(file, question.scale.words) if file else None
+    else:
+        labels = read_labels(file) if file else labels_in(run, metric_of(run, metric).name)
+    if labels is None and not manifest.of_claims:
+        raise UsageError("no labels: name a file with --labels, with the id of each answer and a word of the scale")
     if labels is None:
         raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
     return labels
@@ -120,8 +133,9 @@ class _CorrectionData:
     """The claims or samples to correct, in columns."""
 
     unmatched: int
-    judge: list[bool] = field(default_factory=list)
-    human: list[bool | None] = field(default_factory=list)
+    judge: list[float] = field(default_factory=list)
+    """Value of each item by the judges: 1 if they support it, or the value of their rating."""
+    human: list[float | None] = field(default_factory=list)
     clusters: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     """1 / (judged claims of the sample) of each item."""
@@ -132,24 +146,28 @@ class _CorrectionData:
     def add(
         self,
         cluster: int,
-        support: str,
+        label: str,
         human_labels: Iterable[HumanLabel],
         weight: float = 1.0,
         probability: float | None = None,
+        panel: Panel | None = None,
     ) -> None:
         """Add one item.
 
         Args:
             cluster: Number of its cluster.
-            support: The support that the panel's label counts as.
+            label: The support that the panel's label counts as; of a rating, its word.
             human_labels: The labels of people.
             weight: 1 / (judged claims of the sample).
             probability: Sampling probability of the item; None if it was not drawn.
+            panel: The panel of a rating, whose scale has the words.
         """
-        labels = people(human_labels, _support, Panel())
+        choice = partial(_word, panel) if panel else _support
+        labels = people(human_labels, choice, panel or Panel())
+        value = panel.scale.value if panel else lambda word: float(word == "supported")
         self.counts = added(self.counts, labels.counts)
-        self.judge.append(support == "supported")
-        self.human.append(None if labels.majority is None else labels.majority == "supported")
+        self.judge.append(float(value(label)))
+        self.human.append(None if labels.majority is None else float(value(labels.majority)))
         self.clusters.append(cluster)
         self.weights.append(weight)
         self.probabilities.append(probability)
@@ -166,6 +184,10 @@ class _CorrectionData:
         labels = [label for label, drawn in zip(self.human, self.probabilities, strict=True) if drawn is not None]
         share = sum(label is not None for label in labels) / len(labels)
         return [1.0 if drawn is None else share * drawn for drawn in self.probabilities]
+
+
+def _word(panel: Panel, label: HumanLabel) -> str | None:
+    return label.word if label.word in panel.scale.words else None
 
 
 def _support(label: HumanLabel) -> str:
@@ -187,30 +209,45 @@ def correct(
     Raises:
         UsageError: No label matches a claim.
     """
-    row = metric_of(run, metric)
-    draw = drawn(run, row.name)
+    manifest = load_manifest(run)
+    question = None if manifest.of_claims else rated_question(run, manifest, metric)
+    if question and method == "rogan-gladen" and len({*question.scale.values}) > 2:
+        raise UsageError(
+            f"rogan-gladen corrects shares, and {question.name} is a mean of {len(question.scale.words)} words"
+        )
+    row = None if question else metric_of(run, metric)
+    draw = drawn(run, row.name) if row else None
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     for label in labels:
         by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
-    of_samples = bool(by_sample) and all(label.of_sample for of_one in by_sample.values() for label in of_one)
-    items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
+    of_samples = bool(row and by_sample) and all(label.of_sample for of_one in by_sample.values() for label in of_one)
+    if row is None:
+        assert question is not None, "a run has claims or ratings"
+        items = _answers(run, question, by_sample, by)
+    else:
+        items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
+    name = question.name if question else metric_of(run, metric).name
     counts = items.counts
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
-        raise UsageError(f"none of the labels is about a judged claim of {row.name} ({what})")
+        raise UsageError(
+            f"none of the labels is about {'a rated answer' if question else f'a judged claim of {name}'} ({what})"
+        )
     probabilities = items.label_probabilities if draw and not of_samples and items.of_draw else None
     equal = (
         probabilities is None or len({p for p, y in zip(probabilities, items.human, strict=True) if y is not None}) == 1
     )
-    macro = None if of_samples or method == "rogan-gladen" else _weighted(items, items.weights, probabilities)
+    macro = (
+        None if of_samples or question or method == "rogan-gladen" else _weighted(items, items.weights, probabilities)
+    )
     micro = _micro(items, method, None if equal else probabilities)
     return Correction(
-        metric=row.name,
+        metric=name,
         method=micro.method,
-        unit="sample" if of_samples else "claim",
+        unit="answer" if question else "sample" if of_samples else "claim",
         items=len(items.judge),
         labeled=micro.labeled,
         equal=equal,
@@ -240,13 +277,13 @@ def _score(found: CorrectedEstimate, *, equal: bool) -> CorrectedScore:
 
 
 def _values(items: _CorrectionData) -> tuple[list[float], list[float | None]]:
-    judge = [float(supported) for supported in items.judge]
-    return judge, [None if label is None else float(label) for label in items.human]
+    return items.judge, items.human
 
 
 def _micro(items: _CorrectionData, method: Method, probabilities: list[float] | None) -> CorrectedEstimate:
     if method == "rogan-gladen":
-        return rogan_gladen(items.judge, items.human, clusters=items.clusters)
+        people_say = [None if label is None else bool(label) for label in items.human]
+        return rogan_gladen([bool(label) for label in items.judge], people_say, clusters=items.clusters)
     if probabilities:
         return _weighted(items, None, probabilities)
     return prediction_powered(*_values(items), clusters=items.clusters)
@@ -295,6 +332,18 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
             labels = [label for label in by_sample.get(result.sample.id, ()) if _fits(label, metric)]
             items.unmatched -= len(labels)
             items.add(cluster_of(result.sample, by), panels, labels)
+    return items
+
+
+def _answers(run: Path, question: QuestionRecord, by_sample: _BySample, by: str | None) -> _CorrectionData:
+    """Return the rated answers."""
+    items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
+    for result in read_results(run):
+        for rating in result.whole:
+            if rating.question == question.name and rating.label is not None:
+                labels = by_sample.get(result.sample.id, ())
+                items.unmatched -= len(labels)
+                items.add(cluster_of(result.sample, by), rating.label, labels, panel=question.panel)
     return items
 
 

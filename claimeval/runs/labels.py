@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from claimeval.data.labels import HumanLabel
-from claimeval.evaluation.manifest import QuestionRecord
+from claimeval.evaluation.manifest import Manifest, QuestionRecord
 from claimeval.judging.grounding import verbatim
 from claimeval.judging.panel import Panel
 from claimeval.judging.panel.rules import Ballot, cast_ballots, leading, representative
@@ -22,8 +23,9 @@ from claimeval.runs.slices import value_of
 from claimeval.statistics import vote_weight
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
-from claimeval.types.errors import UsageError
+from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import ASKED, Assessment, Evidence, Label, Part, Record, Sample, SampleResult
+from claimeval.types.scales import FLAG
 
 PANEL, HUMAN = "panel", "human"
 ONE = "one"
@@ -253,7 +255,11 @@ def join(
 
 
 def join_subjects(
-    results: Iterable[SampleResult], question: QuestionRecord, judges: Sequence[str], labels: Iterable[HumanLabel]
+    results: Iterable[SampleResult],
+    question: QuestionRecord,
+    judges: Sequence[str],
+    labels: Iterable[HumanLabel],
+    cluster: str | None = None,
 ) -> RaterTable:
     """Return the table of documents or answers with a human label and of the judges' verdicts on a question.
 
@@ -262,18 +268,37 @@ def join_subjects(
         question: A question of the run.
         judges: Names of the judges.
         labels: The human labels; a label without a document is about the answer.
+        cluster: Field whose equal values are one cluster.
     """
     by_subject: defaultdict[tuple[str, str], list[HumanLabel]] = defaultdict(list)
     for label in labels:
         by_subject[label.sample, label.claim_id or "answer"].append(label)
-    table = RaterTable(judges, question.panel)
+    table = RaterTable(judges, question.panel, cluster)
+    table.unmatched = sum(map(len, by_subject.values()))
     for result in results:
         for a in result.whole:
             named = by_subject.get((result.sample.id, a.subject), ()) if a.question == question.name else ()
             if matching := [label for label in named if label.evidence in (None, a.evidence)]:
                 humans = people(matching, table.choice, question.panel)
                 table.add(result.sample, humans, cast_ballots(a.verdicts, question.panel), a)
+                table.unmatched -= len(matching)
     return table
+
+
+def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRecord:
+    """Return a question about whole answers of a run, by the name of its score; None for the only one.
+
+    Raises UsageError if the run has no such question, or several and none is named.
+    """
+    rated = {question.name: question for question in record.questions if question.subjects == "answer"}
+    rated = {name: question for name, question in rated.items() if question.scale.name != FLAG.name}
+    if not rated:
+        raise UsageError(f"{run} is a run of {record.job}, which has neither claims nor ratings of answers")
+    if name is None and len(rated) > 1:
+        raise UsageError(f"the run has several ratings: name one of {', '.join(rated)}")
+    if name is not None and name not in rated:
+        raise unknown_name("rating of the run", name, rated)
+    return rated[name or next(iter(rated))]
 
 
 def added(first: HumanLabelCounts, second: HumanLabelCounts) -> HumanLabelCounts:

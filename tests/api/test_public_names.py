@@ -33,7 +33,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
         *("answer", "contexts", "judge", "question", "reference_answers", "metrics", "extract_prompt", "assess_prompt"),
         *("timeout", "options", "history"),
     ),
-    "rate": ("data", "judges", "ask", "prompts", *READ, *WRITE, *ASK),
+    "rate": ("data", "judges", "ask", "criteria", "prompts", *READ, *WRITE, *ASK),
     "experiment": ("design", "out", "labels", "select", "anyway", "options"),
     "extraction": (
         *(

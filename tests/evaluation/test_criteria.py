@@ -110,3 +110,43 @@ def test_a_criterion_that_no_sample_can_feed_is_refused() -> None:
     rows = [{"question": "?", "answer": "a"}]
     with pytest.raises(ce.UsageError, match="no sample can feed 'held'"):
         ce.rate(rows, judges="openai:gpt-5-mini", ask="relevance", criteria={"held:reference": "It says the same."})
+
+
+def many(server: LoopbackProvider, folder: Path) -> Path:
+    """Forty answers, of which the judge calls a half fully and a half not polite."""
+    rows = [{"id": f"a{i}", "question": f"When {i}?", "answer": f"At {i}{', you fool' * (i % 2)}."} for i in range(40)]
+    ce.rate(rows, judges=server.judge, criteria={"polite": POLITE}, out=folder)
+    return folder
+
+
+def labels_of(folder: Path, words: dict[str, str]) -> Path:
+    file = folder / "people.jsonl"
+    file.write_text("".join(json.dumps({"id": name, "label": word}) + "\n" for name, word in words.items()))
+    return file
+
+
+def test_agreement_is_in_the_words_of_the_scale(server: LoopbackProvider, tmp_path: Path) -> None:
+    run = many(server, tmp_path / "run")
+    words = {f"a{i}": "no" if i % 2 else "partly" if i < 10 else "fully" for i in range(20)} | {"gone": "no"}
+    found = ce.agreement(run, labels_of(tmp_path, words))
+    (rater,) = found.raters
+    assert (rater.compared, found.unmatched) == (20, 1)
+    assert rater.labels == ("no", "partly", "fully")
+    assert rater.confusion == ((10, 0, 0), (0, 0, 5), (0, 0, 5))  # 5 partly and 5 fully, all called fully
+    assert rater.same.value == 15 / 20
+
+
+def test_the_mean_rating_is_corrected_by_people(server: LoopbackProvider, tmp_path: Path) -> None:
+    run = many(server, tmp_path / "run")
+    words = {f"a{i}": "no" if i % 2 else "partly" for i in range(20)}
+    found = ce.correct(run, labels_of(tmp_path, words))
+    assert (found.unit, found.items, found.labeled, found.macro) == ("answer", 40, 20, None)
+    assert found.micro.judged.value == 0.5
+    assert found.micro.people.value == 0.25
+    # each fully is a partly, so the judge explains all of people's labels but the scale: mean(Y) = 0.25
+    assert found.micro.corrected.value == pytest.approx(0.25)
+    assert "rated answers, 20 of them labeled" in call("correct", run, "--labels", tmp_path / "people.jsonl").stdout
+    with pytest.raises(ce.UsageError, match="name a file with --labels"):
+        ce.correct(run)
+    with pytest.raises(ce.UsageError, match="rogan-gladen corrects shares"):
+        ce.correct(run, tmp_path / "people.jsonl", method="rogan-gladen")

@@ -17,14 +17,16 @@ COLUMNS = (
     Column("width", "number"), Column("labels", "count", 1),
 )  # fmt: skip
 
+_MICRO = {"claim": "micro", "sample": "share", "answer": "mean"}
+
 
 def view(found: Correction) -> Iterator[Block]:
     """Yield the numbers in the order in which `score` prints them, and what to know of them."""
-    of = "judged claims" if found.unit == "claim" else "samples with a judged claim"
-    what = "" if found.unit == "claim" else ", share of samples with every claim supported"
+    of = {"claim": "judged claims", "sample": "samples with a judged claim", "answer": "rated answers"}[found.unit]
+    what = ", share of samples with every claim supported" if found.unit == "sample" else ""
     yield heading(Data(found.metric), f"{what}: {found.items} {of}, {found.labeled} of them labeled")
     rows = list[tuple[Cell, ...]]()
-    for name, score in (("macro", found.macro), ("micro" if found.unit == "claim" else "share", found.micro)):
+    for name, score in (("macro", found.macro), (_MICRO[found.unit], found.micro)):
         if score:
             rows.append((name, "the judges alone", *_cells(score.judged), ""))
             rows.append(("", f"corrected ({found.method})", *_cells(score.corrected), found.labeled))
