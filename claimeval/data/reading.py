@@ -25,7 +25,7 @@ from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
 from claimeval.data.traces import samples_in
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, first_problem, unknown_name
-from claimeval.types.records import Document, References, Sample, Turn
+from claimeval.types.records import Document, GivenClaim, References, Sample, Turn
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
@@ -39,6 +39,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "reference_answers": (
         "reference_answers", "reference_answer", "reference", "gt_answer", "ground_truth", "ground_truths",
     ),
+    "reference_claims": ("reference_claims", "nuggets"),
     "reference_contexts": ("reference_contexts",),
     "reference_context_ids": ("reference_context_ids",),
     "is_answerable": ("is_answerable", "is_answerable_label"),
@@ -48,6 +49,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "metadata": ("metadata", "metadata_field"),
 }  # fmt: skip
 """The fields of a sample, and their names in claimeval, the TREC RAG track, LlamaIndex, ragas and RAGChecker."""
+
+NUGGETS: dict[str, tuple[str, ...]] = {"id": ("qid",), "answer": ("answer_text",)}
+"""Further names in rows with `nuggets`, as nuggetizer writes them."""
 
 _FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
 
@@ -328,6 +332,7 @@ def _assignment(names: tuple[str, ...], columns: tuple[tuple[str, str], ...]) ->
     requested = dict(columns)
     fields: dict[str, tuple[str, ...]] = {field: (column,) for field, column in columns}
     for field, aliases in ALIASES.items():
+        aliases += NUGGETS.get(field, ()) if "nuggets" in names else ()
         present = tuple(name for name in aliases if name in names and name not in requested.values())
         if present and field not in requested:
             fields[field] = present
@@ -492,6 +497,21 @@ class _CellValues:
                 raise self._error(f"item {number}: {_kind(item)}; give a text or an integer", field=field)
         return [str(item) for item in items]
 
+    def claims(self, field: str) -> list[GivenClaim]:
+        """Return the given claims, from texts or from objects with text, importance and assignment."""
+        claims = []
+        for number, item in enumerate(self._items(field) or (), 1):
+            row = item if isinstance(item, dict) else {"text": item}
+            values = {name: row.get(name) for name in GivenClaim.model_fields}
+            if values["assignment"] == "failed":
+                values["assignment"] = None
+            try:
+                claims.append(GivenClaim.model_validate(values))
+            except ValidationError as error:
+                name, problem, value = first_problem(error)
+                raise self._error(f"item {number}, {name}: {problem}", f", got {value}", field) from error
+        return claims
+
     def contexts(self, field: str = "contexts") -> list[dict[str, Any]]:
         """Return the retrieved documents."""
         ids = self.ids("context_ids") if "context_ids" in self.present else None
@@ -584,6 +604,7 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
     "contexts": _CellValues.contexts,
     "sources": _CellValues.ids,
     "reference_answers": _CellValues.texts,
+    "reference_claims": _CellValues.claims,
     "reference_contexts": _CellValues.texts,
     "reference_context_ids": _CellValues.ids,
     "is_answerable": _CellValues.answerable,

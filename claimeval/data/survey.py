@@ -229,7 +229,7 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
             written_nothing[sample.id] = nothing
         generators[sample.generator or "unknown"] += 1
         metadata.update(sample.metadata.keys())
-        has = tuple([sample.has(part) for part in parts])
+        has = (bool(sample.reference_claims), *(sample.has(part) for part in parts))
         if has not in lacks:
             lacks[has] = [(metric.name, part) for metric in metrics if (part := metric.missing_part(sample))]
         for name, part in lacks[has]:

@@ -32,7 +32,7 @@ from claimeval.evaluation.manifest import Manifest, QuestionRecord, versions
 from claimeval.execution import Executor
 from claimeval.execution.concurrently import gather_all
 from claimeval.judging import assess, extract, prompts
-from claimeval.judging.panel import Panel
+from claimeval.judging.panel import Panel, voting
 from claimeval.judging.panel.voting import refuse_same_family, same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.judging.replies import UNCLEAR, UnclearPhrase, unclear_json
@@ -47,6 +47,8 @@ from claimeval.types.families import Families
 from claimeval.types.options import PanelOptions
 from claimeval.types.records import (
     ASKED,
+    GIVEN,
+    Assessment,
     Call,
     Claim,
     Document,
@@ -54,6 +56,7 @@ from claimeval.types.records import (
     Part,
     Sample,
     SampleResult,
+    Verdict,
     claims_question,
     has_words,
 )
@@ -68,6 +71,9 @@ LANGUAGE_SAMPLES = 200
 NAME = "score"
 EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
 """Default prompts for extracting and assessing claims."""
+
+ASSIGNMENTS = {"support": "supported", "partial_support": "partly_supported", "not_support": "not_found"}
+"""The words of the scale `partial` by nuggetizer's."""
 
 _ONE_JUDGE = Panel()
 
@@ -260,7 +266,7 @@ class ClaimsJob(PanelJob):
         def concerns(judge: Judge, claim: Claim) -> bool:
             """Return whether the judge reads the prompt and, with `extract_per_judge`, extracted the claim."""
             reads = prompt.step == "assess" or reads_prompts(judge)
-            return reads and (not by_extractor or claim.extractor == judge.name)
+            return reads and (not by_extractor or claim.extractor in (None, judge.name))
 
         def ask(judge: Judge, claims: Sequence[Claim], documents: Sequence[Document]) -> Request:
             """Return the request for verdicts on the claims, shown as c1, c2, ..."""
@@ -332,7 +338,9 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
             joint=job.joint,
             earlier=earlier,
         )
-        return judge(job.question(sample, of, against, evidence[against]), claims[of], context)
+        known = {assessment.subject for assessment in given if assessment.against == against}
+        asked = [claim for claim in claims[of] if claim.id not in known] if of == "reference" else claims[of]
+        return judge(job.question(sample, of, against, evidence[against]), asked, context)
 
     evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
     pairs = [
@@ -340,6 +348,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
         for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
         if claims[of] and evidence[against]
     ]
+    given = _given(sample, job, pairs)
     judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
     steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
     all_claims = tuple(chain.from_iterable(claims.values()))
@@ -356,6 +365,7 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
         },
         assessments=(
             *voted.whole,
+            *given,
             *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
             *voted.others,
         ),
@@ -364,6 +374,26 @@ async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier:
     details = {UNCLEAR: phrases} if (phrases := _unclear(job, unscored)) else {}
     scores = scoring.scores(job.metrics, unscored, job.derived)
     return unscored.model_copy(update={"scores": scores, "details": details})
+
+
+def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -> list[Assessment]:
+    """Return the assessments of the given claims of a reference that came with them: importance and assignment."""
+    labels: list[tuple[Part, list[str | None]]] = [
+        (ASKED, [claim.importance for claim in sample.reference_claims]),
+        ("answer", [ASSIGNMENTS.get(claim.assignment or "") for claim in sample.reference_claims]),
+    ]
+    assessments = []
+    for against, words in labels:
+        if ("reference", against) in pairs:
+            record = job.record("reference", against)
+            for number, word in enumerate(words, 1):
+                if word is not None:
+                    known = word if word in record.scale.words else "not_found"
+                    verdict = Verdict(judge=GIVEN, **record.scale.labeled(known))
+                    subject, evidence = f"reference-{number}", Evidence.of(against)
+                    panel = record.panel.provisional
+                    assessments.append(voting.vote(subject, evidence, [verdict], panel, question=record.name))
+    return assessments
 
 
 def _unclear(job: ClaimsJob, result: SampleResult) -> dict[str, JsonValue]:
@@ -383,6 +413,13 @@ async def _claims(
     """Return the claims of one part: from an earlier result, from the extractor, or from every judge."""
     if (claims := earlier.claims(part)) is not None:
         return Extracted.only(claims)
+    if part == "reference" and sample.reference_claims:
+        return Extracted.only(
+            tuple(
+                Claim(id=f"{part}-{number}", of=part, text=claim.text, grounding="given")
+                for number, claim in enumerate(sample.reference_claims, 1)
+            )
+        )
     if not job.panel.extract_per_judge:
         return await _extract(sample, part, job.extractor, job, executor)
     extractions: list[Extracted] = await gather_all(

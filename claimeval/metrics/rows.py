@@ -47,7 +47,7 @@ class Metric(Record):
 
     def missing_part(self, sample: Sample) -> Part | None:
         """Return the part that this metric needs and the sample does not have; None if the sample has both."""
-        if not sample.has(self.claims_of):
+        if not sample.has_claims(self.claims_of):
             return self.claims_of
         return None if sample.has(self.against) else self.against
 

@@ -46,6 +46,7 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.records import (
     ABSTAINED,
+    GIVEN,
     Assessment,
     Call,
     Part,
@@ -699,7 +700,7 @@ def _same_settings(
 
     def same(judge: str, prompt: str | None, question: K) -> bool:
         """Return whether a judge, asked with a prompt, has the current settings and prompt."""
-        if judge in job.recorded_judges:
+        if judge == GIVEN or judge in job.recorded_judges:
             return question in allowed
         return question in prompts and (before.get(judge), prompt) == (judges.get(judge), prompts[question])
 

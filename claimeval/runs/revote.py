@@ -21,7 +21,7 @@ from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import Assessment, SampleResult, Verdict
+from claimeval.types.records import GIVEN, Assessment, SampleResult, Verdict
 from claimeval.types.requests import Judge
 
 MAX_KINDS = 1000
@@ -94,7 +94,7 @@ class Revote:
 
     def __init__(self, record: Manifest) -> None:
         self._record = record
-        self._judges = {judge.name for judge in record.judges}
+        self._judges = {GIVEN, *(judge.name for judge in record.judges)}
         self._families = Families(record.panel.families)
         self._job = None if record.of_claims else job_of(record)
         self._panels: dict[str, Panel] = {}

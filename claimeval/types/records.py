@@ -56,8 +56,9 @@ Label = Literal["supported", "contradicted", "not_found"]
 
 LABELS: tuple[Label, ...] = get_args(Label)
 
-Grounding = Literal["exact", "fuzzy", "ids_only", "ungrounded"]
-"""How a claim is tied to its source text: verbatim quote, near-verbatim, sentence ids only, or not at all."""
+Grounding = Literal["exact", "fuzzy", "ids_only", "ungrounded", "given"]
+"""How a claim is tied to its source text: verbatim quote, near-verbatim, sentence ids only, or not at all. `given`: it
+came with the data."""
 
 Reason = Literal[
     "no_claims",
@@ -216,6 +217,20 @@ class Turn(Record):
         return f"{self.role}: {self.content}"
 
 
+GIVEN = "given"
+"""The judge of labels that came with the data."""
+
+
+class GivenClaim(Record):
+    """A claim of the gold answer that comes with the data, as a nugget does."""
+
+    text: str
+    importance: Literal["vital", "okay"] | None = None
+    """Whether a good answer needs it; None: the judges are asked, if a metric needs it."""
+    assignment: Literal["support", "partial_support", "not_support"] | None = None
+    """Whether the answer has it; None: the judges are asked."""
+
+
 class Sample(Record):
     """One question with the answer and contexts of a system."""
 
@@ -239,6 +254,8 @@ class Sample(Record):
     references: References | None = None
     """`any`: each gold answer is correct by itself, and the closest one counts. `together`: they are correct only
     together. None: not stated, which counts as `any`."""
+    reference_claims: tuple[GivenClaim, ...] = ()
+    """The claims of the gold answer, if they are given; else they are extracted from `reference_answers`."""
     reference_contexts: tuple[str, ...] = ()
     reference_context_ids: tuple[str, ...] = ()
     is_answerable: bool | None = None
@@ -283,6 +300,10 @@ class Sample(Record):
         if part == CONTEXTS_AND_HISTORY:
             return self.contexts is not None or bool(self.history)
         return part == ASKED or part in self.evidence
+
+    def has_claims(self, part: Part) -> bool:
+        """Return whether the sample has a text with claims, or the claims themselves."""
+        return self.has(part) or (part == "reference" and bool(self.reference_claims))
 
     def documents(self, of: Part | Evidence) -> tuple[Document, ...] | None:
         """Return the documents of a part, or of evidence, in the order in which judges read them.

@@ -250,6 +250,7 @@ const GROUNDED = {
   exact: "appears in the text word for word",
   fuzzy: "appears in the text in nearly these words",
   ids_only: "located by its sentences",
+  given: "came with the data",
 };
 
 /** @param {Line.Claim} claim */
