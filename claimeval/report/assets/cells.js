@@ -28,14 +28,9 @@ export function rowValue(row, i) {
   const direction =
     a.value === null || b.value === null || a.value === b.value ? "same" : b.value > a.value ? "up" : "down";
   const both = [countedInWords(a), countedInWords(b)];
+  const arrow = el("span", null, { up: " ↗ ", down: " ↘ ", same: " → " }[direction]);
   return [
-    el(
-      "span",
-      { class: `pair is-${direction}` },
-      one(a),
-      el("span", null, direction === "up" ? " ↗ " : direction === "down" ? " ↘ " : " → "),
-      one(b),
-    ),
+    el("span", { class: `pair is-${direction}` }, one(a), arrow, one(b)),
     counted(both.some(Boolean) ? both.map((text) => text || "–").join(" → ") : ""),
   ];
 }
@@ -73,19 +68,11 @@ function strip(cell) {
   if (!cell?.strip)
     return el("span", { class: "quiet small" }, cell?.because ? reasonInWords(cell.because) : "no claims");
   const found = counts(cell.strip);
-  if (cell.strip.length <= STRIP)
-    return el(
-      "span",
-      { class: "strip" },
-      [...cell.strip].map(letterSign),
-      el("span", { class: "unseen" }, countsInWords(found)),
-    );
-  return el(
-    "span",
-    { class: "strip-counts" },
-    WORST_FIRST.filter((label) => found[label]).map((label) => el("span", null, sign(label), ` ${found[label]} `)),
-    el("span", { class: "unseen" }, countsInWords(found)),
-  );
+  const words = el("span", { class: "unseen" }, countsInWords(found));
+  if (cell.strip.length <= STRIP) return el("span", { class: "strip" }, [...cell.strip].map(letterSign), words);
+  const labels = WORST_FIRST.filter((label) => found[label]);
+  const signs = labels.map((label) => el("span", null, sign(label), ` ${found[label]} `));
+  return el("span", { class: "strip-counts" }, signs, words);
 }
 
 /** @type {Record<string, string>} */

@@ -1,10 +1,21 @@
 // A text with its claims marked in place, and the list of these claims with the verdicts of every judge.
 
-import { all, el } from "./elements.js";
+import { all, button, el, note, quiet } from "./elements.js";
 import { sameClaim } from "./entries.js";
 import { showDocument } from "./evidence.js";
 import { showExchange } from "./exchange.js";
-import { chip, LABELS, labelInWords, labelOf, reasonInWords, sign, signText, WORST_FIRST, wordOf } from "./labels.js";
+import {
+  chip,
+  LABELS,
+  labelInWords,
+  labelOf,
+  reasonInWords,
+  sign,
+  signText,
+  spokenSign,
+  WORST_FIRST,
+  wordOf,
+} from "./labels.js";
 import { number, percent } from "./numbers.js";
 import { sampleAddress } from "./route.js";
 import { copyButton } from "./exports.js";
@@ -15,6 +26,7 @@ import { block, cut, data, visible } from "./text.js";
 
 /** @typedef {(claims: string[], same?: boolean) => void} Select */
 
+const LONGER = "the evidence is longer than the judge's window";
 const MANY = 8; // claims above which they can be filtered by label
 
 /**
@@ -79,28 +91,17 @@ function citationMark(piece, { label, document, words }, side) {
 
 /** @param {Entry} entry @param {Select} select */
 function pin({ claim, number, label, because }, select) {
-  return el(
-    "button",
-    {
-      type: "button",
-      class: `pin is-${label}`,
-      "data-claim": claim.id,
-      "aria-label": `Claim ${number}: ${labelInWords(label, because)}`,
-      click: () => select([claim.id]),
-    },
-    signText(label, because),
-    String(number),
-  );
+  return button(`pin is-${label}`, () => select([claim.id]), [signText(label, because), String(number)], {
+    "data-claim": claim.id,
+    "aria-label": `Claim ${number}: ${labelInWords(label, because)}`,
+  });
 }
 
 /** @param {Side} side @param {Select} select */
 export function claimList(side, select) {
-  if (!side.entries.length) return el("p", { class: "quiet" }, noClaims(side));
-  const list = el(
-    "ol",
-    { class: "claims" },
-    side.entries.map((entry) => claimItem(entry, side, select)),
-  );
+  if (!side.entries.length) return quiet(noClaims(side));
+  const items = side.entries.map((entry) => claimItem(entry, side, select));
+  const list = el("ol", { class: "claims" }, items);
   return [side.entries.length > MANY && claimFilter(side.entries, list), list];
 }
 
@@ -123,25 +124,15 @@ function claimFilter(entries, list) {
     /** @type {HTMLElement} */ (event.currentTarget).setAttribute("aria-pressed", String(on));
     for (const item of all("li", list)) item.hidden = shown.size > 0 && !shown.has(item.dataset.label ?? "");
   };
-  const button = (/** @type {string} */ kind) => {
-    const label = kind === "divided" ? "unassessed" : kind;
-    return el(
-      "button",
-      {
-        type: "button",
-        class: "token",
-        "aria-pressed": "false",
-        click: (/** @type {MouseEvent} */ event) => press(event, kind),
-      },
-      sign(label, kind === "divided" ? "tie" : null),
-      ` ${counted.get(kind)} ${kind === "divided" ? "divided" : LABELS[kind].word}`,
-    );
+  const filter = (/** @type {string} */ kind) => {
+    const divided = kind === "divided";
+    const words = ` ${counted.get(kind)} ${divided ? "divided" : LABELS[kind].word}`;
+    const content = [divided ? sign("unassessed", "tie") : sign(kind), words];
+    return button("token", (event) => press(event, kind), content, { "aria-pressed": "false" });
   };
-  return el(
-    "p",
-    { class: "claim-filter", role: "group", "aria-label": "Show only claims that are" },
-    ["contradicted", "not_found", "divided", "unassessed", "supported"].filter((kind) => counted.has(kind)).map(button),
-  );
+  const kinds = ["contradicted", "not_found", "divided", "unassessed", "supported"].filter((kind) => counted.has(kind));
+  const attributes = { class: "claim-filter", role: "group", "aria-label": "Show only claims that are" };
+  return el("p", attributes, kinds.map(filter));
 }
 
 /** @param {Side} side */
@@ -171,29 +162,16 @@ function alternativeNote(claim, side) {
 function claimItem(entry, side, select) {
   const { claim, number, label, because, assessment } = entry;
   const verdicts = assessment?.verdicts ?? [];
-  const votes =
-    verdicts.length > 1 &&
-    el(
-      "span",
-      { class: "votes" },
-      verdicts.map((v) =>
-        el(
-          "span",
-          { class: "vote", title: `${v.judge}: ${labelInWords(labelOf(v), v.unassessed)}` },
-          data(judgeOf(v, side)),
-          " ",
-          sign(labelOf(v)),
-          el("span", { class: "unseen" }, LABELS[labelOf(v)].word),
-        ),
-      ),
-    );
+  const vote = (/** @type {Line.Verdict} */ one) => {
+    const title = `${one.judge}: ${labelInWords(labelOf(one), one.unassessed)}`;
+    return el("span", { class: "vote", title }, data(judgeOf(one, side)), " ", spokenSign(labelOf(one)));
+  };
+  const votes = verdicts.length > 1 && el("span", { class: "votes" }, verdicts.map(vote));
+  const href = sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run || null });
+  const toggle = () => item.open && select([claim.id], true);
   const item = el(
     "details",
-    {
-      class: `claim is-${label}`,
-      "data-claim": claim.id,
-      toggle: () => item.open && select([claim.id], true),
-    },
+    { class: `claim is-${label}`, "data-claim": claim.id, toggle },
     el(
       "summary",
       null,
@@ -215,19 +193,13 @@ function claimItem(entry, side, select) {
       ),
       assessment?.label === "not_found" &&
         verdicts.length === 0 &&
-        el("p", { class: "quiet small" }, "No judge was asked: there is nothing to assess it against."),
-      claim.alternative && el("p", { class: "quiet small" }, alternativeNote(claim, side)),
+        note("No judge was asked: there is nothing to assess it against."),
+      claim.alternative && note(alternativeNote(claim, side)),
       verdicts.map((verdict) => verdictItem(verdict, claim, side)),
-      el(
-        "p",
-        { class: "quiet small" },
+      note(
         grounding(claim),
         " · ",
-        el(
-          "a",
-          { href: sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run || null }) },
-          "link to this claim",
-        ),
+        el("a", { href }, "link to this claim"),
         " · ",
         copyButton("copy the claim", () => claim.text),
       ),
@@ -308,12 +280,7 @@ function verdictItem(verdict, claim, side) {
       " ",
       chip(labelOf(verdict), verdict.unassessed),
       el("span", { class: "small" }, wordOf(verdict)),
-      verdict.windows &&
-        el(
-          "span",
-          { class: "flag", title: "the evidence is longer than the judge's window" },
-          `read in ${verdict.windows} parts`,
-        ),
+      verdict.windows && el("span", { class: "flag", title: LONGER }, `read in ${verdict.windows} parts`),
       verdict.probability !== null && verdict.probability !== undefined
         ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,
@@ -327,22 +294,11 @@ function verdictItem(verdict, claim, side) {
       named.length
         ? [
             "names ",
-            named.map((id, i) => [
-              i ? ", " : "",
-              el("button", { type: "button", class: "link", click: () => showDocument(id, side.run) }, data(id)),
-            ]),
+            named.map((id, i) => [i ? ", " : "", button("link", () => showDocument(id, side.run), data(id))]),
             " · ",
           ]
         : [el("span", { class: "quiet" }, reasons === "none" ? "asked for a label alone" : "names no document"), " · "],
-      el(
-        "button",
-        {
-          type: "button",
-          class: "link exchange",
-          click: () => showVerdict(side, claim, verdict),
-        },
-        "request and reply",
-      ),
+      button("link exchange", () => showVerdict(side, claim, verdict), "request and reply"),
     ),
   );
 }

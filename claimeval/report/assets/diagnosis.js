@@ -1,7 +1,7 @@
 // Diagnosis: whether retrieval or generation causes the low scores of a run.
 
 import { report } from "./data.js";
-import { el, picture } from "./elements.js";
+import { el, figure, list, quiet, section } from "./elements.js";
 import { plural } from "./numbers.js";
 
 /**
@@ -12,13 +12,10 @@ import { plural } from "./numbers.js";
  */
 export function diagnosisSection(counts, run) {
   const wrong = Object.entries(counts.incorrect).filter(([, n]) => n);
-  return el(
-    "section",
-    { "aria-labelledby": "diagnosis" },
-    el("h2", { id: "diagnosis" }, "Retrieval or generation"),
-    el(
-      "p",
-      { class: "quiet" },
+  return section(
+    "diagnosis",
+    "Retrieval or generation",
+    quiet(
       `High is ${counts.threshold} or more. Each cell links to its samples`,
       counts.undefined ? `; ${plural(counts.undefined, "sample")} without one of the two are in no cell` : null,
       ".",
@@ -26,17 +23,13 @@ export function diagnosisSection(counts, run) {
     el(
       "div",
       { class: "beside" },
-      el("figure", null, picture(report.pictures[`diagnosis/${run}`])),
+      figure(report.pictures[`diagnosis/${run}`]),
       counts.correctness &&
         el(
           "div",
           null,
           el("p", null, wrong.length ? "Low correctness too:" : "No sample in the square has low correctness."),
-          el(
-            "ul",
-            { class: "reasons" },
-            wrong.map(([cell, n]) => el("li", null, `${n} of ${counts.cells[cell]}: ${report.cells[cell]}`)),
-          ),
+          list("ul", "reasons", wrong, ([cell, n]) => `${n} of ${counts.cells[cell]}: ${report.cells[cell]}`),
         ),
     ),
   );

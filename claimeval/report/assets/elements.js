@@ -222,6 +222,69 @@ export function row(attributes, cells, kinds = []) {
 }
 
 /**
+ * A list, each of whose items is what `draw` returns for it.
+ *
+ * @template Item
+ * @param {"ul" | "ol"} tag
+ * @param {string | null} kind its class
+ * @param {Item[]} items
+ * @param {(item: Item, place: number) => any} draw
+ */
+export function list(tag, kind, items, draw) {
+  const entries = items.map((item, place) => el("li", null, draw(item, place)));
+  return el(tag, { class: kind }, entries);
+}
+
+/**
+ * Names with their values, and what a name means.
+ *
+ * @param {(any[] | false)[]} rows name, value and meaning; false is left out
+ * @param {string} [kind] the class of the values
+ */
+export function definitions(rows, kind) {
+  const entry = (/** @type {any[]} */ [name, value, meaning]) => {
+    const means = meaning && el("span", { class: "quiet small" }, meaning);
+    return el("div", null, el("dt", null, name, means), el("dd", { class: kind }, value));
+  };
+  return el("dl", { class: "numbers" }, rows.filter((row) => row !== false).map(entry));
+}
+
+/**
+ * A figure with a picture that Python drew.
+ *
+ * @param {any} tree
+ */
+export function figure(tree) {
+  return el("figure", null, picture(tree));
+}
+
+/**
+ * A quiet paragraph; `note` is a small one.
+ *
+ * @param {...any} children
+ */
+export function quiet(...children) {
+  return el("p", { class: "quiet" }, children);
+}
+
+/** @param {...any} children */
+export function note(...children) {
+  return el("p", { class: "quiet small" }, children);
+}
+
+/**
+ * A button.
+ *
+ * @param {string | null} kind its class
+ * @param {(event: MouseEvent) => unknown} click
+ * @param {any} content
+ * @param {Record<string, any>} [attributes]
+ */
+export function button(kind, click, content, attributes) {
+  return el("button", { type: "button", class: kind, ...attributes, click }, content);
+}
+
+/**
  * A small note below a number.
  *
  * @param {...any} children

@@ -2,10 +2,10 @@
 
 import { runLetter } from "./cells.js";
 import { documentsOf } from "./data.js";
-import { all, el } from "./elements.js";
+import { all, el, quiet } from "./elements.js";
 import { sameClaim } from "./entries.js";
-import { chip, LABELS, labelOf, partName, sign } from "./labels.js";
-import { data, visible } from "./text.js";
+import { chip, labelOf, partName, spokenSign } from "./labels.js";
+import { cut, data, visible } from "./text.js";
 import { closestSentence } from "./words.js";
 
 const LONG = 9000; // characters of evidence above which only relevant documents are open
@@ -57,7 +57,7 @@ export function evidencePanel(sides, run, chosen) {
         label: entry?.label,
       }),
     ),
-    documents.length === 0 && el("p", { class: "quiet" }, "There is nothing to assess the claims against."),
+    documents.length === 0 && quiet("There is nothing to assess the claims against."),
   );
 }
 
@@ -151,8 +151,7 @@ function bothVerdicts(chosen, entries, sides) {
                 " · ",
                 data(sides[i].short.get(verdict.judge) ?? verdict.judge),
                 " ",
-                sign(labelOf(verdict), verdict.unassessed),
-                el("span", { class: "unseen" }, LABELS[labelOf(verdict)].word),
+                spokenSign(labelOf(verdict), verdict.unassessed),
               ]),
             ]
           : "has no claim in these words",
@@ -206,13 +205,14 @@ function evidenceNote(entry, named, matches) {
  * @param {any} found relations of the document to judges and the chosen claim
  */
 function documentCard(document, all, { named, match, relevant, closed, label }) {
-  const pieces = match ? cutUnits(document.text, match.from, match.to) : [document.text];
-  const body = pieces.map((piece, n) =>
-    n === 1 ? el("mark", { class: `passage is-${label}` }, visible(piece)) : visible(piece),
+  const body = cut(document.text, match ? [{ from: match.from, to: match.to }] : []).map(({ text, spans }) =>
+    spans.length ? el("mark", { class: `passage is-${label}` }, visible(text)) : visible(text),
   );
   const { ranks } = document;
   const two = ranks.length > 1;
   const only = two ? ranks.findIndex((_, i) => ranks[1 - i] === null) : -1;
+  const lone = `${"ab"[only]} ${document.edited ? "text" : "only"}`;
+  const title = document.title && [data(document.title), " "];
   return el(
     "details",
     {
@@ -226,20 +226,10 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
       null,
       (all > 1 || two) &&
         ranks.map((rank, i) => rank && el("span", { class: "rank", title: "rank" }, `${two ? "ab"[i] : ""}${rank}`)),
-      el(
-        "span",
-        { class: "document-name" },
-        document.title ? [data(document.title), " "] : null,
-        el("code", null, data(document.id)),
-      ),
+      el("span", { class: "document-name" }, title, el("code", null, data(document.id))),
       typeof document.score === "number" &&
         el("span", { class: "quiet small" }, `score ${document.score.toPrecision(4)}`),
-      two &&
-        el(
-          "span",
-          { class: `flag ${only < 0 ? "" : "only"}` },
-          only < 0 ? "both" : `${"ab"[only]} ${document.edited ? "text" : "only"}`,
-        ),
+      two && el("span", { class: only < 0 ? "flag" : "flag only" }, only < 0 ? "both" : lone),
       relevant && el("span", { class: "flag relevant" }, "reference context"),
       named.map(
         (/** @type {string[]} */ judges, /** @type {number} */ i) =>
@@ -249,11 +239,6 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
     ),
     el("div", { class: "text", dir: "auto" }, body),
   );
-}
-
-/** @param {string} text @param {number} from @param {number} to */
-function cutUnits(text, from, to) {
-  return [text.slice(0, from), text.slice(from, to), text.slice(to)];
 }
 
 /** @param {string} id @param {number} run whose document has the id */

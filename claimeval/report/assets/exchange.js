@@ -1,9 +1,9 @@
 // Requests and replies in full. The page stores requests as pieces of the sample's texts.
 
 import { documentsOf, textOf } from "./data.js";
-import { all, dialog, el, openDialog } from "./elements.js";
+import { all, definitions, dialog, el, note, openDialog, quiet } from "./elements.js";
 import { reasonInWords } from "./labels.js";
-import { definitions, inWords } from "./settings.js";
+import { settingsInWords } from "./settings.js";
 import { copyButton } from "./exports.js";
 import { cut, data, Places, visible } from "./text.js";
 
@@ -51,16 +51,11 @@ export function showExchange(side, wanted, claim) {
   const calls = (side.result.calls ?? [])
     .map((call, i) => ({ call, packed: side.requests[i] }))
     .filter(({ call }) => wanted(call));
-  openDialog(
-    "Reply and request",
-    calls.length
-      ? el(
-          "div",
-          { class: "dialog-body" },
-          calls.map(({ call, packed }, i) => exchange(call, packed, side, claim, [i + 1, calls.length])),
-        )
-      : el("p", null, "No call is recorded for this."),
-  );
+  const drawn = calls.map(({ call, packed }, i) => exchange(call, packed, side, claim, [i + 1, calls.length]));
+  const content = calls.length
+    ? el("div", { class: "dialog-body" }, drawn)
+    : el("p", null, "No call is recorded for this.");
+  openDialog("Reply and request", content);
   for (const text of all("pre", dialog())) {
     const mark = all("mark", text)[0];
     if (mark) text.scrollTop = mark.offsetTop - text.offsetTop - text.clientHeight / 3;
@@ -136,12 +131,9 @@ function exchange(call, packed, side, claim, [number, many]) {
     "article",
     { class: "call" },
     many > 1 && el("h3", null, `Call ${number} of ${many}`),
-    el(
-      "dl",
-      { class: "numbers" },
-      facts
-        .filter(([, value]) => value)
-        .map(([name, value]) => el("div", null, el("dt", null, name), el("dd", { class: "long" }, data(value)))),
+    definitions(
+      facts.map(([name, value]) => Boolean(value) && [name, data(value)]),
+      "long",
     ),
     call.failed &&
       el(
@@ -153,23 +145,16 @@ function exchange(call, packed, side, claim, [number, many]) {
       ),
     !call.failed && call.message && el("p", { class: "failure" }, "Not read: ", data(call.message)),
     call.reply === undefined || call.reply === null
-      ? [el("h3", null, "Reply"), el("p", { class: "quiet" }, "There was no reply.")]
+      ? [el("h3", null, "Reply"), quiet("There was no reply.")]
       : [
-          el(
-            "h3",
-            null,
-            "Reply ",
-            copyButton("copy the reply", () => call.reply ?? ""),
-          ),
+          el("h3", null, ["Reply ", copyButton("copy the reply", () => call.reply ?? "")]),
           passedText(call.reply, { "data-reply": true, "aria-label": "Reply" }, aboutClaim(call.reply, claim, call)),
         ],
     packed
       ? requestText(packed, call, side, claim)
       : [
           el("h3", null, "Request"),
-          el(
-            "p",
-            { class: "quiet" },
+          quiet(
             "The request cannot be rebuilt: the judge reads no prompt, or the request that this run's prompts give has a different key. The reply above is unchanged.",
           ),
         ],
@@ -194,9 +179,7 @@ function requestText(packed, call, side, claim) {
   const whole = () => messages.map(({ role, content }) => `${role}:\n${content}`).join("\n\n");
   return [
     el("h3", null, "Request ", copyButton("copy the request", whole)),
-    el(
-      "p",
-      { class: "quiet small" },
+    note(
       "Rebuilt from prompt, sample and claims. The SHA-256 over it and the settings is the key of the stored reply, so this is what was sent.",
     ),
     messages.map(({ role, content }) => [
@@ -211,7 +194,7 @@ function requestText(packed, call, side, claim) {
       "details",
       { class: "more" },
       el("summary", null, "Settings and reply format"),
-      definitions(sent.map(([key, value]) => [key.replaceAll("_", " "), inWords(value)])),
+      definitions(settingsInWords(sent)),
       packed[1] !== null && el("pre", { class: "text", tabindex: "0" }, visible(indented(side.literals[packed[1]]))),
     ),
   ];

@@ -1,10 +1,10 @@
 // The page of an experiment: means of every arm, paired differences to the baseline, costs, and flipped claims.
 
-import { byId, choice, el, fill, form, intro, picture, searchField, section } from "./elements.js";
+import { byId, choice, el, figure, fill, form, intro, list, note, quiet, searchField, section } from "./elements.js";
 import { chip, partName } from "./labels.js";
 import { clustersInWords, plural } from "./numbers.js";
 import { drawn } from "./tables.js";
-import { data } from "./text.js";
+import { data, has, terms } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
 
@@ -36,15 +36,8 @@ function drawExperiment() {
       data(found.baseline),
       ".",
     ]),
-    selection &&
-      el("section", { class: "cautions" }, el("h2", null, "Chosen by human labels"), el("p", null, data(selection))),
-    failures.length > 0 &&
-      el(
-        "section",
-        { class: "cautions" },
-        el("h2", null, "Arms without scores"),
-        ...failures.map((line) => el("p", null, data(line))),
-      ),
+    selection && cautions("Chosen by human labels", [selection]),
+    failures.length > 0 && cautions("Arms without scores", failures),
     ...Object.keys(found.arms[0].metrics).map(metricSection),
     tableSection("took", "cost"),
     tableSection("claims-of-arms", "claims"),
@@ -52,6 +45,12 @@ function drawExperiment() {
     tableSection("gain", "gain"),
     flippedSection(),
   );
+}
+
+/** @param {string} title @param {string[]} lines */
+function cautions(title, lines) {
+  const texts = lines.map((line) => el("p", null, data(line)));
+  return el("section", { class: "cautions" }, el("h2", null, title), texts);
 }
 
 /**
@@ -62,11 +61,7 @@ function metricSection(metric, i) {
   return section(
     `metric-${i}`,
     data(metric),
-    el(
-      "div",
-      { class: "pictures" },
-      experiment.pictures[metric].map((drawn) => el("figure", null, picture(drawn))),
-    ),
+    el("div", { class: "pictures" }, experiment.pictures[metric].map(figure)),
     drawn(`metric-${i}`, experiment.tables[metric], { attributes: { class: "plain differences" } }),
   );
 }
@@ -82,17 +77,9 @@ function flippedSection() {
   return section(
     "flipped",
     "Claims that flipped",
-    el(
-      "p",
-      { class: "quiet" },
-      "Claims that count differently in an arm and in the baseline, with the judges' explanations in both.",
-    ),
+    quiet("Claims that count differently in an arm and in the baseline, with the judges' explanations in both."),
     experiment.changes.length > 0 &&
-      el(
-        "ul",
-        { class: "quiet small" },
-        experiment.changes.map((line) => el("li", null, "Not counted as flips, ", data(line))),
-      ),
+      list("ul", "quiet small", experiment.changes, (line) => ["Not counted as flips, ", data(line)]),
     form(
       { class: "toolbar", role: "search" },
       searchField("", "sample, question, claim, reason …", (query) => showFlips({ query })),
@@ -106,16 +93,12 @@ function flippedSection() {
 /** @param {{ query?: string, arm?: string }} changed */
 function showFlips(changed) {
   Object.assign(experiment, changed);
-  const wanted = experiment.query.toLowerCase().split(/\s+/).filter(Boolean);
-  const has = (/** @type {Page.ArmFlip} */ flip) =>
-    (!experiment.arm || flip.arm === experiment.arm) &&
-    wanted.every((term) =>
-      [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation]
-        .join("\n")
-        .toLowerCase()
-        .includes(term),
-    );
-  const found = experiment.flips.filter(has);
+  const wanted = terms(experiment.query);
+  const texts = (/** @type {Page.ArmFlip} */ flip) =>
+    [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation].join("\n").toLowerCase();
+  const found = experiment.flips.filter(
+    (flip) => (!experiment.arm || flip.arm === experiment.arm) && has(texts(flip), wanted),
+  );
   const shown = found.length > LISTED ? `, the first ${LISTED} shown` : "";
   byId("count").textContent = `${plural(found.length, "claim")}${shown}`;
   byId("flips").replaceChildren(...found.slice(0, LISTED).map(flipEntry));
@@ -143,15 +126,7 @@ function flipEntry(flip) {
     el("p", null, data(flip.claim)),
     side(experiment.table.baseline, flip.a, flip.a_word, flip.a_explanation),
     side(flip.arm, flip.b, flip.b_word, flip.b_explanation),
-    el(
-      "p",
-      { class: "quiet small" },
-      data(flip.sample_id),
-      " · ",
-      data(flip.question),
-      " · against the ",
-      data(partName(flip.evidence.part)),
-    ),
+    note(data(flip.sample_id), " · ", data(flip.question), " · against the ", data(partName(flip.evidence.part))),
   );
 }
 

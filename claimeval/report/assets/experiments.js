@@ -1,8 +1,8 @@
 // The experiments of a folder, and runs that could not be read.
 
-import { el, row, scrolling, table } from "./elements.js";
-import { day, home, money, reportAddress } from "./home.js";
-import { number, plural } from "./numbers.js";
+import { el, list, numeric, row, scrolling, table } from "./elements.js";
+import { day, home, reportAddress } from "./home.js";
+import { dollars, number, plural } from "./numbers.js";
 import { data } from "./text.js";
 
 /** @param {import("./home.js").Experiment} found */
@@ -34,18 +34,12 @@ function experimentRow(found) {
         el("p", { class: "failure small" }, data(arm), " failed: ", data(why)),
       ),
       arms.length > 0 &&
-        el(
-          "details",
-          { class: "small" },
+        el("details", { class: "small" }, [
           el("summary", null, "pages of the arms"),
-          el(
-            "ul",
-            null,
-            arms.map((run) => el("li", null, el("a", { href: reportAddress([run.name]) }, data(run.name)))),
-          ),
-        ),
+          list("ul", null, arms, (run) => el("a", { href: reportAddress([run.name]) }, data(run.name))),
+        ]),
     ),
-    cell("cost", found.dollars === null ? "price unknown" : money(found.dollars)),
+    cell("cost", found.dollars === null ? "price unknown" : dollars(found.dollars)),
     cell(
       "notes",
       found.notes.map((note) => el("p", { class: "small note" }, data(note))),
@@ -66,17 +60,7 @@ export function problemRow({ name, problem }, width) {
 
 export function experimentsSection() {
   const id = "experiments-heading";
-  return el(
-    "section",
-    { class: "group experiments" },
-    el("h2", { id }, "Experiments"),
-    scrolling(
-      id,
-      table(
-        { class: "plain runs" },
-        ["experiment", "date", "data", "arms and means", ["cost", "num"], "notes"],
-        home.experiments.map(experimentRow),
-      ),
-    ),
-  );
+  const heads = ["experiment", "date", "data", "arms and means", ...numeric("cost"), "notes"];
+  const found = table({ class: "plain runs" }, heads, home.experiments.map(experimentRow));
+  return el("section", { class: "group experiments" }, el("h2", { id }, "Experiments"), scrolling(id, found));
 }

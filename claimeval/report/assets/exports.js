@@ -1,6 +1,6 @@
 // Buttons that copy a text to the clipboard or save it as a file; rows as CSV.
 
-import { el } from "./elements.js";
+import { button, el } from "./elements.js";
 
 const NOTICE = 1500; // milliseconds for which a button shows that it has copied
 
@@ -11,22 +11,12 @@ const NOTICE = 1500; // milliseconds for which a button shows that it has copied
  * @param {() => string} text
  */
 export function copyButton(label, text) {
-  const button = el(
-    "button",
-    { type: "button", class: "link small take", click: () => copy(button, label, text()) },
-    label,
-  );
-  return button;
-}
-
-/**
- * @param {HTMLElement} button
- * @param {string} label
- * @param {string} text
- */
-async function copy(button, label, text) {
-  button.textContent = (await toClipboard(text)) ? "copied" : "not allowed here";
-  setTimeout(() => (button.textContent = label), NOTICE);
+  const copy = async () => {
+    copying.textContent = (await toClipboard(text())) ? "copied" : "not allowed here";
+    setTimeout(() => (copying.textContent = label), NOTICE);
+  };
+  const copying = button("link small take", copy, label);
+  return copying;
 }
 
 /** @param {string} text */
@@ -58,7 +48,7 @@ export function saveButton(label, name, text) {
     el("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), NOTICE);
   };
-  return el("button", { type: "button", class: "link small take", click: save }, label);
+  return button("link small take", save, label);
 }
 
 /**

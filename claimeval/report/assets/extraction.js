@@ -1,6 +1,6 @@
 // Quality of the claims of a run, from their words alone.
 
-import { el, section } from "./elements.js";
+import { list, note, quiet, section } from "./elements.js";
 import { plural } from "./numbers.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
@@ -14,15 +14,10 @@ export function claimSection(found, measures) {
   return section(
     "claims-quality",
     "Quality of the claims",
-    el("p", { class: "quiet" }, `By their wording alone: ${scope(found)}.`),
+    quiet(`By their wording alone: ${scope(found)}.`),
     drawn("claims-quality", measures),
-    kinds.length > 0 && el("p", { class: "quiet small" }, `Sentences without a claim: ${kinds.join(", ")}.`),
-    found.remarks.length > 0 &&
-      el(
-        "ul",
-        { class: "reasons small" },
-        found.remarks.map((text) => el("li", null, data(text))),
-      ),
+    kinds.length > 0 && note(`Sentences without a claim: ${kinds.join(", ")}.`),
+    found.remarks.length > 0 && list("ul", "reasons small", found.remarks, (text) => data(text)),
   );
 }
 

@@ -1,7 +1,7 @@
 // The heading of a sample: links to its neighbors, the question, its fields and its scores.
 
 import { report } from "./data.js";
-import { el } from "./elements.js";
+import { button, el } from "./elements.js";
 import { showExchange } from "./exchange.js";
 import { listAddress } from "./filters.js";
 import { rowValue, runLetter, strips } from "./cells.js";
@@ -18,6 +18,7 @@ export function sampleHead(row) {
   const { sample } = opened.sides[0].result;
   const rows = listedRows();
   const at = rows.findIndex(({ number }) => number === row.number);
+  const place = at >= 0 && `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}`;
   const step = (/** @type {number} */ by, /** @type {string} */ text, /** @type {string} */ label) => {
     const target = at >= 0 ? rows[at + by] : undefined;
     return target
@@ -33,11 +34,7 @@ export function sampleHead(row) {
       "div",
       { class: "sample-nav" },
       el("a", { href: listAddress(listedState()) }, "← Samples"),
-      el(
-        "span",
-        { class: "quiet" },
-        at >= 0 ? `${(at + 1).toLocaleString("en")} of ${rows.length.toLocaleString("en")}` : "",
-      ),
+      el("span", { class: "quiet" }, place),
       step(-1, "‹ k", "‹ k, previous sample"),
       step(1, "j ›", "j ›, next sample"),
     ),
@@ -55,11 +52,10 @@ export function sampleHead(row) {
       { class: "small" },
       opened.sides.map((side, i) => [
         i ? " · " : "",
-        el(
-          "button",
-          { type: "button", class: "link exchange exchanges", click: () => showExchange(side, () => true) },
-          `all requests and replies${opened.sides.length > 1 ? ` of ${"ab"[side.run]}` : ""} (${(side.result.calls ?? []).length})`,
-        ),
+        button("link exchange exchanges", () => showExchange(side, () => true), [
+          `all requests and replies${opened.sides.length > 1 ? ` of ${"ab"[side.run]}` : ""}`,
+          ` (${(side.result.calls ?? []).length})`,
+        ]),
       ]),
     ),
     row.changed && el("p", { class: "changed" }, changesInWords(row.changed)),

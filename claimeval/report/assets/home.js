@@ -1,7 +1,7 @@
 // The state of the viewer's home: runs, columns of their table, and the state in the address.
 
 import { el } from "./elements.js";
-import { number, plural, range } from "./numbers.js";
+import { dollars, number, plural, range } from "./numbers.js";
 import { data } from "./text.js";
 
 /**
@@ -66,11 +66,6 @@ export const byName = {};
 /** @type {Record<string, string>} */
 export const changes = {};
 
-/** @param {number} dollars */
-export function money(dollars) {
-  return dollars === 0 ? "free" : `$${number(dollars, dollars < 0.01 ? 4 : 2)}`;
-}
-
 /** @param {number} seconds */
 export function day(seconds) {
   const date = new Date(seconds * 1000);
@@ -100,7 +95,7 @@ export const COLUMNS = {
     kind: "num",
     value: (run) => run.dollars ?? -1,
     cell: (run) => [
-      !run.calls ? "–" : run.dollars === null ? "price unknown" : money(run.dollars),
+      !run.calls ? "–" : run.dollars === null ? "price unknown" : dollars(run.dollars),
       run.calls > 0 && el("span", { class: "quiet small below" }, plural(run.calls, "call")),
     ],
   },

@@ -2,7 +2,7 @@
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, fill, intro, picture, scrolling, table } from "./elements.js";
+import { el, figure, fill, intro, list, quiet, scrolling, table } from "./elements.js";
 import { judgeNames, reasonInWords } from "./labels.js";
 import { dollars, number, plural } from "./numbers.js";
 import { disputes } from "./panel.js";
@@ -33,9 +33,10 @@ function section(facts, run) {
   const id = `judges-${run}`;
   const odd = judges.find(({ odd_one: alone }) => alone);
   const disputed = facts.summary.panel?.disputes ?? [];
-  const images = ["cost", "kappa"].map((name) => report.pictures[`${name}/${run}`]).filter(Boolean);
-  const confused = judges.map(({ judge }) => report.pictures[`confusion/${run}/${judge}`]).filter(Boolean);
-  const calibrated = judges.map(({ judge }) => report.pictures[`calibration/${run}/${judge}`]).filter(Boolean);
+  const people = judges[0].agrees_with === "people";
+  const named = (/** @type {string} */ name) => report.pictures[`${name}/${run}`];
+  const ofJudges = (/** @type {string} */ name) =>
+    judges.map(({ judge }) => report.pictures[`${name}/${run}/${judge}`]);
   return el(
     "section",
     null,
@@ -47,40 +48,31 @@ function section(facts, run) {
         el("a", { href: address(["samples"], { judge: odd.judge, run: run || null }) }, "samples where it differs"),
         ".",
       ]),
-    images.length > 0 && el("div", { class: "pictures" }, images.map(figure)),
-    confused.length > 0 && [
-      el(
-        "h3",
-        null,
-        `Labels: a judge's against those of ${judges[0].agrees_with === "people" ? "people" : "the panel"}`,
-      ),
-      el("div", { class: "pictures" }, confused.map(figure)),
-    ],
-    calibrated.length > 0 && [el("h3", null, "Calibration"), el("div", { class: "pictures" }, calibrated.map(figure))],
+    figures(null, ["cost", "kappa"].map(named)),
+    figures(`Labels: a judge's against those of ${people ? "people" : "the panel"}`, ofJudges("confusion")),
+    figures("Calibration", ofJudges("calibration")),
     failures(judges, short, run),
     disputed.length > 0 && [
       el("h3", null, "Disputed claims"),
-      el(
-        "p",
-        { class: "quiet" },
+      quiet(
         "The claims that divide the judges most. ",
         el("a", { href: address(["samples"], { show: "differ", sort: "divided", run: run || null }) }, "All samples"),
         " where judges differ, the most divided first.",
       ),
-      opened(disputes(disputed, short, run)),
+      disputes(disputed, short, run, true),
     ],
   );
 }
 
-/** @param {HTMLDetailsElement} details */
-function opened(details) {
-  details.open = true;
-  return details;
-}
-
-/** @param {any} image */
-function figure(image) {
-  return el("figure", null, picture(image));
+/**
+ * The pictures that there are.
+ *
+ * @param {string | null} title
+ * @param {any[]} images
+ */
+function figures(title, images) {
+  const found = images.filter(Boolean).map(figure);
+  return found.length > 0 && [title && el("h3", null, title), el("div", { class: "pictures" }, found)];
 }
 
 /**
@@ -129,27 +121,20 @@ function judgeTable(judges, short, run) {
  * @param {number} run
  */
 function failures(judges, short, run) {
-  const entries = judges.flatMap((one) =>
-    Object.entries(one.examples).map(([reason, example]) => {
-      const row = rowOf(example.sample_id);
-      return el(
-        "li",
-        null,
-        el("b", null, data(short.get(one.judge) ?? one.judge)),
-        `: ${one.failed[reason]} ${reason} (${reasonInWords(reason)}), as in `,
-        row ? el("a", { href: sampleAddress(row, { run: run || null }) }, data(row.id)) : data(example.sample_id),
-        el("pre", { class: "raw" }, data(example.reply ?? example.message ?? "no reply")),
-      );
-    }),
+  const examples = judges.flatMap((one) =>
+    Object.entries(one.examples).map(([reason, example]) => ({ one, reason, example, row: rowOf(example.sample_id) })),
   );
-  if (!entries.length) return null;
+  if (!examples.length) return null;
   return [
     el("h3", null, "Failed calls, with a raw reply of each kind"),
-    el(
-      "p",
-      { class: "quiet" },
+    quiet(
       el("a", { href: address(["samples"], { show: "failed", run: run || null }) }, "All samples with a failed call"),
     ),
-    el("ul", { class: "failures" }, entries),
+    list("ul", "failures", examples, ({ one, reason, example, row }) => [
+      el("b", null, data(short.get(one.judge) ?? one.judge)),
+      `: ${one.failed[reason]} ${reason} (${reasonInWords(reason)}), as in `,
+      row ? el("a", { href: sampleAddress(row, { run: run || null }) }, data(row.id)) : data(example.sample_id),
+      el("pre", { class: "raw" }, data(example.reply ?? example.message ?? "no reply")),
+    ]),
   ];
 }

@@ -83,6 +83,16 @@ export function sign(label, because) {
   return el("span", { class: `sign is-${label}`, "aria-hidden": "true" }, signText(label, because));
 }
 
+/**
+ * A sign, with its word for those who hear the page.
+ *
+ * @param {string} label
+ * @param {string | null | undefined} [because]
+ */
+export function spokenSign(label, because) {
+  return [sign(label, because), el("span", { class: "unseen" }, LABELS[label].word)];
+}
+
 /** @param {string} label @param {string | null | undefined} [because] */
 export function chip(label, because) {
   return el("span", { class: `chip is-${label}` }, sign(label, because), ` ${labelInWords(label, because)}`);

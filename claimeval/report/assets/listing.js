@@ -2,13 +2,13 @@
 
 import { flags, rowValue, strips } from "./cells.js";
 import { report } from "./data.js";
-import { all, el, keyed } from "./elements.js";
+import { all, button, el, fill, keyed } from "./elements.js";
 import { filterInWords, listAddress, listState, ordered, passes, sortInWords } from "./filters.js";
 import { percent, plural } from "./numbers.js";
 import { rewrite, sampleAddress } from "./route.js";
-import { search, terms } from "./search.js";
+import { search } from "./search.js";
 import { copyButton, csv, saveButton } from "./exports.js";
-import { data } from "./text.js";
+import { data, terms } from "./text.js";
 import { toolbar } from "./toolbar.js";
 
 /** @import { Row } from "./data.js" */
@@ -80,58 +80,42 @@ function runQuery() {
     state,
   );
   if (!terms(state.q).length) return showRows(passing, 1);
-  return search(state.q, searching.signal, (matches, share) =>
-    showRows(
-      passing.filter((row) => matches.has(row.number)),
-      share,
-    ),
-  );
+  return search(state.q, searching.signal, (matches, share) => {
+    const found = passing.filter((row) => matches.has(row.number));
+    showRows(found, share);
+  });
 }
 
 /** @param {Row[]} rows @param {number} share */
 function showRows(rows, share) {
   list.rows = rows;
-  const { bar, metric } = listedState();
-  list.count.replaceChildren(
+  const { bar, metric, filters } = listedState();
+  fill(
+    list.count,
     `${rows.length.toLocaleString("en")} of ${plural(report.rows.length, "sample")}`,
-    share < 1 ? `, still searching (${percent(share)})` : "",
-    bar
-      ? el(
-          "button",
-          { type: "button", class: "token", click: () => changeList({ bar: null }) },
-          data(report.metrics[metric].name),
-          bar[0] === bar[1] ? ` at ${bar[0]} ✕` : ` over ${bar[0]}, at most ${bar[1]} ✕`,
-        )
-      : "",
-    ...listedState().filters.map(([kind, value]) =>
-      el(
-        "button",
-        {
-          type: "button",
-          class: "token",
-          "aria-label": `Remove the filter: ${filterInWords(kind, value, listedState())}`,
-          click: () => changeList({ filters: listedState().filters.filter(([k, v]) => k !== kind || v !== value) }),
-        },
-        data(filterInWords(kind, value, listedState())),
-        " ✕",
-      ),
-    ),
-    JSON.stringify(listState(new URLSearchParams())) === JSON.stringify(list.state)
-      ? ""
-      : el("a", { class: "token", href: "#/samples" }, "show all"),
-    share < 1
-      ? ""
-      : el(
-          "span",
-          { class: "takes" },
-          copyButton("copy the ids", () => rows.map(({ id }) => id).join("\n")),
-          saveButton("save as CSV", "samples.csv", () => csv(table(rows))),
-        ),
+    share < 1 && `, still searching (${percent(share)})`,
+    bar &&
+      button("token", () => changeList({ bar: null }), [
+        data(report.metrics[metric].name),
+        bar[0] === bar[1] ? ` at ${bar[0]} ✕` : ` over ${bar[0]}, at most ${bar[1]} ✕`,
+      ]),
+    filters.map(([kind, value]) => {
+      const words = filterInWords(kind, value, listedState());
+      const remove = () => changeList({ filters: filters.filter(([k, v]) => k !== kind || v !== value) });
+      return button("token", remove, [data(words), " ✕"], { "aria-label": `Remove the filter: ${words}` });
+    }),
+    JSON.stringify(listState(new URLSearchParams())) !== JSON.stringify(list.state) &&
+      el("a", { class: "token", href: "#/samples" }, "show all"),
+    share === 1 &&
+      el("span", { class: "takes" }, [
+        copyButton("copy the ids", () => rows.map(({ id }) => id).join("\n")),
+        saveButton("save as CSV", "samples.csv", () => csv(table(rows))),
+      ]),
   );
   list.head.replaceChildren(...listHead());
   list.body.dataset.rows = String(rows.length);
   document.documentElement.style.setProperty("--metrics", String(shownMetrics().length));
-  list.body.replaceChildren(...(rows.length ? [] : [empty(share)]));
+  fill(list.body, !rows.length && el("p", { class: "empty" }, share < 1 ? "Searching …" : "No sample matches."));
   drawRows();
 }
 
@@ -154,34 +138,18 @@ function table(rows) {
   ];
 }
 
-/** @param {number} share of the samples that are searched */
-function empty(share) {
-  return el("p", { class: "empty" }, share < 1 ? "Searching …" : "No sample matches.");
-}
-
 function listHead() {
   const state = listedState();
-  const button = (/** @type {import("./data.js").Metric} */ metric, /** @type {number} */ i) => {
+  const sorter = (/** @type {number} */ i) => {
+    const { name } = report.metrics[i];
     const sorted = state.metric === i && (state.sort === "worst" || state.sort === "best");
     const next = sorted && state.sort === "worst" ? "best" : "worst";
     const arrow = sorted ? (state.sort === "worst" ? " ↑" : " ↓") : "";
-    return el(
-      "button",
-      {
-        type: "button",
-        class: state.metric === i ? "focus" : null,
-        "aria-label": `Sort by ${metric.name}, ${sortInWords(next, i)}`,
-        click: () => changeList({ metric: i, sort: next }),
-      },
-      data(metric.name),
-      arrow,
-    );
+    const sort = () => changeList({ metric: i, sort: next });
+    const label = `Sort by ${name}, ${sortInWords(next, i)}`;
+    return button(state.metric === i ? "focus" : null, sort, [data(name), arrow], { "aria-label": label });
   };
-  return [
-    el("span", null, "sample"),
-    ...shownMetrics().map((i) => button(report.metrics[i], i)),
-    el("span", null, "claims"),
-  ];
+  return [el("span", null, "sample"), ...shownMetrics().map(sorter), el("span", null, "claims")];
 }
 
 /** The positions of the metrics that are columns: those of claims or of the job, and the chosen one of the others. */
@@ -227,16 +195,14 @@ export function printList(printing) {
 
 /** @param {Row} row @param {number} at @param {number} height */
 function drawRow(row, at, height) {
+  const { metric, run } = listedState();
   const node = el(
     "div",
     { class: "row", role: "listitem", "aria-posinset": at + 1, "aria-setsize": list.rows.length, "data-at": at },
     el(
       "a",
       {
-        href: sampleAddress(row, {
-          metric: report.metrics[listedState().metric]?.name,
-          run: listedState().run || null,
-        }),
+        href: sampleAddress(row, { metric: report.metrics[metric]?.name, run: run || null }),
         click: () => (list.cursor = at),
       },
       el(
@@ -248,12 +214,12 @@ function drawRow(row, at, height) {
       shownMetrics().map((i) =>
         el(
           "span",
-          { class: i === listedState().metric ? "row-value focus" : "row-value" },
+          { class: i === metric ? "row-value focus" : "row-value" },
           el("span", { class: "unseen" }, `${report.metrics[i].name} `),
           rowValue(row, i),
         ),
       ),
-      el("span", { class: "row-claims" }, strips(row, listedState().metric), flags(row)),
+      el("span", { class: "row-claims" }, strips(row, metric), flags(row)),
     ),
   );
   node.style.transform = `translateY(${at * height}px)`;

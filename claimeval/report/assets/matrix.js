@@ -2,9 +2,9 @@
 
 import { runLetter } from "./cells.js";
 import { documentsOf } from "./data.js";
-import { el, scrolling, section, table } from "./elements.js";
+import { el, note, scrolling, section, table } from "./elements.js";
 import { namedDocuments } from "./evidence.js";
-import { LABELS, labelOf, sign } from "./labels.js";
+import { labelOf, spokenSign } from "./labels.js";
 import { data } from "./text.js";
 
 /** @import { Side } from "./opened.js" */
@@ -47,9 +47,7 @@ export function matrix(side) {
         ["use", ...uses.map((use) => el("td", { title: USES[use] }, use))],
       ]),
     ),
-    el(
-      "p",
-      { class: "quiet small" },
+    note(
       alone.size
         ? "Each sign is the label of a claim against one document alone. "
         : "A sign marks a document that a judge names for the claim. ",
@@ -80,11 +78,8 @@ function labelsOfDocuments({ result, metric }) {
 function signOf(mark) {
   if (!mark) return null;
   const { label, because, judges } = mark;
-  return [
-    sign(label, because),
-    el("span", { class: "unseen" }, LABELS[label].word),
-    judges.length > 1 && el("span", { class: "quiet small" }, `×${judges.length}`),
-  ];
+  const many = judges.length > 1 && el("span", { class: "quiet small" }, `×${judges.length}`);
+  return [spokenSign(label, because), many];
 }
 
 /** @type {Record<string, string>} */

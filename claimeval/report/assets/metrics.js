@@ -1,6 +1,6 @@
 // One card per metric: mean, interval, missing values, and distributions of values and labels.
 
-import { el } from "./elements.js";
+import { definitions, el, list, note, quiet } from "./elements.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
 import { endsInWords, number, percent, plural, range } from "./numbers.js";
 import { histogram, intervalPlot, labelBar } from "./plots.js";
@@ -22,11 +22,8 @@ export function metricCard({ metric, labels, distribution }, facts, run) {
     "section",
     { class: "card", "aria-labelledby": heading },
     el("h3", { id: heading }, data(metric.name)),
-    el(
-      "p",
-      { class: "quiet" },
-      metric.description ? data(metric.description) : null,
-      metric.description ? " · " : null,
+    quiet(
+      metric.description && [data(metric.description), " · "],
       "claims of the ",
       data(partName(metric.claims_of)),
       " against the ",
@@ -39,12 +36,7 @@ export function metricCard({ metric, labels, distribution }, facts, run) {
       el("span", { class: "quiet" }, endsInWords(summary)),
     ),
     el("div", null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
-    el(
-      "p",
-      { class: "quiet small" },
-      `mean of ${plural(summary.n, "sample")}`,
-      without ? `, ${without} without a score` : ", none missing",
-    ),
+    note(`mean of ${plural(summary.n, "sample")}`, without ? `, ${without} without a score` : ", none missing"),
     reasonList(summary.missing, "sample"),
     el("h4", null, plural(summary.total ?? 0, "claim")),
     labelBar(labels, `${metric.name}, labels of claims`),
@@ -56,13 +48,10 @@ export function metricCard({ metric, labels, distribution }, facts, run) {
 
 /** @param {Record<string, number>} reasons @param {string} one */
 function reasonList(reasons, one) {
-  return el(
-    "ul",
-    { class: "reasons" },
-    Object.entries(reasons).map(([reason, n]) =>
-      el("li", null, `${plural(n, one)}: ${reasonInWords(reason)} `, el("code", null, reason)),
-    ),
-  );
+  return list("ul", "reasons", Object.entries(reasons), ([reason, n]) => [
+    `${plural(n, one)}: ${reasonInWords(reason)} `,
+    el("code", null, reason),
+  ]);
 }
 
 /** @param {Page.MetricSummary} summary */
@@ -84,15 +73,7 @@ function metricNumbers(summary) {
     ["lost to failures", percent(summary.failure_rate), "the larger of the shares of samples and claims"],
   ];
   return [
-    el(
-      "dl",
-      { class: "numbers" },
-      rows
-        .filter((one) => one !== false)
-        .map(([name, value, meaning]) =>
-          el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
-        ),
-    ),
+    definitions(rows),
     Object.keys(summary.unassessed).length > 0 && [
       el("h4", null, "Unassessed claims"),
       reasonList(summary.unassessed, "claim"),
@@ -108,16 +89,8 @@ function memberMeans({ by_judge: means }, facts) {
   const short = judgeNames(facts);
   const all = facts.summary.panel?.measured_on ?? [];
   const claims = (/** @type {string} */ judge) => (all.length > 0 && !all.includes(judge) ? " (disputed claims)" : "");
-  return el(
-    "ul",
-    { class: "members small" },
-    judges.map(([judge, { mean }]) =>
-      el(
-        "li",
-        null,
-        el("span", { class: "quiet" }, data(short.get(judge) ?? judge), ` alone${claims(judge)} `),
-        number(mean),
-      ),
-    ),
-  );
+  return list("ul", "members small", judges, ([judge, { mean }]) => [
+    el("span", { class: "quiet" }, data(short.get(judge) ?? judge), ` alone${claims(judge)} `),
+    number(mean),
+  ]);
 }

@@ -2,10 +2,10 @@
 
 import { runLetter } from "./cells.js";
 import { otherMetrics, report } from "./data.js";
-import { el, fill, intro, numeric, picture, scrolling, section, table } from "./elements.js";
+import { el, figure, fill, intro, list, note, numeric, quiet, scrolling, section, table } from "./elements.js";
 import { diagnosisSection } from "./diagnosis.js";
 import { claimSection } from "./extraction.js";
-import { judgeNames, LABELS, partName, sign } from "./labels.js";
+import { judgeNames, LABELS, partName, sign, spokenSign } from "./labels.js";
 import { metricCard } from "./metrics.js";
 import { clustersInWords, dollars, number, percent, plural, range, shownEnds, tokensInWords } from "./numbers.js";
 import { panelSection } from "./panel.js";
@@ -20,16 +20,13 @@ import { data } from "./text.js";
  */
 export function drawOverview(main, run = 0) {
   const facts = report.runs[run];
+  const cards = facts.metrics.map((metric) => metricCard(metric, facts, run));
   fill(
     main,
     overviewHeading(facts, run),
     cautionBox(facts.cautions),
     facts.metrics.length > 0 && el("h2", { class: "unseen" }, "Metrics"),
-    el(
-      "div",
-      { class: "cards" },
-      facts.metrics.map((metric) => metricCard(metric, facts, run)),
-    ),
+    el("div", { class: "cards" }, cards),
     otherMetrics(facts).length > 0 && section("scores", "Scores", drawn("scores", report.tables[run].scores)),
     Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
     facts.summary.order_effects && orderSection(facts.summary.order_effects, run),
@@ -74,8 +71,8 @@ export function dataName(facts) {
 /** @param {{ text: string }[]} cautions */
 export function cautionBox(cautions) {
   if (!cautions.length) return null;
-  const texts = cautions.map(({ text }) => el("li", null, data(text)));
-  const found = section("cautions", "Before you trust these numbers", el("ul", null, texts));
+  const texts = list("ul", null, cautions, ({ text }) => data(text));
+  const found = section("cautions", "Before you trust these numbers", texts);
   found.className = "cautions";
   return found;
 }
@@ -89,12 +86,8 @@ function worstClaims({ front }, run) {
   return section(
     "worst",
     "First to read",
-    el("p", { class: "quiet" }, "The answers with the most unsupported claims, and one claim of each."),
-    el(
-      "ol",
-      { class: "worst" },
-      front.read.map((trouble) => worstClaim(trouble, run)),
-    ),
+    quiet("The answers with the most unsupported claims, and one claim of each."),
+    list("ol", "worst", front.read, (trouble) => worstClaim(trouble, run)),
   );
 }
 
@@ -107,9 +100,7 @@ function worstClaim(trouble, run) {
   const row = rowOf(trouble.sample_id);
   const target = row && sampleAddress(row, { metric, claim: trouble.subject, run: run || null });
   const divided = Object.values(votes).reduce((sum, n) => sum + n, 0) > 1;
-  return el(
-    "li",
-    null,
+  return [
     el(
       target ? "a" : "span",
       { href: target, class: "worst-claim" },
@@ -125,9 +116,7 @@ function worstClaim(trouble, run) {
       ` ${number(score)}, ${supported} of ${plural(judged, "claim")} supported`,
       divided ? [" · ", voteCounts(votes)] : null,
     ),
-    el(
-      "p",
-      { class: "quiet small" },
+    note(
       `${LABELS[label].word} in the `,
       data(partName(trouble.evidence.part)),
       explanation ? [" · ", data(explanation)] : null,
@@ -141,17 +130,12 @@ function worstClaim(trouble, run) {
           ? ["Nearest: ", data(trouble.excerpt)]
           : "Nothing like it there.",
     ),
-  );
+  ];
 }
 
 /** @param {Record<string, number>} votes verdicts by label */
 function voteCounts(votes) {
-  return Object.entries(votes).map(([label, n], i) => [
-    i ? " " : "",
-    sign(label),
-    el("span", { class: "unseen" }, LABELS[label].word),
-    ` ${n}`,
-  ]);
+  return Object.entries(votes).map(([label, n], i) => [i ? " " : "", spokenSign(label), ` ${n}`]);
 }
 
 /** @param {Page.Overview} facts @param {number} run */
@@ -183,9 +167,7 @@ function judgeTable(facts, run) {
       "judges",
       table(null, ["judge", "verdicts", ["questions", "num"], "failed", ...numeric("tokens in + out", "worth")], rows),
     ),
-    el(
-      "p",
-      { class: "quiet small" },
+    note(
       callsInWords(facts.summary.cost),
       cost === null && "Some of these models have no stated price.",
       cost !== null &&
@@ -213,13 +195,11 @@ function rankSection(ranks, run) {
   return section(
     "ranks",
     "How useful the retrieved contexts are",
-    el(
-      "p",
-      { class: "quiet" },
+    quiet(
       "Share of the samples with a context at that rank in which a judge named it as evidence for a supported claim",
       ranks[0].relevant === null ? "." : ", and in which it is a reference context.",
     ),
-    el("figure", null, picture(report.pictures[`ranks/${run}`])),
+    figure(report.pictures[`ranks/${run}`]),
   );
 }
 
@@ -230,17 +210,29 @@ function rankSection(ranks, run) {
  * @param {number} run
  */
 function derivedTable({ derived, distributions, summary }, run) {
-  const rows = Object.entries(derived).map(([name, says]) => entry(name, says, summary.metrics[name]));
-  const listed = (/** @type {string} */ name, /** @type {Record<string, any>} */ more) =>
-    address(["samples"], { metric: name, run: run || null, ...more });
-  return scoreTable("derived", "Derived metrics", "definition", rows, {
-    target: (name) => listed(name, {}),
-    plot: (name, metric) =>
-      distributions[name] &&
-      histogram(distributions[name], total(metric.missing), name, (/** @type {number[] | null} */ ends) =>
-        listed(name, ends ? { from: ends[0], to: ends[1] } : { show: "no_score" }),
-      ),
+  const rows = Object.entries(derived).map(([name, says]) => {
+    const metric = summary.metrics[name];
+    const listed = (/** @type {Record<string, any>} */ more) =>
+      address(["samples"], { metric: name, run: run || null, ...more });
+    const target = (/** @type {number[] | null} */ ends) =>
+      listed(ends ? { from: ends[0], to: ends[1] } : { show: "no_score" });
+    return [
+      [
+        el("a", { href: listed({}) }, data(name)),
+        (metric.unit ?? "share") !== "share" && el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
+      ],
+      data(says),
+      number(metric.mean),
+      shownEnds(metric),
+      metric.n,
+      range(metric.bounds),
+      data(reasonsInWords(metric.missing)),
+      distributions[name] && histogram(distributions[name], total(metric.missing), name, target),
+    ];
   });
+  const numbers = numeric("mean", "95 % interval", "n", "bounds");
+  const heads = ["metric", "definition", ...numbers, "missing", "samples by value"];
+  return section("derived", "Derived metrics", scrolling("derived", table(null, heads, rows)));
 }
 
 /** @param {Record<string, number>} counted */
@@ -281,41 +273,4 @@ function orderSection({ orders, claims, flipped, lost, gained, rate }, run) {
     ),
     drawn("orders", report.tables[run].orders),
   );
-}
-
-/**
- * @param {string} name
- * @param {string} words
- * @param {Page.MetricSummary} summary
- * @returns {[name: string, words: string, summary: Page.MetricSummary]}
- */
-function entry(name, words, summary) {
-  return [name, words, summary];
-}
-
-/**
- * @param {string} id
- * @param {string} title
- * @param {string} second head of the column after the name
- * @param {[name: string, words: string, summary: Page.MetricSummary][]} rows
- * @param {{ target?: (name: string) => string, plot?: (name: string, metric: Page.MetricSummary) => any }} [more] where
- *   a name leads, and what a last column shows
- */
-function scoreTable(id, title, second, rows, { target, plot } = {}) {
-  const cells = rows.map(([name, words, metric]) => [
-    [
-      target ? el("a", { href: target(name) }, data(name)) : data(name),
-      (metric.unit ?? "share") !== "share" && el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
-    ],
-    data(words),
-    number(metric.mean),
-    shownEnds(metric),
-    metric.n,
-    range(metric.bounds),
-    data(reasonsInWords(metric.missing)),
-    ...(plot ? [plot(name, metric)] : []),
-  ]);
-  const numbers = numeric("mean", "95 % interval", "n", "bounds");
-  const heads = ["metric", second, ...numbers, "missing", ...(plot ? ["samples by value"] : [])];
-  return section(id, title, scrolling(id, table(null, heads, cells)));
 }

@@ -1,7 +1,7 @@
 // The panel: agreement of the judges, disputed claims, replicates, and self-preference.
 
 import { report } from "./data.js";
-import { el, numeric, section, table } from "./elements.js";
+import { definitions, el, list, note, numeric, section, table } from "./elements.js";
 import { judgeNames, LABELS, sign } from "./labels.js";
 import { number, percent, plural, signed, signedRange } from "./numbers.js";
 import { rowOf, sampleAddress } from "./route.js";
@@ -25,9 +25,7 @@ export function panelSection(facts, panel, run) {
       `claims with two labels or more, all equal${whose}`,
     ],
     ["ties", panel.ties.toLocaleString("en"), "such claims have no label"],
-    ...(panel.no_quorum
-      ? [["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"]]
-      : []),
+    panel.no_quorum > 0 && ["without a quorum", panel.no_quorum.toLocaleString("en"), "too few judges gave a label"],
     ["Krippendorff's alpha", number(panel.alpha), `agreement beyond chance; 1 is full agreement${whose}`],
     ["Gwet's AC1", number(panel.ac1), "the same, less affected by a frequent label"],
   ];
@@ -37,13 +35,7 @@ export function panelSection(facts, panel, run) {
     el(
       "div",
       { class: "columns" },
-      el(
-        "dl",
-        { class: "numbers" },
-        figures.map(([name, value, meaning]) =>
-          el("div", null, el("dt", null, name, el("span", { class: "quiet small" }, meaning)), el("dd", null, value)),
-        ),
-      ),
+      definitions(figures),
       el("div", null, drawn("panel", report.tables[run].pairs), noiseTable(panel, short), preferenceTable(panel)),
     ),
     panel.disputes.length > 0 && disputes(panel.disputes, short, run),
@@ -90,32 +82,27 @@ function preferenceTable({ self_preference: preferences }) {
  * @param {Page.Dispute[]} disputed
  * @param {Map<string, string>} short
  * @param {number} run
+ * @param {boolean} [open]
  */
-export function disputes(disputed, short, run) {
+export function disputes(disputed, short, run, open = false) {
   const vote = (/** @type {[string, string]} */ [judge, word]) => [
     data(short.get(judge) ?? judge),
     " ",
     Object.hasOwn(LABELS, word) ? [sign(word), ` ${LABELS[word].word}`] : data(word),
   ];
-  const entries = disputed.map(({ sample, subject: id, claim, of, evidence, votes }) => {
+  const entry = (/** @type {Page.Dispute} */ { sample, subject: id, claim, of, evidence, votes }) => {
     const row = rowOf(sample);
     const metric = report.metrics.find((m) => m.against === evidence.part && m.claims_of === of);
     const target = row && sampleAddress(row, { metric: metric?.name, claim: id, run: run || null });
-    return el(
-      "li",
-      null,
+    return [
       el(target ? "a" : "span", { href: target, class: "worst-claim" }, data(claim)),
-      el(
-        "p",
-        { class: "quiet small" },
-        Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)]),
-      ),
-    );
-  });
+      note(Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)])),
+    ];
+  };
   return el(
     "details",
-    { class: "more" },
+    { class: "more", open },
     el("summary", null, `The ${plural(disputed.length, "claim")} that divide them most`),
-    el("ol", { class: "worst" }, entries),
+    list("ol", "worst", disputed, entry),
   );
 }

@@ -1,6 +1,6 @@
 // Plots as SVG, each with a description in words.
 
-import { el, svg } from "./elements.js";
+import { el, list, svg } from "./elements.js";
 import { countsInWords, LABELS, sign } from "./labels.js";
 import { number, plural, range } from "./numbers.js";
 
@@ -10,6 +10,7 @@ export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) 
   const ends = reported === "bounds" || low === null || high === null ? null : [low, high];
   const [width, left, scale] = [300, 8, 284];
   const x = (/** @type {number} */ value) => left + scale * value;
+  const wide = (/** @type {number[]} */ [from, to]) => Math.max(1, scale * (to - from));
   const description =
     mean === null
       ? `${name} has no mean`
@@ -21,15 +22,7 @@ export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) 
     svg("line", { class: "axis", x1: x(0), x2: x(1), y1: 14, y2: 14 }),
     [0, 0.25, 0.5, 0.75, 1].map((tick) => svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: 10, y2: 18 })),
     [0, 0.5, 1].map((tick) => svg("text", { class: "tick", x: x(tick), y: 31, "text-anchor": "middle" }, String(tick))),
-    bounds &&
-      svg("rect", {
-        class: "bounds",
-        x: x(bounds[0]),
-        width: Math.max(1, scale * (bounds[1] - bounds[0])),
-        y: 8,
-        height: 12,
-        rx: 2,
-      }),
+    bounds && svg("rect", { class: "bounds", x: x(bounds[0]), width: wide(bounds), y: 8, height: 12, rx: 2 }),
     ends && svg("line", { class: "interval", x1: x(ends[0]), x2: x(ends[1]), y1: 14, y2: 14 }),
     ends?.map((end) => svg("line", { class: "interval-end", x1: x(end), x2: x(end), y1: 9, y2: 19 })),
     mean !== null && svg("circle", { class: "mean", cx: x(mean), cy: 14, r: 5 }),
@@ -63,36 +56,21 @@ export function histogram(bars, without, name, target) {
       .join(", ") || "no samples"
   }`;
   const draw = (/** @type {{ n: number, i: number | null, x: number }} */ { n, i, x }) => {
-    const tall = n ? Math.max(2, (n / highest) * height) : 0;
-    const bar = svg("rect", {
-      class: i === null ? "column without" : "column",
-      x,
-      y: top + height - tall,
-      width: step - 4,
-      height: tall,
-    });
-    const count = svg(
-      "text",
-      { class: "tick", x: x + (step - 4) / 2, y: top + height - tall - 4, "text-anchor": "middle" },
-      n ? n.toLocaleString("en") : "",
-    );
-    if (!n) return null;
+    const tall = Math.max(2, (n / highest) * height);
+    const kind = i === null ? "column without" : "column";
     return svg(
       "a",
       { href: target(i === null ? null : ends(i)) },
       svg("title", null, `${plural(n, "sample")} ${words(i)}`),
-      bar,
-      count,
+      svg("rect", { class: kind, x, y: top + height - tall, width: step - 4, height: tall }),
+      label(x, top + height - tall - 4, n.toLocaleString("en")),
     );
   };
-  const links = spots.map(draw).filter((link) => link !== null);
+  const label = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ text) =>
+    svg("text", { class: "tick", x: x + (step - 4) / 2, y, "text-anchor": "middle" }, text);
+  const links = spots.filter(({ n }) => n).map(draw);
   links.forEach((link, i) => link.setAttribute("tabindex", i ? "-1" : "0"));
-  const tick = (/** @type {number} */ i, /** @type {string} */ label) =>
-    svg(
-      "text",
-      { class: "tick", x: 4 + i * step + (step - 4) / 2, y: top + height + 13, "text-anchor": "middle" },
-      label,
-    );
+  const tick = (/** @type {number} */ i, /** @type {string} */ text) => label(4 + i * step, top + height + 13, text);
   return svg(
     "svg",
     {
@@ -138,30 +116,20 @@ export function labelBar(counted, name) {
   const pieces = Object.keys(LABELS).map((label) => {
     const width = total ? (found[label] / total) * 300 : 0;
     const piece = svg("rect", { class: `piece is-${label}`, x, y: 0, width: Math.max(0.5, width - 1), height: 14 });
-    const inside =
-      width > 14 &&
-      svg(
-        "text",
-        { class: `piece-sign is-${label}`, x: x + width / 2, y: 10.5, "text-anchor": "middle" },
-        LABELS[label].sign,
-      );
+    const at = { class: `piece-sign is-${label}`, x: x + width / 2, y: 10.5, "text-anchor": "middle" };
+    const inside = width > 14 && svg("text", at, LABELS[label].sign);
     x += width;
     return width ? [piece, inside] : null;
   });
+  const description = `${name}: ${countsInWords(found)}`;
+  const present = Object.keys(LABELS).filter((label) => found[label]);
   return el(
     "div",
     { class: "label-bar" },
-    svg(
-      "svg",
-      { class: "plot", viewBox: "0 0 300 14", role: "img", "aria-label": `${name}: ${countsInWords(found)}` },
-      pieces,
-    ),
-    el(
-      "ul",
-      { class: "legend" },
-      Object.keys(LABELS)
-        .filter((label) => found[label])
-        .map((label) => el("li", null, sign(label), ` ${found[label].toLocaleString("en")} ${LABELS[label].word}`)),
-    ),
+    svg("svg", { class: "plot", viewBox: "0 0 300 14", role: "img", "aria-label": description }, pieces),
+    list("ul", "legend", present, (label) => [
+      sign(label),
+      ` ${found[label].toLocaleString("en")} ${LABELS[label].word}`,
+    ]),
   );
 }

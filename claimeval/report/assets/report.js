@@ -2,7 +2,7 @@
 
 import { drawComparison } from "./comparison.js";
 import { load, report } from "./data.js";
-import { byId, dialog, el, openDialog } from "./elements.js";
+import { byId, definitions, dialog, el, openDialog } from "./elements.js";
 import { listAddress } from "./filters.js";
 import { anyJudges, drawJudges } from "./judges.js";
 import { drawList, drawRows, list, listedState, moveInList, printList } from "./listing.js";
@@ -123,14 +123,8 @@ function navigation(at) {
 }
 
 function help() {
-  openDialog(
-    "Keys",
-    el(
-      "dl",
-      { class: "numbers" },
-      KEYS.map(([key, meaning]) => el("div", null, el("dt", null, el("kbd", null, key)), el("dd", null, meaning))),
-    ),
-  );
+  const rows = KEYS.map(([key, meaning]) => [el("kbd", null, key), meaning]);
+  openDialog("Keys", definitions(rows));
 }
 
 /** @param {KeyboardEvent} event */
@@ -198,14 +192,10 @@ async function start() {
   addEventListener("hashchange", show);
   addEventListener("scroll", inTheList(drawRows), { passive: true });
   addEventListener("resize", inTheList(drawRows));
-  addEventListener(
-    "beforeprint",
-    inTheList(() => printList(true)),
-  );
-  addEventListener(
-    "afterprint",
-    inTheList(() => printList(false)),
-  );
+  for (const event of ["beforeprint", "afterprint"]) {
+    const print = () => printList(event === "beforeprint");
+    addEventListener(event, inTheList(print));
+  }
   addEventListener("keydown", onKey);
   await show();
   performance.mark("drawn");

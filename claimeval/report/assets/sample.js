@@ -7,7 +7,7 @@ import { entriesOf, sameClaim } from "./entries.js";
 import { metricTabs, sampleHead } from "./heading.js";
 import { opened, sampleParams } from "./opened.js";
 import { claimsOf, detail, documentsOf, report, textOf } from "./data.js";
-import { all, byId, el, fill, numeric, scrolling, section, table } from "./elements.js";
+import { all, button, byId, el, fill, list, note, numeric, quiet, scrolling, section, table } from "./elements.js";
 import { evidencePanel } from "./evidence.js";
 import { showExchange } from "./exchange.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
@@ -25,17 +25,10 @@ import { block, data } from "./text.js";
 export async function drawSample(main, name, params, current) {
   const row = rowOf(name);
   if (!row) {
-    main.replaceChildren(
-      el("h1", null, "No such sample"),
-      el(
-        "p",
-        null,
-        "The report has no sample called ",
-        data(name),
-        ". ",
-        el("a", { href: "#/samples" }, "All samples"),
-      ),
-    );
+    const everything = el("a", { href: "#/samples" }, "All samples");
+    fill(main, el("h1", null, "No such sample"), [
+      el("p", null, "The report has no sample called ", data(name), ". ", everything),
+    ]);
     return;
   }
   const full = await detail(row.number);
@@ -109,20 +102,15 @@ function sampleWithoutClaims({ result, run, short }) {
   const { sample, assessments = [] } = result;
   const inWords = (/** @type {{ label?: string | null, unassessed?: string | null }} */ { label, unassessed }) =>
     label === undefined || label === null ? reasonInWords(unassessed) : el("strong", null, data(label));
-  const verdict = (/** @type {Line.Verdict} */ one) =>
-    el(
-      "li",
-      null,
-      data(short.get(one.judge) ?? one.judge),
-      ": ",
-      inWords(one),
-      one.explanation ? [" · ", data(one.explanation)] : null,
-    );
+  const verdict = (/** @type {Line.Verdict} */ one) => {
+    const why = one.explanation && [" · ", data(one.explanation)];
+    return [data(short.get(one.judge) ?? one.judge), ": ", inWords(one), why];
+  };
   const rows = assessments.map((one) => [
     data(one.subject),
     data(one.question),
     inWords(one),
-    el("ul", { class: "reasons" }, one.verdicts.map(verdict)),
+    list("ul", "reasons", one.verdicts, verdict),
   ]);
   const texts = ["answer", "reference", "contexts", "reference_contexts"].flatMap((part) =>
     documentsOf(sample, part).map(({ id, text }) => [part, id, text]),
@@ -133,12 +121,7 @@ function sampleWithoutClaims({ result, run, short }) {
     el("h2", { id: `assessments-${run}` }, runLetter(run), "Assessments and texts"),
     rows.length > 0 && scrolling(`assessments-${run}`, table(null, ["subject", "question", "label", "verdicts"], rows)),
     texts.map(([part, id, text]) => [
-      el(
-        "h3",
-        null,
-        capital(partName(part)),
-        id === part ? null : [" ", el("code", { class: "quiet small" }, data(id))],
-      ),
+      el("h3", null, capital(partName(part)), id !== part && [" ", el("code", { class: "quiet small" }, data(id))]),
       el("p", null, block(text)),
     ]),
   );
@@ -149,6 +132,7 @@ function sidePanel(side) {
   const { result, metric, run, entries } = side;
   const text = textOf(result.sample, metric.claims_of);
   const select = selection(run);
+  const extracted = (/** @type {Line.Call} */ call) => call.step === "extract" && call.part === metric.claims_of;
   const repeats = claimsOf(result, metric.claims_of).reduce((sum, claim) => sum + (claim.repeats ?? 0), 0);
   return el(
     "section",
@@ -164,26 +148,16 @@ function sidePanel(side) {
       capital(partName(metric.claims_of)),
       opened.sides.length > 1 && el("span", { class: "quiet" }, " ", data(side.facts.name)),
     ),
-    text === null
-      ? el("p", { class: "quiet" }, "The sample has none.")
-      : text === ""
-        ? el("p", { class: "quiet" }, "It is empty.")
-        : markedText(text, side, select, differences(side)),
+    text
+      ? markedText(text, side, select, differences(side))
+      : quiet(text === null ? "The sample has none." : "It is empty."),
     el(
       "h2",
       null,
       `Claims (${entries.length})`,
-      el(
-        "button",
-        {
-          type: "button",
-          class: "link small",
-          click: () => showExchange(side, (call) => call.step === "extract" && call.part === metric.claims_of),
-        },
-        "how they were extracted",
-      ),
+      button("link small", () => showExchange(side, extracted), "how they were extracted"),
     ),
-    repeats ? el("p", { class: "quiet small" }, `${plural(repeats, "repeated claim")} merged.`) : null,
+    repeats > 0 && note(`${plural(repeats, "repeated claim")} merged.`),
     claimList(side, select),
   );
 }
@@ -281,15 +255,8 @@ function choose(claim, run = opened.run, first = false) {
 export function moveInClaims(step, wanted = () => true) {
   const { entries } = opened.sides[opened.run] ?? { entries: [] };
   const at = entries.findIndex(({ claim }) => claim.id === opened.claim);
-  const after =
-    at < 0
-      ? step > 0
-        ? entries
-        : entries.toReversed()
-      : step > 0
-        ? entries.slice(at + 1)
-        : entries.slice(0, at).toReversed();
-  const next = after.find(wanted);
+  const before = at < 0 ? entries : entries.slice(0, at);
+  const next = step > 0 ? entries.slice(at + 1).find(wanted) : before.findLast(wanted);
   if (next) choose(next.claim.id);
 }
 

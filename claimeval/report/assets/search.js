@@ -1,20 +1,11 @@
 // Search: in ids and questions at once, then chunk by chunk in answers, claims, explanations and references.
 
 import { parsed, report } from "./data.js";
+import { has, terms } from "./text.js";
 import { unpackText } from "./unpacking.js";
 
 /** @type {string[]} */
 const searchTexts = []; // row number -> lower-cased texts, filled as chunks are read
-
-/** @param {string} query */
-export function terms(query) {
-  return query.toLowerCase().split(/\s+/).filter(Boolean);
-}
-
-/** @param {string} text @param {string[]} wanted */
-export function has(text, wanted) {
-  return wanted.every((term) => text.includes(term));
-}
 
 /** @param {import("./data.js").Row} row @param {Line.SampleResult[]} results */
 function searchText(row, results) {

@@ -2,7 +2,7 @@
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, fill, intro } from "./elements.js";
+import { definitions, el, fill, intro, note } from "./elements.js";
 import { plural } from "./numbers.js";
 import { data, visible } from "./text.js";
 
@@ -35,8 +35,8 @@ function runSettings(facts, run) {
       "section",
       null,
       el("h2", null, "Versions"),
-      definitions(Object.entries(manifest.versions)),
-      el("p", { class: "quiet small" }, `This page was written by claimeval ${report.version}.`),
+      definitions(settingsInWords(Object.entries(manifest.versions))),
+      note(`This page was written by claimeval ${report.version}.`),
     ),
   ];
 }
@@ -80,25 +80,23 @@ function judgeSettings(judge, facts, extracts) {
     "div",
     { class: "judge" },
     el("h3", null, data(name)),
-    extracts && el("p", { class: "quiet small" }, "also extracts the claims"),
+    extracts && note("also extracts the claims"),
     definitions([
-      ...given.map(([key, value]) => [key.replaceAll("_", " "), inWords(value)]),
-      ...(judges ? [["asked with", asked?.prompts.join(", ") || "imported; its prompt is not known"]] : []),
-      ["served models", served.join(", ") || "not reported"],
+      ...settingsInWords(given),
+      judges && ["asked with", data(asked?.prompts.join(", ") || "imported; its prompt is not known")],
+      ["served models", data(served.join(", ") || "not reported")],
     ]),
   );
 }
 
-/** @param {any} value */
-export function inWords(value) {
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/** @param {any[][]} entries */
-export function definitions(entries) {
-  return el(
-    "dl",
-    { class: "numbers" },
-    entries.map(([name, value]) => el("div", null, el("dt", null, data(name)), el("dd", null, data(value)))),
-  );
+/**
+ * The names of settings with their values.
+ *
+ * @param {[string, any][]} settings
+ */
+export function settingsInWords(settings) {
+  return settings.map(([name, value]) => [
+    data(name.replaceAll("_", " ")),
+    data(typeof value === "object" ? JSON.stringify(value) : String(value)),
+  ]);
 }

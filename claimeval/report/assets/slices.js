@@ -1,7 +1,7 @@
 // Metrics, or the differences of two runs, by the values of the fields of the samples.
 
 import { report } from "./data.js";
-import { all, choice, el, fill, form, intro, numeric, picture, scrolling, table } from "./elements.js";
+import { all, choice, el, figure, fill, form, intro, note, numeric, scrolling, table } from "./elements.js";
 import { number, shownEnds, signed, signedRange } from "./numbers.js";
 import { address, rewrite } from "./route.js";
 import { data } from "./text.js";
@@ -25,22 +25,12 @@ export function drawSlices(main, params) {
   const metrics = [...new Set(chosen.rows.map(({ metric }) => metric))];
   const metric = metrics.find((name) => name === params.get("metric")) ?? metrics[0];
   const at = { field: chosen.field, metric };
-  const select = (
-    /** @type {string} */ label,
-    /** @type {"field" | "metric"} */ name,
-    /** @type {string[]} */ options,
-  ) =>
-    choice(
-      label,
-      options,
-      at[name],
-      (value) => {
-        rewrite(address(["slices"], { ...at, [name]: value }));
-        drawSlices(main, new URLSearchParams({ ...at, [name]: value }));
-        all(`select[name="${name}"]`, main)[0].focus();
-      },
-      { name },
-    );
+  const choose = (/** @type {"field" | "metric"} */ name) => (/** @type {string} */ value) => {
+    rewrite(address(["slices"], { ...at, [name]: value }));
+    drawSlices(main, new URLSearchParams({ ...at, [name]: value }));
+    all(`select[name="${name}"]`, main)[0].focus();
+  };
+  const names = fields.map(({ field }) => field);
   const found = report.comparison
     ? changeTable(/** @type {Page.ChangeSlices} */ (chosen), at)
     : sliceTable(/** @type {Page.Slices} */ (chosen), at);
@@ -55,15 +45,11 @@ export function drawSlices(main, params) {
     ]),
     form(
       { class: "toolbar" },
-      select(
-        "Field",
-        "field",
-        fields.map(({ field }) => field),
-      ),
-      select("Metric", "metric", metrics),
+      choice("Field", names, at.field, choose("field"), { name: "field" }),
+      choice("Metric", metrics, at.metric, choose("metric"), { name: "metric" }),
     ),
-    el("div", { class: "beside" }, image && el("figure", null, picture(image)), scrolling("title", found)),
-    el("p", { class: "quiet small" }, chance(chosen.rows.filter((row) => row.metric === metric).length)),
+    el("div", { class: "beside" }, image && figure(image), scrolling("title", found)),
+    note(chance(chosen.rows.filter((row) => row.metric === metric).length)),
   );
 }
 

@@ -1,6 +1,6 @@
 // Tables that Python made once for every form of a report, with their numbers already as text.
 
-import { el, scrolling, table } from "./elements.js";
+import { el, note, scrolling, table } from "./elements.js";
 import { data } from "./text.js";
 
 /**
@@ -20,22 +20,14 @@ import { data } from "./text.js";
  */
 export function drawn(heading, drawn, { href, attributes } = {}) {
   if (!drawn?.rows.length) return null;
-  const kinds = drawn.columns.map(({ kind }) => (kind === "text" ? null : "num"));
+  const columns = drawn.columns.map(
+    ({ name, kind }) => /** @type {[any, string | null]} */ ([data(name), kind === "text" ? null : "num"]),
+  );
   const rows = drawn.rows.map((cells, i) => {
     const target = href?.(i);
     const [first, ...others] = cells.map((cell) => data(cell));
     const name = target ? el("a", { href: target }, first) : first;
     return [drawn.indented.includes(i) ? el("span", { class: "quiet" }, "– ", name) : name, ...others];
   });
-  return [
-    scrolling(
-      heading,
-      table(
-        attributes ?? null,
-        drawn.columns.map(({ name }, i) => [data(name), kinds[i]]),
-        rows,
-      ),
-    ),
-    drawn.notes.map((note) => el("p", { class: "quiet small" }, data(note))),
-  ];
+  return [scrolling(heading, table(attributes ?? null, columns, rows)), drawn.notes.map((text) => note(data(text)))];
 }

@@ -68,6 +68,20 @@ export function block(text, attributes) {
   return el("div", { dir: "auto", ...attributes, class: `text ${attributes?.class ?? ""}` }, visible(text));
 }
 
+/**
+ * The words of a query.
+ *
+ * @param {string} query
+ */
+export function terms(query) {
+  return query.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
+/** @param {string} text @param {string[]} wanted */
+export function has(text, wanted) {
+  return wanted.every((term) => text.includes(term));
+}
+
 // Places in a text are counted in characters (code points) by the results and in UTF-16 units here.
 export class Places {
   /** @param {string} text */

@@ -11,11 +11,17 @@ import { FILTERS, SHOWS, shows, sortInWords, sorts } from "./filters.js";
  * @param {(changed: Record<string, any>, redraw?: boolean) => void} changeList
  */
 export function toolbar(state, changeList) {
-  const select = (
-    /** @type {string} */ label,
-    /** @type {"metric" | "run" | "show" | "sort"} */ name,
-    /** @type {[string | number, string][]} */ options,
-  ) => choice(label, options, state[name], (value) => changeList({ [name]: value }));
+  /**
+   * @template {string | number} Value
+   * @param {string} label
+   * @param {"metric" | "run" | "show" | "sort"} name
+   * @param {Value[]} values
+   * @param {(value: Value) => string} inWords
+   */
+  const select = (label, name, values, inWords) => {
+    const options = values.map((value) => /** @type {[Value, string]} */ ([value, inWords(value)]));
+    return choice(label, options, state[name], (value) => changeList({ [name]: value }));
+  };
   const below = el("input", {
     type: "number",
     id: "below",
@@ -30,42 +36,24 @@ export function toolbar(state, changeList) {
     const found = open.map(([value, words]) => el("option", { value: `${kind}:${value}` }, words));
     return found.length > 0 && el("optgroup", { label: heading }, found);
   });
+  const add = () => {
+    const [kind, ...value] = adding.value.split(":");
+    changeList({ filters: [...state.filters, [kind, value.join(":")]] });
+  };
   const adding = el(
     "select",
-    {
-      id: "add-filter",
-      change: () => {
-        const [kind, ...value] = adding.value.split(":");
-        changeList({ filters: [...state.filters, [kind, value.join(":")]] });
-      },
-    },
+    { id: "add-filter", change: add },
     el("option", { value: "", selected: true }, "…"),
     filters,
   );
   return form(
     { class: "toolbar", role: "search" },
     searchField(state.q, "id, question, answer, claim, reason …", (q) => changeList({ q }, false)),
-    select(
-      "Metric",
-      "metric",
-      report.metrics.map(({ name }, i) => [i, name]),
-    ),
-    report.comparison &&
-      select("Run", "run", [
-        [0, "a"],
-        [1, "b"],
-      ]),
-    select(
-      "Show",
-      "show",
-      shows().map((name) => [name, SHOWS[name][0]]),
-    ),
+    select("Metric", "metric", [...report.metrics.keys()], (i) => report.metrics[i].name),
+    report.comparison && select("Run", "run", [0, 1], (run) => "ab"[run]),
+    select("Show", "show", shows(), (name) => SHOWS[name][0]),
     field("Below", below, "narrow"),
     field("Add a filter", adding, "adding"),
-    select(
-      "Order",
-      "sort",
-      sorts().map((name) => [name, sortInWords(name, state.metric)]),
-    ),
+    select("Order", "sort", sorts(), (name) => sortInWords(name, state.metric)),
   );
 }

@@ -1,6 +1,6 @@
 // The viewer's home: the runs of a folder by data set with trends, its experiments, and comparisons.
 
-import { all, byId, choice, el, fill, form, picture, row, scrolling, searchField, table } from "./elements.js";
+import { all, button, byId, choice, el, fill, form, picture, row, scrolling, searchField, table } from "./elements.js";
 import { experimentsSection, problemRow } from "./experiments.js";
 import {
   COLUMNS,
@@ -15,7 +15,7 @@ import {
   state,
 } from "./home.js";
 import { plural } from "./numbers.js";
-import { data } from "./text.js";
+import { data, has, terms } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
 
@@ -77,6 +77,7 @@ function runTable(heading, runs) {
 function groupSection(group, place) {
   const runs = group.runs.map((name) => byName[name]);
   const heading = `group-${place}`;
+  const together = runs.length === 2 ? "Compare the two" : `Compare all ${runs.length} runs`;
   const drawn = group.pictures.map((found) => el("div", { class: "trend" }, picture(found)));
   return el(
     "section",
@@ -92,11 +93,7 @@ function groupSection(group, place) {
       el(
         "p",
         { class: "small" },
-        el(
-          "a",
-          { href: compareAddress(group.runs, group.runs[0]) },
-          runs.length === 2 ? "Compare the two" : `Compare all ${runs.length} runs`,
-        ),
+        el("a", { href: compareAddress(group.runs, group.runs[0]) }, together),
         group.other_data && el("span", { class: "quiet" }, " The content of the file differs from run to run."),
       ),
     runTable(heading, runs),
@@ -105,16 +102,9 @@ function groupSection(group, place) {
 
 /** @param {import("./home.js").Run[]} broken */
 function problemsSection(broken) {
-  return el(
-    "section",
-    { class: "group" },
-    el("h2", { id: "broken" }, "Runs that cannot be read"),
-    table(
-      { class: "plain runs" },
-      ["run", "problem"],
-      broken.map((run) => problemRow(run, 2)),
-    ),
-  );
+  const rows = broken.map((run) => problemRow(run, 2));
+  const found = table({ class: "plain runs" }, ["run", "problem"], rows);
+  return el("section", { class: "group" }, el("h2", { id: "broken" }, "Runs that cannot be read"), found);
 }
 
 /** Draws the tables. What else changes (order, search, choice) is done to the rows that are there. */
@@ -156,25 +146,31 @@ function sortBy(key) {
 }
 
 function search() {
-  const wanted = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = terms(state.query);
   const texts = [...home.runs, ...home.experiments].map((one) => {
     const more = "judges" in one ? [...one.judges, one.job] : one.arms;
     return [one.name, [one.name, one.data, ...more, ...one.notes].join("\n").toLowerCase()];
   });
-  const has = new Set(texts.filter(([, text]) => wanted.every((term) => text.includes(term))).map(([name]) => name));
+  const matching = new Set(texts.filter(([, text]) => has(text, wanted)).map(([name]) => name));
   for (const section of all(".group")) {
     const rows = all("tr[data-run]", section);
-    for (const one of rows) one.hidden = !has.has(one.dataset.run ?? "");
+    for (const one of rows) one.hidden = !matching.has(one.dataset.run ?? "");
     section.hidden = rows.every((one) => one.hidden);
   }
-  const found = home.runs.filter((run) => run.experiment === null && has.has(run.name)).length;
-  const listed = home.runs.filter((run) => run.experiment === null).length;
-  byId("found").textContent = `${found.toLocaleString("en")} of ${plural(listed, "run")}`;
+  const listed = home.runs.filter((run) => run.experiment === null);
+  const found = listed.filter((run) => matching.has(run.name)).length;
+  byId("found").textContent = `${found.toLocaleString("en")} of ${plural(listed.length, "run")}`;
 }
 
 /** @param {string} name */
 function choose(name) {
-  state.chosen = state.chosen.includes(name) ? state.chosen.filter((other) => other !== name) : [...state.chosen, name];
+  const others = state.chosen.filter((other) => other !== name);
+  chooseFrom({ chosen: state.chosen.includes(name) ? others : [...state.chosen, name] });
+}
+
+/** @param {{ chosen?: string[], baseline?: string }} changed */
+function chooseFrom(changed) {
+  Object.assign(state, changed);
   showChosen();
   keep();
 }
@@ -194,21 +190,13 @@ function showChosen() {
     return name === baseline ? "a" : "bcdefghijklmnopqrstuvwxyz"[chosen.filter((x) => x !== baseline).indexOf(name)];
   }
   const ready = chosen.length > 1;
+  const rebase = (/** @type {string} */ name) => {
+    chooseFrom({ baseline: name });
+    byId("baseline").focus();
+  };
   fill(
     byId("chosen"),
-    ready &&
-      choice(
-        "Baseline",
-        chosen,
-        baseline,
-        (name) => {
-          state.baseline = name;
-          showChosen();
-          keep();
-          byId("baseline").focus();
-        },
-        { id: "baseline" },
-      ),
+    ready && choice("Baseline", chosen, baseline, rebase, { id: "baseline" }),
     el(
       "a",
       {
@@ -219,40 +207,20 @@ function showChosen() {
       },
       ready ? (chosen.length === 2 ? "Compare the two" : `Compare ${chosen.length} runs`) : "Choose runs to compare",
     ),
-    chosen.length > 0 &&
-      el(
-        "button",
-        {
-          type: "button",
-          class: "link",
-          click: () => {
-            state.chosen = [];
-            showChosen();
-            keep();
-          },
-        },
-        "choose none",
-      ),
+    chosen.length > 0 && button("link", () => chooseFrom({ chosen: [] }), "choose none"),
   );
 }
 
 function columnsChooser() {
-  const box = (/** @type {[string, import("./home.js").Column]} */ [key, { head }]) =>
-    el(
-      "label",
-      null,
-      el("input", {
-        type: "checkbox",
-        checked: state.columns.has(key),
-        change: () => {
-          if (!state.columns.delete(key)) state.columns.add(key);
-          drawGroups();
-          keep();
-        },
-      }),
-      " ",
-      data(head),
-    );
+  const box = (/** @type {[string, import("./home.js").Column]} */ [key, { head }]) => {
+    const change = () => {
+      if (!state.columns.delete(key)) state.columns.add(key);
+      drawGroups();
+      keep();
+    };
+    const control = el("input", { type: "checkbox", checked: state.columns.has(key), change });
+    return el("label", null, control, " ", data(head));
+  };
   return el(
     "details",
     { class: "columns", id: "columns" },
