@@ -26,31 +26,11 @@ LABELS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"
 LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   b back   q stop"
 MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
 MARK_KEYS = "y good   n not good   ? unsure   b back   m all of the text   q stop"
+DOCUMENTS = Heading("Documents")
 ROOM = 12
 """Lines of the screen that the document does not use."""
 LEAST = 6
 """Minimum number of lines of a document that are shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentOptions:
-    """Options for labeling documents."""
-
-    documents: bool = False
-    """Label retrieved documents as good or bad, for LGTM@DEPTH and qrels."""
-    depth: int | None = None
-    """Documents per question.  [default: 10]"""
-    corpus: Path | None = None
-    """The documents of a collection: .jsonl with id and text, or .tsv."""
-    trec_run: Path | None = None
-    """The TREC run to label."""
-    out: Out = None
-    """Qrels to write.  [default: RUN/annotation/documents.qrels, or runs/DATA-documents.qrels]"""
-    fields: Fields = field(default_factory=dict)
-    """FIELD=COLUMN, as in answer=draft. Repeatable."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "depth")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +65,21 @@ class AnnotateOptions:
     export: Path | None = None
     """Write the drawn claims to this CSV file, for labeling elsewhere, and exit."""
     output: Output = Output()
-    about: Annotated[DocumentOptions, Heading("Documents")] = DocumentOptions()
+    documents: Annotated[bool, DOCUMENTS] = False
+    """Label retrieved documents as good or bad, for LGTM@DEPTH and qrels."""
+    depth: Annotated[int | None, DOCUMENTS] = None
+    """Documents per question.  [default: 10]"""
+    corpus: Annotated[Path | None, DOCUMENTS] = None
+    """The documents of a collection: .jsonl with id and text, or .tsv."""
+    trec_run: Annotated[Path | None, DOCUMENTS] = None
+    """The TREC run to label."""
+    out: Annotated[Out, DOCUMENTS] = None
+    """Qrels to write.  [default: RUN/annotation/documents.qrels, or runs/DATA-documents.qrels]"""
+    fields: Annotated[Fields, DOCUMENTS] = field(default_factory=dict)
+    """FIELD=COLUMN, as in answer=draft. Repeatable."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "n")
+        require_at_least(self, 1, "n", "depth")
 
 
 def do(args: AnnotateOptions) -> int:
@@ -97,9 +88,9 @@ def do(args: AnnotateOptions) -> int:
     from claimeval.api.people import annotate as draw
 
     settings = arguments(args)
-    if settings.pop("export") and args.about.documents:
+    if settings.pop("export") and args.documents:
         raise UsageError("--export is for claims")
-    if args.output.json and not args.about.documents:
+    if args.output.json and not args.documents:
         raise UsageError("--json goes with --documents")
     drawn = draw(**settings)
     if isinstance(drawn, DocumentAnnotation):
@@ -157,11 +148,11 @@ def _key(output: Output, keys: Keys, labels: Collection[str], line: str, *, firs
 def _show_claim(output: Output, item: ClaimItem, number: str, label: str | None) -> None:
     output.rule(number)
     for document in item.documents:
-        output.pairs({document.id: (document.title or "", "bold")})
+        output.pairs([(document.id, document.title or "")], bold=document.id)
         output.line(document.text, indent=2)
         output.line()
-    texts = {"question": (item.sample.question, ""), "claim": (item.claim.text, "bold")}
-    output.pairs(texts | ({"so far": (label, "")} if label else {}))
+    so_far = [("so far", label)] if label else []
+    output.pairs([("question", item.sample.question), ("claim", item.claim.text), *so_far], bold="claim")
     output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim")
 
 
@@ -216,8 +207,8 @@ def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark
     if len(lines) > room or len(text) > 2 * room * width:
         output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
     output.line()
-    texts = {"document": (item.document.id, ""), "question": (item.question, "bold")}
-    output.pairs(texts | ({"so far": (label, "")} if label else {}))
+    so_far = [("so far", str(label))] if label else []
+    output.pairs([("document", item.document.id), ("question", item.question), *so_far], bold="question")
     output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim")
 
 

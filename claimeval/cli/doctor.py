@@ -78,7 +78,7 @@ def _try(output: Output, judge: str) -> Probe:
     result = probe(judge)
     output.line()
     output.line(bold=result.judge)
-    output.pairs({name: (text, "") for name, text in result.lines.items()}, indent=2)
+    output.pairs(result.lines.items(), indent=2)
     return result
 
 

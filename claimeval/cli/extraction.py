@@ -5,27 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import Heading, command
+from claimeval.cli.command import command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Out, ReadingOptions, arguments
+from claimeval.cli.shared import QUESTIONS, AskingAndCluster, Data, Gated, Gates, Out, ReadingOptions, arguments
 from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
 
 LISTED = {"extraction": ("Judge", 6, "Measure the quality of extracted claims.")}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractionQuestions:
-    """Options for the claims to measure, and for comparing them."""
-
-    claims: str | None = None
-    """A field, or a prompt for --extractor.  [default: those of the run]"""
-    extractor: str | None = None
-    """Model that extracts claims with the prompt.  [default: local:lexical without a run]"""
-    gold: str | None = None
-    """Claims by people: a field, or a file with id and claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +38,12 @@ class ExtractionCommand:
     """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
-    questions: Annotated[ExtractionQuestions, Heading("Questions")] = ExtractionQuestions()
+    claims: Annotated[str | None, QUESTIONS] = None
+    """A field, or a prompt for --extractor.  [default: those of the run]"""
+    extractor: Annotated[str | None, QUESTIONS] = None
+    """Model that extracts claims with the prompt.  [default: local:lexical without a run]"""
+    gold: Annotated[str | None, QUESTIONS] = None
+    """Claims by people: a field, or a file with id and claims."""
     gates: Gated = Gates()
     options: AskingAndCluster = RunOptions()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.cli.shared import QUESTIONS, AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent
 from claimeval.types.errors import DataError, UsageError
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 LISTED = {"grade": ("Retrieval", 1, "Grade how relevant documents are; write qrels.")}
 MEASURES = "ndcg@10,P@10"
 """Measures that order TREC runs by the judges' grades and by human grades."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradeQuestions:
-    """Options for the questions to judges."""
-
-    against: Literal["question", "reference_contexts"] = "question"
-    """question, or reference_contexts: whether a context has the content of one of them."""
-    scale: str = "umbrela"
-    """umbrela (0 to 3), graded (0 to 2), binary, or a YAML file with `meanings` and `positive_from`."""
-    prompt: str | None = None
-    """steps, plain, or a .j2 file.  [default: steps]"""
-    documents_per_call: int = 1
-    """Documents per call; with several, a grade also depends on the other documents."""
-
-    def __post_init__(self) -> None:
-        require_at_least(self, 1, "documents_per_call")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +58,21 @@ class GradeOptions:
     """Replace a run with other settings in --out."""
     reading: ReadingOptions = ReadingOptions()
     output: Output = Output()
-    questions: Annotated[GradeQuestions, Heading("Questions")] = GradeQuestions()
+    against: Annotated[Literal["question", "reference_contexts"], QUESTIONS] = "question"
+    """question, or reference_contexts: whether a context has the content of one of them."""
+    scale: Annotated[str, QUESTIONS] = "umbrela"
+    """umbrela (0 to 3), graded (0 to 2), binary, or a YAML file with `meanings` and `positive_from`."""
+    prompt: Annotated[str | None, QUESTIONS] = None
+    """steps, plain, or a .j2 file.  [default: steps]"""
+    documents_per_call: Annotated[int, QUESTIONS] = 1
+    """Documents per call; with several, a grade also depends on the other documents."""
     panel: Panel = PanelOptions()
     gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
     options: AskingAndCluster = RunOptions()
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "depth")
+        require_at_least(self, 1, "documents_per_call")
 
 
 def do(args: GradeOptions) -> int:
@@ -99,7 +90,7 @@ def do(args: GradeOptions) -> int:
         return print_finished("grade", finished, output)
     grades = summarize_grades(run.results, run.manifest)
     compared = _compared(args, run, people) if people else {}
-    if args.questions.against == "question" and run.path and not finished.stopped:
+    if args.against == "question" and run.path and not finished.stopped:
         output.draw(views.counts(grades, run.manifest))
         output.draw(views.validity(compared, confusions=True))
         if grades.counts.graded:
@@ -127,7 +118,7 @@ def door(args: GradeOptions, options: RunOptions) -> Run:
     """Call the function of the API."""
     from claimeval.api.ratings import grade
 
-    matching = args.questions.against == "reference_contexts"
+    matching = args.against == "reference_contexts"
     if matching and (args.corpus or args.trec_runs or args.qrels):
         raise UsageError("--corpus, --trec-run and --qrels go with --against question")
     settings = arguments(args, corpus=_corpus(args), out=args.out or "runs/", options=options)
@@ -154,7 +145,7 @@ def _people(args: GradeOptions) -> ir.Qrels | None:
     from claimeval.evaluation.grade import survey
     from claimeval.evaluation.validity import check_grades, share_pairs
 
-    if args.questions.against == "reference_contexts":
+    if args.against == "reference_contexts":
         return None
     ir.parse(args.measures or MEASURES)
     reading = args.reading

@@ -13,6 +13,7 @@ from claimeval.cli.shared import Out, arguments
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
+    from claimeval.evaluation.validity import GraderReport
     from claimeval.runs.agreement import Agreement
 
 LISTED = {
@@ -88,66 +89,49 @@ class AgreementOptions:
 
 def do_agreement(args: AgreementOptions) -> int:
     """Measure the agreement, print it, and return the exit code."""
-    with notes_on_stderr(quiet=args.output.quiet):
-        return _agreement(args)
+    from claimeval.api import people
+    from claimeval.report.charts import check_name
+    from claimeval.runs.ratings import has_ratings
+    from claimeval.runs.views.agreement import view
 
-
-def _agreement(args: AgreementOptions) -> int:
     if not args.runs:
         raise UsageError("agreement needs a run directory, or files of grades with --labels")
-    whole_answers = args.answers != WholeAnswers()
-    if not whole_answers and not args.runs[0].is_dir():
-        return _of_grades(args)
-    from claimeval.runs.ratings import has_ratings
-
-    if whole_answers or (args.labels and has_ratings(args.labels)):
-        return _of_answers(args)
-    return _of_run(args)
+    run, *others = args.runs
+    of_answers = args.answers != WholeAnswers()
+    of_grades = not of_answers and not run.is_dir()
+    of_answers = of_answers or bool(not of_grades and args.labels and has_ratings(args.labels))
+    if of_grades and args.labels is None:
+        raise UsageError("grades are compared with grades by people: name these with --labels")
+    if of_grades and (args.evidence or args.cluster or args.plot):
+        raise UsageError("--evidence, --cluster and --plot are for runs of claims")
+    more = bool(others) or args.grades != GradeAgreement()
+    if of_answers and (more or args.evidence or args.plot):
+        raise UsageError("ratings of whole answers are compared with one run or table, without --evidence and --plot")
+    if more and not of_grades:
+        raise UsageError("several files, --scale, --assessors, --trec-run, --measures and --out are for grades")
+    if args.plot:
+        check_name(args.plot)
+    settings = arguments(args, run=args.runs if of_grades else run)
+    for name in ("runs", "plot", "out"):
+        del settings[name]
+    with notes_on_stderr(quiet=args.output.quiet):
+        report = people.agreement(**settings)
+    if of_grades:
+        return _print_grades(args, report.assessors)
+    if not of_answers:
+        return _print_labels(args, report, run)
+    args.output.draw(view(report, source=run.name))
+    return args.output.result("agreement", report.model_dump(), path=run if run.is_dir() else None)
 
 
 agreement = command("agreement", AgreementOptions, do_agreement)
 
 
-def _of_answers(args: AgreementOptions) -> int:
-    from claimeval.api import people
-
-    if len(args.runs) > 1 or args.grades != GradeAgreement() or args.evidence or args.plot:
-        raise UsageError("ratings of whole answers are compared with one run or table, without --evidence and --plot")
-    from claimeval.runs.views.agreement import view
-
-    (source,), ratings_file, output = args.runs, args.answers, args.output
-    report = people.agreement(
-        source,
-        args.labels,
-        scores=ratings_file.scores,
-        ratings=ratings_file.ratings,
-        pairs=ratings_file.pairs,
-        cluster=args.cluster,
-    )
-    output.draw(view(report, source=source.name))
-    return output.result("agreement", report.model_dump(), path=source if source.is_dir() else None)
-
-
-def _of_run(args: AgreementOptions) -> int:
-    from claimeval.api import people
-    from claimeval.report.charts import check_name
+def _print_labels(args: AgreementOptions, report: Agreement, run: Path) -> int:
     from claimeval.report.pictures import of_agreement
     from claimeval.runs.directory import cluster_field, load_manifest
     from claimeval.runs.views.agreement import ShortNames, view
 
-    if len(args.runs) > 1 or args.grades != GradeAgreement():
-        raise UsageError("several files, --scale, --assessors, --trec-run, --measures and --out are for grades")
-    (run,) = args.runs
-    if args.plot:
-        check_name(args.plot)
-    report = people.agreement(
-        run,
-        args.labels,
-        evidence=args.evidence,
-        by=args.by,
-        half_width=args.half_width,
-        cluster=args.cluster,
-    )
     names = ShortNames(load_manifest(run).short_names)
     args.output.draw(view(report, names, str(run), cluster_field(run, args.cluster)))
     if report.raters:
@@ -161,33 +145,18 @@ def _of_run(args: AgreementOptions) -> int:
     return args.output.result("agreement", report.model_dump(), path=run)
 
 
-def _of_grades(args: AgreementOptions) -> int:
-    from claimeval.api import people
+def _print_grades(args: AgreementOptions, content: Mapping[str, GraderReport]) -> int:
     from claimeval.data.test_collections import read_names, relevance_scale, write_assessors
     from claimeval.evaluation.validity import read_graders
     from claimeval.runs.views import grades
 
-    if args.labels is None:
-        raise UsageError("grades are compared with grades by people: name these with --labels")
-    if args.evidence or args.cluster or args.plot:
-        raise UsageError("--evidence, --cluster and --plot are for runs of claims")
     grades_file, output = args.grades, args.output
     scale = relevance_scale(grades_file.scale)
-    content = people.agreement(
-        args.runs,
-        args.labels,
-        scale=grades_file.scale,
-        assessors=grades_file.assessors,
-        trec_runs=grades_file.trec_runs,
-        measures=grades_file.measures,
-    ).assessors
-    written: list[Path] = []
+    output.draw(grades.validity(content, confusions=len(content) == 1))
+    output.draw(grades.refused({name: report.refused for name, report in content.items()}, scale))
     if grades_file.out:
         names = read_names(grades_file.assessors) if grades_file.assessors else ()
         written = write_assessors(read_graders(args.runs, names, scale)[0], grades_file.out)
-    output.draw(grades.validity(content, confusions=len(content) == 1))
-    output.draw(grades.refused({name: report.refused for name, report in content.items()}, scale))
-    if written:
         output.line(f"Grades: {len(written)} files in {grades_file.out}")
         output.line(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}")
     record = {name: report.model_dump(mode="json") for name, report in content.items()}

@@ -63,7 +63,7 @@ class ImportRepliesOptions:
 def do(args: ImportRepliesOptions) -> int:
     """Import the file, print the run and its unread replies, and return the exit code."""
     from claimeval.api import data as api
-    from claimeval.cli.run_table import print_run
+    from claimeval.cli.running import print_run
     from claimeval.runs.import_replies import COUNTS, ImportCounts
 
     with notes_on_stderr(quiet=True):  # the run has them

@@ -8,7 +8,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from claimeval.cli.score import ScoreOptions
     from claimeval.evaluation.forecast import Forecast
 
-Number = TypeVar("Number", int, float)
 LISTED = {"plan": ("Judge", 1, "Forecast the calls and cost of a command, asking nothing.")}
 HELP = """Forecast the calls and cost of a command, asking nothing.
 
@@ -138,24 +137,16 @@ def forecast_experiment(args: ExperimentOptions) -> int:
     output = args.output
     with notes_on_stderr(quiet=output.quiet):
         forecasts = arm_forecasts(args.file, args.options, args.labels, select=args.select, anyway=args.anyway)
-    calls = views.added([ahead.calls for ahead in forecasts.values()])
-    judges_without_price = views.unpriced(forecasts)
-    known = views.added([ahead.known_cost for ahead in forecasts.values()])
-    cost = None if judges_without_price else known
     output.draw(views.arms(args.file.name, forecasts, select=args.select))
     records = {name: _record(ahead) for name, ahead in forecasts.items()}
-    return output.result(
-        "plan", {"calls": calls, "cost": cost, "judges_without_price": judges_without_price, "arms": records}
-    )
+    total = {name: getattr(views.together(forecasts), name) for name in ("calls", "cost", "judges_without_price")}
+    return output.result("plan", {**total, "arms": records})
 
 
 def _record(forecast: Forecast) -> dict[str, object]:
+    figures = ("samples", "calls", "cost", "cost_bound", "judges_without_price")
     return {
-        "samples": forecast.samples,
-        "calls": forecast.calls,
-        "cost": forecast.cost,
-        "cost_bound": forecast.cost_bound,
-        "judges_without_price": forecast.judges_without_price,
+        **{name: getattr(forecast, name) for name in figures},
         "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in forecast.lines],
         "basis": forecast.basis,
         "long": [long.model_dump() for long in forecast.long],

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -110,31 +110,26 @@ class Output:
         for block in blocks:
             shown = through(block, escaped)
             match shown:
-                case Line(parts, kind):
-                    self._line(parts, kind)
+                case Line(parts, "caution" | "note" as kind):
+                    self.note("".join(parts), kind=kind.capitalize())
+                case Line((first, *parts), "heading"):
+                    self.line()
+                    self.line("".join(parts), bold=first)
+                case Line(parts, "remark"):
+                    self.line("".join(parts), style="dim", indent=1)
+                case Line(parts):
+                    self.line("".join(parts))
                 case Table():
-                    self.table(shown)
+                    self._table(shown)
                 case Entries(title, entries):
                     self.line()
                     self.line(bold=title)
                     for entry in entries:
                         self.line()
                         self.line(bold=entry.name, indent=1)
-                        self._grid([(name, words, "") for name, words in entry.fields], indent=3)
+                        self.pairs(entry.fields, indent=3)
 
-    def _line(self, parts: Sequence[str], kind: str) -> None:
-        text = "".join(parts)
-        if kind in ("caution", "note"):
-            self.note(text, kind=kind.capitalize())
-        elif kind == "heading":
-            self.line()
-            self.line(text[len(parts[0]) :], bold=parts[0])
-        elif kind == "remark":
-            self.line(text, style="dim", indent=1)
-        else:
-            self.line(text)
-
-    def table(self, table: Table) -> None:
+    def _table(self, shown: Table) -> None:
         """Print a table.
 
         Columns of texts are folded, and columns of a high rank left out where a terminal is too narrow; where the rest
@@ -143,7 +138,6 @@ class Output:
         from rich.table import Table as Grid
         from rich.text import Text
 
-        shown: Table = through(table, escaped)
         wide = self.console.width
         cells = list(zip(*shown.rows, strict=True)) or [()] * len(shown.columns)
         for lines in (1, 2, 3, 9):
@@ -159,8 +153,10 @@ class Output:
             self.line()
             self.line(bold=shown.title)
         if sum(widths[i] for i in kept) > self._columns:
-            self._blocks(shown)
-            left_out = []
+            left_out, names = [], [column.name for column in shown.columns]
+            for row in shown.rows:
+                self.line(bold=row[0] or "-")
+                self.pairs([pair for pair in zip(names[1:], row[1:], strict=True) if pair[1]], indent=1)
         else:
             grid = Grid(header_style="bold", box=None, padding=(0, 1))
             for i in kept:
@@ -181,20 +177,11 @@ class Output:
             self.line(note, style="dim", indent=1)
         if left_out:
             needed = sum(widths[i] for i in (*kept, *left_out))
-            names = ", ".join(shown.columns[i].name for i in sorted(left_out))
-            self.line(f"not shown below {needed} columns: {names}", style="dim", indent=1)
+            absent = ", ".join(shown.columns[i].name for i in sorted(left_out))
+            self.line(f"not shown below {needed} columns: {absent}", style="dim", indent=1)
 
-    def _blocks(self, table: Table) -> None:
-        names = [column.name for column in table.columns[1:]]
-        for first, *cells in table.rows:
-            self.line(bold=first or "-")
-            self._grid([(name, cell, "") for name, cell in zip(names, cells, strict=True) if cell], indent=1)
-
-    def pairs(self, rows: Mapping[str, tuple[str, str]], *, indent: int = 0) -> None:
-        """Print names next to texts, each text with its style."""
-        self._grid([(name, *text) for name, text in rows.items()], indent)
-
-    def _grid(self, rows: Iterable[tuple[str, str, str]], indent: int) -> None:
+    def pairs(self, rows: Iterable[tuple[str, str]], *, indent: int = 0, bold: str = "") -> None:
+        """Print names next to texts; that of the name `bold` is bold."""
         from rich.padding import Padding
         from rich.table import Table
         from rich.text import Text
@@ -202,8 +189,8 @@ class Output:
         grid = Table.grid(padding=(0, 1))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
-        for name, text, style in rows:
-            grid.add_row(Text(escaped(name)), Text(_lines(text), style))
+        for name, text in rows:
+            grid.add_row(Text(escaped(name)), Text(_lines(text), "bold" if name == bold else ""))
         self.console.print(Padding(grid, (0, 0, 0, indent)))
 
     def result(
@@ -219,21 +206,12 @@ class Output:
         if self.json:
             import claimeval
 
-            head: dict[str, object] = {
-                "claimeval": claimeval.__version__,
-                "command": command,
-                "path": path and str(path),
-            }
-            head |= {"exit_code": exit_code, "stopped": stopped or record.get("stopped")}
+            head: dict[str, object] = {"claimeval": claimeval.__version__, "command": command}
+            head |= {"path": path and str(path), "exit_code": exit_code, "stopped": stopped or record.get("stopped")}
             shown = {**head, **record, **head}
             text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)
             write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")
         return exit_code
-
-
-def _say_lines(text: str) -> None:
-    for line in text.splitlines():
-        say(line)
 
 
 @contextmanager
@@ -245,7 +223,7 @@ def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", UserWarning)
         warnings.simplefilter("ignore", NoteWarning)  # the command prints the notes of its run
-        warnings.showwarning = lambda message, *_: _say_lines(str(message))
+        warnings.showwarning = lambda message, *_: say(*str(message).splitlines())
         logger.addHandler(handler)
         logger.setLevel(logging.ERROR if quiet else logging.INFO)
         try:

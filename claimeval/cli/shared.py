@@ -129,7 +129,8 @@ class ScoreQuestions(Questions):
     """any (one gold answer is enough) or together.  [default: any]"""
 
 
-Asked = Annotated[Questions, Heading("Questions")]
+QUESTIONS = Heading("Questions")
+Asked = Annotated[Questions, QUESTIONS]
 AskedFirst = Annotated[
     ScoreQuestions,
     Heading(

@@ -15,8 +15,8 @@ import textwrap
 import threading
 import time
 from collections import deque
-from collections.abc import Collection
-from types import TracebackType
+from collections.abc import Callable, Collection, Iterable
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
 import click
@@ -111,12 +111,13 @@ def encodes(text: str) -> bool:
     return True
 
 
-def say(text: str) -> None:
-    """Print a line on standard error; on a terminal, it is folded between words."""
-    line = f"claimeval: {visible(text)}"
-    if sys.stderr.isatty():
-        line = "\n".join(textwrap.wrap(line, shutil.get_terminal_size().columns, break_on_hyphens=False))
-    print(line, file=sys.stderr)
+def say(*texts: str) -> None:
+    """Print lines on standard error; on a terminal, they are folded between words."""
+    for text in texts:
+        line = f"claimeval: {visible(text)}"
+        if sys.stderr.isatty():
+            line = "\n".join(textwrap.wrap(line, shutil.get_terminal_size().columns, break_on_hyphens=False))
+        print(line, file=sys.stderr)
 
 
 def say_trace(trace: str) -> None:
@@ -126,22 +127,20 @@ def say_trace(trace: str) -> None:
 
 def interrupt_on_termination() -> None:
     """Treat SIGTERM and SIGHUP like Ctrl-C; ignored signals, as under nohup, stay ignored."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+    _handle(("SIGTERM", "SIGHUP"), signal.SIG_DFL, signal.default_int_handler)
 
 
 def end_on_next_signal() -> None:
     """End the process at once, with 130, on a further signal: it was interrupted and only says so now."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number and signal.getsignal(number) == signal.default_int_handler:
-            signal.signal(number, lambda *_: os._exit(130))
+    _handle(("SIGINT", "SIGTERM", "SIGHUP"), signal.default_int_handler, lambda *_: os._exit(130))
+
+
+def _handle(names: Iterable[str], before: object, handler: Callable[[int, FrameType | None], object]) -> None:
+    """Set the handler of signals that have the one `before`; only the main thread can."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
+            if signal.getsignal(number) == before:
+                signal.signal(number, handler)
 
 
 def go_on_in_a_child(message: str) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output, notes_on_stderr
-from claimeval.cli.shared import Asking, Fields, Gates, Out, arguments
+from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Out, arguments
 from claimeval.cli.terminal import write_data
 from claimeval.runs.views import columns, table
 from claimeval.statistics.formatting import tally
@@ -108,18 +108,6 @@ draw = command("draw", DrawOptions, do_draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WritingQuestions:
-    """Options for the questions to judges."""
-
-    checker: str | None = None
-    """Judge that checks the questions.  [default: the writer]"""
-    write_prompt: str = "plain"
-    """Prompt for writing: plain, or a .j2 file."""
-    check_prompt: str = "plain"
-    """Prompt for checking: plain, or a .j2 file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteQueriesOptions:
     """Have a judge write questions that documents answer, and keep the useful ones as a test set.
 
@@ -146,7 +134,12 @@ class WriteQueriesOptions:
     overwrite: bool = False
     """Replace a run with other settings in --out."""
     output: Output = Output()
-    questions: Annotated[WritingQuestions, Heading("Questions")] = WritingQuestions()
+    checker: Annotated[str | None, QUESTIONS] = None
+    """Judge that checks the questions.  [default: the writer]"""
+    write_prompt: Annotated[str, QUESTIONS] = "plain"
+    """Prompt for writing: plain, or a .j2 file."""
+    check_prompt: Annotated[str, QUESTIONS] = "plain"
+    """Prompt for checking: plain, or a .j2 file."""
     options: Asking = RunOptions()
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from claimeval.cli.human_labels import AgreementOptions, do_agreement
 from claimeval.cli.printer import Output
-from claimeval.cli.run_table import print_run
+from claimeval.cli.running import print_run
 from claimeval.providers.specs import parse_judge, short_names
 from claimeval.report import forms
 from claimeval.runs.directory import load_manifest, load_summary

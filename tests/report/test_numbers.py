@@ -11,7 +11,7 @@ import claimeval as ce
 from claimeval.cli.compare import CompareOptions
 from claimeval.cli.compare import do as compare
 from claimeval.cli.printer import Output
-from claimeval.cli.run_table import print_run
+from claimeval.cli.running import print_run
 from claimeval.report import experiments as printing
 from claimeval.report import forms
 from claimeval.report.assets import bundle

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from claimeval.evaluation.forecast import Forecast
+from claimeval.evaluation.forecast import Forecast, StepForecast
 from claimeval.evaluation.manifest import Manifest
 from claimeval.providers import reads_prompts
 from claimeval.providers.specs import short_names
 from claimeval.runs.views import Block, Column, Data, heading, line, table
 from claimeval.statistics.formatting import count, dollars, percent, span
 
-Number = TypeVar("Number", int, float)
 NOT_COUNTED = "questions asked again after an unreadable reply, retries, discounts for repeated prompts"
 STEPS = (
     Column("step"), Column("judge"), Column("cached", "count"), Column("calls", "count"), Column("tokens in", "count"),
@@ -36,21 +34,9 @@ def view(
     if not forecast.lines:
         yield line("No judge is asked, so this costs nothing.")
         return
-    rows: list[tuple[str, ...]] = [
-        (
-            part.step, Data(names[part.judge]), count(part.cached), _calls(part.calls, exact=part.exact),
-            span(part.prompt_tokens, count), span(part.output_tokens, count), _price(part.cost),
-        )
-        for part in forecast.lines
-    ]  # fmt: skip
-    exact = all(part.exact for part in forecast.lines)
+    rows = [(part.step, Data(names[part.judge]), *_calls([part]), _price(part.cost)) for part in forecast.lines]
     known = forecast.known_cost if forecast.known_cost[1] or not forecast.judges_without_price else None
-    rows.append((
-        "total", "", count(sum(part.cached for part in forecast.lines)), _calls(forecast.calls, exact=exact),
-        span(added([part.prompt_tokens for part in forecast.lines]), count),
-        span(added([part.output_tokens for part in forecast.lines]), count), _price(known),
-    ))  # fmt: skip
-    yield table("forecast", STEPS, rows)
+    yield table("forecast", STEPS, [*rows, ("total", "", *_calls(forecast.lines), _price(known))])
     if forecast.calls[1]:
         yield line(_most(forecast))
     if cheaper:
@@ -62,45 +48,46 @@ def view(
 
 def arms(name: str, forecasts: Mapping[str, Forecast], *, select: bool) -> Iterator[Block]:
     """Yield the forecast of each arm of an experiment; with `select`, the last two report the choice."""
-    samples, many = next(iter(forecasts.values())).samples, len(forecasts)
-    of = f": {samples:,} samples to choose by, {many - 2} arms" if select else f": {samples:,} samples, {many} arms"
-    yield heading(Data(name), of)
-    without_price = unpriced(forecasts)
-    known = added([ahead.known_cost for ahead in forecasts.values()])
-    worst = None if without_price else sum(ahead.cost_bound for ahead in forecasts.values())
-    rows: list[tuple[str, ...]] = [
-        (
-            Data(arm), span(ahead.calls, count), _price(ahead.cost),
-            dollars(None if ahead.judges_without_price else ahead.cost_bound),
-        )
-        for arm, ahead in forecasts.items()
-    ]  # fmt: skip
-    calls = span(added([ahead.calls for ahead in forecasts.values()]), count)
-    rows.append(("total", calls, _price(None if without_price else known), dollars(worst)))
-    yield table("arms", ARMS, rows)
-    if without_price:
-        priced = f"; the others cost {span(known, dollars)}" if known[1] else ""
-        yield line("The price is unknown for ", Data(", ".join(without_price)), priced)
+    total, many = together(forecasts), len(forecasts)
+    arms = f"samples to choose by, {many - 2} arms" if select else f"samples, {many} arms"
+    yield heading(Data(name), f": {total.samples:,} {arms}")
+    rows = [(Data(arm), *_arm(ahead)) for arm, ahead in forecasts.items()]
+    yield table("arms", ARMS, [*rows, ("total", *_arm(total))])
+    if total.judges_without_price:
+        priced = f"; the others cost {span(total.known_cost, dollars)}" if total.known_cost[1] else ""
+        yield line("The price is unknown for ", Data(", ".join(total.judges_without_price)), priced)
     yield line(f"Requests that arms share are counted in the first one. Not counted: {NOT_COUNTED}.")
 
 
-def unpriced(forecasts: Mapping[str, Forecast]) -> list[str]:
-    """Return the judges of all arms without a price."""
-    return list(dict.fromkeys(name for ahead in forecasts.values() for name in ahead.judges_without_price))
+def together(forecasts: Mapping[str, Forecast]) -> Forecast:
+    """Return the forecasts of all arms as one."""
+    first, *_ = forecasts.values()
+    lines = tuple(line for ahead in forecasts.values() for line in ahead.lines)
+    return Forecast(samples=first.samples, lines=lines, basis=())
 
 
-def added(ranges: Sequence[tuple[Number, Number]]) -> tuple[Number, Number]:
-    """Return the sum of ranges."""
-    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+def _arm(ahead: Forecast) -> tuple[str, str, str]:
+    most = dollars(None if ahead.judges_without_price else ahead.cost_bound)
+    return span(ahead.calls, count), _price(ahead.cost), most
 
 
 def _price(ends: tuple[float, float] | None) -> str:
     return span(ends, dollars) if ends else "unknown"
 
 
-def _calls(ends: tuple[int, int], *, exact: bool) -> str:
-    """Format a number of calls, with `~` before a single number that is an estimate."""
-    return f"~{count(ends[0])}" if ends[0] == ends[1] and not exact else span(ends, count)
+def _calls(parts: Sequence[StepForecast]) -> Iterator[str]:
+    """Yield cached replies, calls and tokens, with `~` before a single number of calls that is an estimate."""
+    yield count(sum(part.cached for part in parts))
+    low, high = _added(part.calls for part in parts)
+    exact = all(part.exact for part in parts)
+    yield f"~{count(low)}" if low == high and not exact else span((low, high), count)
+    yield span(_added(part.prompt_tokens for part in parts), count)
+    yield span(_added(part.output_tokens for part in parts), count)
+
+
+def _added(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    lows, highs = zip(*ranges, strict=True)
+    return sum(lows), sum(highs)
 
 
 def _most(forecast: Forecast) -> str:
