@@ -16,9 +16,9 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Mapping
 
-    from claimeval.api.people import ClaimAnnotation, ClaimItem, DocumentAnnotation, DocumentItem
+    from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, DocumentItem
     from claimeval.runs.labeling import LgtmEstimate, Mark
 
 LISTED = {"annotate": ("People", 1, "Label claims or documents in the terminal.")}
@@ -110,10 +110,19 @@ def _label_claims(args: AnnotateOptions, drawn: ClaimAnnotation) -> int:
             f"{count} claims written to {to}; fill the column `label`, then: claimeval correct {run} --labels {to}"
         )
         return 0
-    try:
-        _ask_about_claims(output, drawn)
-    except (KeyboardInterrupt, EOFError):
-        output.line()
+
+    def show(at: int) -> None:
+        item = drawn.items[at]
+        output.rule(f"{at + 1} of {len(drawn)}")
+        for document in item.documents:
+            output.pairs([(document.id, document.title or "")], bold=document.id)
+            output.line(document.text, indent=2)
+            output.line()
+        texts = [("question", item.sample.question), ("claim", item.claim.text)]
+        output.pairs([*texts, *_so_far(drawn.labels.get(item.key))], bold="claim")
+        output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim")
+
+    _ask(output, drawn, LABELS, LABEL_KEYS, show, lambda at, key: drawn.items[at].label(LABELS[key]))
     output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
     complete = drawn.labeled == len(drawn)
     done = f"Next: claimeval agreement {run}, claimeval correct {run}"
@@ -121,47 +130,19 @@ def _label_claims(args: AnnotateOptions, drawn: ClaimAnnotation) -> int:
     return 0
 
 
-def _ask_about_claims(output: Output, drawn: ClaimAnnotation) -> None:
-    keys, items = Keys(), drawn.items
-    at = _next(drawn)
-    while at < len(items):
-        item = items[at]
-        _show_claim(output, item, f"{at + 1} of {len(items)}", drawn.labels.get(item.key))
-        key = _key(output, keys, LABELS, LABEL_KEYS, first=not at)
-        if key == "q":
-            return
-        if key == "b":
-            at -= 1
-            continue
-        output.line(bold=LABELS[key])
-        item.label(LABELS[key])
-        at = _next(drawn)
-
-
-def _key(output: Output, keys: Keys, labels: Collection[str], line: str, *, first: bool, other: str = "") -> str:
-    """Return the next key that is a label, q, b (except for the first item) or `other`; explain other keys."""
-    while (key := keys.next()) not in {*labels, "q", *other} and not (key == "b" and not first):
-        output.line("This is the first item." if key == "b" else line)
-    return key
-
-
-def _show_claim(output: Output, item: ClaimItem, number: str, label: str | None) -> None:
-    output.rule(number)
-    for document in item.documents:
-        output.pairs([(document.id, document.title or "")], bold=document.id)
-        output.line(document.text, indent=2)
-        output.line()
-    so_far = [("so far", label)] if label else []
-    output.pairs([("question", item.sample.question), ("claim", item.claim.text), *so_far], bold="claim")
-    output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim")
-
-
 def _label_documents(args: AnnotateOptions, drawn: DocumentAnnotation) -> int:
-    output = args.output
-    try:
-        _ask_about_documents(replace(output, quiet=False), drawn)
-    except (KeyboardInterrupt, EOFError):
-        output.line()
+    output, loud = args.output, replace(args.output, quiet=False)
+
+    def show(at: int) -> None:
+        item = drawn.items[at]
+        _show_document(loud, item, len(drawn.draw.queries), drawn.labels.get(item.key))
+
+    def show_all(at: int) -> None:
+        loud.line(_text(drawn.items[at]), indent=2)
+        loud.line()
+        loud.line(MARK_KEYS)
+
+    _ask(loud, drawn, MARKS, MARK_KEYS, show, lambda at, key: drawn.items[at].label(MARKS[key]), show_all)
     estimate = drawn.estimate
     _print_lgtm(output, estimate)
     output.line(f"Labels: {drawn.path}")
@@ -170,29 +151,47 @@ def _label_documents(args: AnnotateOptions, drawn: DocumentAnnotation) -> int:
     return output.result("annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")})
 
 
-def _ask_about_documents(output: Output, drawn: DocumentAnnotation) -> None:
-    keys, at = Keys(), _next(drawn)
-    while at < len(drawn):
-        item = drawn.items[at]
-        _show_document(output, item, len(drawn.draw.queries), drawn.labels.get(item.key))
-        while (key := _key(output, keys, MARKS, MARK_KEYS, first=not at, other="m")) == "m":
-            output.line(_text(item), indent=2)
-            output.line()
-            output.line(MARK_KEYS)
-        if key == "q":
-            return
-        if key == "b":
-            at -= 1
-            continue
-        output.line(bold=MARKS[key])
-        item.label(MARKS[key])
-        at = _next(drawn)
+def _ask(
+    output: Output,
+    drawn: ClaimAnnotation | DocumentAnnotation,
+    words: Mapping[str, str],
+    line: str,
+    show: Callable[[int], None],
+    label: Callable[[int, str], None],
+    more: Callable[[int], None] | None = None,
+) -> None:
+    """Ask for the label of every item without one, by a key of `words`; `line` explains the keys."""
+    keys, at, shown = Keys(), _next(drawn), -1
+    try:
+        while at < len(drawn):
+            if shown != at:
+                show(at)
+                shown = at
+            key = keys.next()
+            if key == "q":
+                return
+            if key in words:
+                output.line(bold=words[key])
+                label(at, key)
+                at = _next(drawn)
+            elif key == "b" and at:
+                at -= 1
+            elif key == "m" and more:
+                more(at)
+            else:
+                output.line("This is the first item." if key == "b" else line)
+    except (KeyboardInterrupt, EOFError):
+        output.line()
 
 
 def _next(drawn: ClaimAnnotation | DocumentAnnotation) -> int:
     """Return the index of the first item without a label."""
     keys, labels = [item.key for item in drawn.items], drawn.labels
     return next((i for i, key in enumerate(keys) if key not in labels), len(keys))
+
+
+def _so_far(label: str | None) -> list[tuple[str, str]]:
+    return [("so far", label)] if label else []
 
 
 def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark | None) -> None:
@@ -207,8 +206,7 @@ def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark
     if len(lines) > room or len(text) > 2 * room * width:
         output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
     output.line()
-    so_far = [("so far", str(label))] if label else []
-    output.pairs([("document", item.document.id), ("question", item.question), *so_far], bold="question")
+    output.pairs([("document", item.document.id), ("question", item.question), *_so_far(label)], bold="question")
     output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -145,8 +145,8 @@ def forest(marks: Sequence[Mark], title: str, label: str, *, width: float = WIDT
         label: Label of the axis, with its unit.
         width: Width in points.
     """
-    descriptions = [_value_in_words(mark, signed, signed_interval) for mark in marks]
-    written = [_written(mark, signed, signed_interval) for mark in marks]
+    descriptions = [_value_in_words(mark, signs=True) for mark in marks]
+    written = [_written(mark, signs=True) for mark in marks]
     return _rows(marks, title, label, descriptions, written, 0.0, width)
 
 
@@ -164,10 +164,9 @@ def slices(
         share: The contribution of each row to the loss or to the change, printed after it.
         width: Width in points.
     """
-    rows = zip(marks, share or [None] * len(marks), strict=True)
-    adds = ["" if part is None else f", adds {signed(part)}" for _, part in rows]
-    descriptions = [_value_in_words(mark, decimal, interval) + more for mark, more in zip(marks, adds, strict=True)]
-    written = [_written(mark, decimal, interval) + more for mark, more in zip(marks, adds, strict=True)]
+    adds = ["" if part is None else f", adds {signed(part)}" for part in share or [None] * len(marks)]
+    descriptions = [_value_in_words(mark) + more for mark, more in zip(marks, adds, strict=True)]
+    written = [_written(mark) + more for mark, more in zip(marks, adds, strict=True)]
     return _rows(marks, title, label, descriptions, written, mean, width)
 
 
@@ -185,7 +184,7 @@ def trend(
         baseline: Position of the baseline run, whose value is a line across the chart.
         width: Width in points.
     """
-    descriptions = [_value_in_words(mark, decimal, interval) for mark in marks]
+    descriptions = [_value_in_words(mark) for mark in marks]
     for place, word in sorted(changes.items()):
         descriptions[place] += f", here changed: {word}"
     names = [_fitting(mark.name, 16) for mark in marks]
@@ -253,7 +252,7 @@ def lines(
             _curve([(over, y(value)) for over, _, value in drawn], color, dash),
         ]
         for over, mark in curve.points:
-            hint = _value_in_words(mark, decimal, interval)
+            hint = _value_in_words(mark)
             descriptions.append(f"{curve.name}, {x_label} {over:g}, {hint}" if hint else "")
             if mark.value is not None:
                 parts.append(_dot(x(over), y(mark.value), 2.5, color, descriptions[-1], "mark"))
@@ -318,7 +317,7 @@ def points(
         parts.append(_curve([(x(over), y(value)) for over, value in best], GREY, "5 4"))
     descriptions = []
     for over, mark, value in drawn:
-        descriptions.append(f"{_value_in_words(mark, decimal, interval)}, {x_label} {over:.3g}")
+        descriptions.append(f"{_value_in_words(mark)}, {x_label} {over:.3g}")
         parts.append(_upright(x(over), y, mark, descriptions[-1], BLUE, 4.5))
         offset, anchor = (-8, "end") if x(over) > (left + right) / 2 else (8, "start")
         parts.append(_text(x(over) + offset, y(value) - 6, _fitting(mark.name, 24), anchor))
@@ -344,7 +343,7 @@ def calibration(
     parts = [_heading(title, width), _x_axis(x, top, bottom, x_label), _y_axis(y, left, right, y_label)]
     parts.append(_line(x(0), y(0), x(1), y(1), stroke_dasharray="5 4", stroke_opacity=0.6))
     largest = max((mark.n or 0 for _, mark in marks), default=0) or 1
-    descriptions = [f"{x_label} {decimal(over, 2)}, {_value_in_words(mark, decimal, interval)}" for over, mark in marks]
+    descriptions = [f"{x_label} {decimal(over, 2)}, {_value_in_words(mark)}" for over, mark in marks]
     for (over, mark), hint in zip(marks, descriptions, strict=True):
         parts.append(_upright(x(over), y, mark, hint, BLUE, 3 + 6 * math.sqrt((mark.n or 0) / largest)))
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
@@ -490,12 +489,8 @@ def _rows(
         clear = mark.ends == "95 %" and (line != 0 or (mark.low or 0) > 0 or (mark.high or 0) < 0)
         color = BLUE if line != 0 or mark.value > 0 else ORANGE
         color = color if clear or line != 0 else GREY
-        body = ""
-        if mark.interval:
-            dash = "none" if mark.ends == "95 %" else "3 2"
-            body = _line(x(mark.interval[0]), y, x(mark.interval[1]), y, stroke=color, stroke_width=2.5, dash=dash)
-        body += _dot(x(mark.value), y, 4.5, color, descriptions[place], "mark" if clear else "mark hollow")
-        parts.append(_linked(body, mark.link, descriptions[place]))
+        ends = [(x(end), y) for end in mark.interval or ()]
+        parts.append(_point((x(mark.value), y), ends, mark, descriptions[place], color, 4.5, clear=clear, thick=2.5))
     return Picture(title, tuple(descriptions), width, bottom + 44, "".join(parts))
 
 
@@ -534,12 +529,18 @@ def _upright(x: float, y: _Axis, mark: Mark, hint: str, color: str, radius: floa
     """Draw a mark with a vertical interval."""
     if mark.value is None:
         return ""
-    firm = mark.ends == "95 %"
-    body = ""
-    if mark.interval:
-        dash = "none" if firm else "3 2"
-        body = _line(x, y(mark.interval[0]), x, y(mark.interval[1]), stroke=color, stroke_width=1.5, dash=dash)
-    body += _dot(x, y(mark.value), radius, color, hint, "mark" if firm else "mark hollow")
+    ends = [(x, y(end)) for end in mark.interval or ()]
+    return _point((x, y(mark.value)), ends, mark, hint, color, radius, clear=mark.ends == "95 %", thick=1.5)
+
+
+def _point(
+    at: tuple[float, float], ends: Sequence[tuple[float, float]], mark: Mark, hint: str, color: str, radius: float, *,
+    clear: bool, thick: float,
+) -> str:  # fmt: skip
+    """Draw a mark, hollow unless it is clear, and the line between its ends, if it has some."""
+    dash = "none" if mark.ends == "95 %" else "3 2"
+    body = _line(*ends[0], *ends[1], stroke=color, stroke_width=thick, dash=dash) if ends else ""
+    body += _dot(*at, radius, color, hint, "mark" if clear else "mark hollow")
     return _linked(body, mark.link, hint)
 
 
@@ -592,19 +593,17 @@ def _number(value: float | None, count: bool) -> str:
     return "" if value is None else f"{value:,.0f}" if count else decimal(value, 2)
 
 
-def _value_in_words(
-    mark: Mark, number: Callable[[float | None], str], ends: Callable[[tuple[float, float] | None], str]
-) -> str:
+def _value_in_words(mark: Mark, *, signs: bool = False) -> str:
+    number, ends = (signed, signed_interval) if signs else (decimal, interval)
     parts = [f"{mark.name}: {number(mark.value)}" if mark.name else number(mark.value)]
     parts += [f"{mark.ends} {ends(mark.interval)}"] if mark.interval else []
     parts += [f"n = {mark.n:,}"] if mark.n is not None else []
     return ", ".join(parts) if mark.value is not None else f"{mark.name}: no value"
 
 
-def _written(
-    mark: Mark, number: Callable[[float | None], str], ends: Callable[[tuple[float, float] | None], str]
-) -> str:
+def _written(mark: Mark, *, signs: bool = False) -> str:
     """Return the numbers of a mark as printed in a row."""
+    number, ends = (signed, signed_interval) if signs else (decimal, interval)
     firm = "" if mark.ends == "95 %" else f" {mark.ends}"
     shown = f" ({ends(mark.interval)}{firm})" if mark.interval and mark.value is not None else ""
     return number(mark.value) + shown + ("" if mark.n is None else f", n {mark.n:,}")

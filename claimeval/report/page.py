@@ -194,17 +194,12 @@ class _PageData(NamedTuple):
         for number, overview in enumerate(runs):
             names = {judge.name: judge.short for judge in overview.judges}
             of_run = {"run": number} if number else {}
-
-            def _listed(metric: str, value: str | None, field: str = "", of_run: Mapping[str, object] = of_run) -> str:
-                return _list_address({"metric": metric, **of_run, "is": f"{field}={value or ''}"})
-
             for slices in overview.slices:
                 metrics = dict.fromkeys(row.metric for row in slices if row.contribution is not None)
-                drawn = of_slices(slices, partial(_listed, field=slices.field), width=NARROW)
+                drawn = of_slices(slices, partial(_sliced, slices.field, of_run), width=NARROW)
                 yield from ((f"slices/{number}/{slices.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True))
             if counts := overview.diagnosis:
-                link = partial(_blamed, of_run)
-                yield f"diagnosis/{number}", of_diagnosis(counts, link)
+                yield f"diagnosis/{number}", of_diagnosis(counts, partial(_blamed, of_run))
             if overview.ranks:
                 yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
             if (panel := overview.summary.panel) and panel.measured_on:
@@ -221,13 +216,8 @@ class _PageData(NamedTuple):
                 name = names.get(rater.rater, rater.rater)
                 yield f"calibration/0/{rater.rater}", of_calibration(rater.calibration, name)
         for changes in self.comparison.slices if self.comparison else ():
-
-            def changed(metric: str, value: str | None, field: str = changes.field) -> str:
-                """Return the address of the samples of a slice."""
-                return _list_address({"metric": metric, "is": f"{field}={value or ''}"})
-
             metrics = dict.fromkeys(row.metric for row in changes.rows)
-            drawn = of_changes(changes, changed, width=NARROW)
+            drawn = of_changes(changes, partial(_sliced, changes.field, {}), width=NARROW)
             yield from ((f"changes/{changes.field}/{m}", p) for m, p in zip(metrics, drawn, strict=True))
 
 
@@ -237,6 +227,11 @@ NARROW = 460.0
 
 def _list_address(query: Mapping[str, object]) -> str:
     return f"#/samples?{urlencode(query, errors='replace')}"
+
+
+def _sliced(field: str, of_run: Mapping[str, object], metric: str, value: str | None) -> str:
+    """Return the address of the samples of a slice."""
+    return _list_address({"metric": metric, **of_run, "is": f"{field}={value or ''}"})
 
 
 def _blamed(of_run: Mapping[str, object], cell: str) -> str:

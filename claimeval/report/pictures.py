@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from claimeval.runs.overview import PairedRuns, RankOverview
     from claimeval.runs.series import Series
     from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, Slices
+    from claimeval.types.estimates import Estimate
 
 SHARE = "mean, from 0 to 1"
 TREND = 460.0
@@ -28,11 +29,15 @@ ROWS = 30
 """Maximum number of rows in a picture."""
 
 
-def mark(name: str, summary: MetricSummary, link: str | None = None) -> Mark:
-    """Return a mean with its interval, or with the bounds that are shown instead."""
-    low, high = summary.reported or (None, None)
-    ends = "bounds" if summary.ends == "bounds" else "95 %"
-    return Mark(name, summary.mean, low, high, summary.n, ends, link)
+def mark(name: str, found: Estimate | MetricSummary, link: str | None = None) -> Mark:
+    """Return a value with its interval, or with the bounds that are shown instead."""
+    low, high = found.reported or (None, None)
+    return Mark(name, found.value, low, high, found.n, "bounds" if found.ends == "bounds" else "95 %", link)
+
+
+def axis_label(metric: MetricSummary) -> str:
+    """Return the label of an axis with means."""
+    return SHARE if metric.unit == "share" else f"mean, {metric.unit}"
 
 
 def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | None:
@@ -46,10 +51,7 @@ def of_metrics(metrics: Mapping[str, MetricSummary], title: str) -> Picture | No
 def of_comparison(pair: PairedRuns, *, width: float = WIDTH) -> Picture:
     """Draw the differences of two runs by metric; metrics that are not shares only if there are no others."""
     shares = [metric for metric in pair.metrics if 0 <= (metric.a or 0) <= 1 and 0 <= (metric.b or 0) <= 1]
-    marks = [
-        Mark(metric.metric, metric.difference.value, metric.difference.low, metric.difference.high, metric.n)
-        for metric in (shares or pair.metrics)[:ROWS]
-    ]
+    marks = [mark(metric.metric, metric.difference) for metric in (shares or pair.metrics)[:ROWS]]
     return charts.forest(marks, f"{pair.b} minus {pair.a}", "difference of the means", width=width)
 
 
@@ -62,10 +64,8 @@ def of_series(series: Series, links: Sequence[str] = (), *, width: float = TREND
     for track in series.tracks:
         addresses: Sequence[str | None] = links or [None] * len(track.points)
         marks = [mark(point.run, point, link) for point, link in zip(track.points, addresses, strict=True)]
-        unit = SHARE if track.points[0].unit == "share" else f"mean, {track.points[0].unit}"
-        drawn.append(
-            charts.trend(marks, track.metric, unit, changes=series.marks, baseline=series.baseline, width=width)
-        )
+        label, at = axis_label(track.points[0]), series.baseline
+        drawn.append(charts.trend(marks, track.metric, label, changes=series.marks, baseline=at, width=width))
     return drawn
 
 
@@ -75,14 +75,9 @@ def of_arms(table: ExperimentResult, *, width: float = TREND) -> dict[str, tuple
     for metric, first in table.arms[0].metrics.items():
         cells = {arm.name: arm.metrics[metric] for arm in table.arms}
         means = [mark(name, cell) for name, cell in cells.items()]
-        others = [
-            Mark(name, cell.difference.value, cell.difference.low, cell.difference.high, cell.difference.n)
-            for name, cell in cells.items()
-            if cell.difference
-        ]
-        label = SHARE if first.unit == "share" else f"mean, {first.unit}"
+        others = [mark(name, cell.difference) for name, cell in cells.items() if cell.difference]
         drawn[metric] = (
-            charts.slices(means[:ROWS], metric, label, width=width),
+            charts.slices(means[:ROWS], metric, axis_label(first), width=width),
             charts.forest(others[:ROWS], f"{metric}: arm minus {table.baseline}", "difference", width=width),
         )
     return drawn
@@ -103,13 +98,7 @@ def of_slices(slices: Slices, link: Link = no_link, *, width: float = WIDTH) -> 
         rows = sorted((row for row in slices if row.metric == metric), key=lambda row: -(row.contribution or 0))[:ROWS]
         if not any(row.contribution is not None for row in rows):
             continue
-        marks = [
-            Mark(
-                row.value or "(without)", row.estimate.value, row.estimate.low, row.estimate.high, row.estimate.n,
-                "bounds" if row.estimate.ends == "bounds" else "95 %", link=link(metric, row.value),
-            )
-            for row in rows
-        ]  # fmt: skip
+        marks = [mark(row.value or "(without)", row.estimate, link(metric, row.value)) for row in rows]
         share = [row.contribution for row in rows]
         mean = 1 - sum(row.contribution or 0 for row in slices if row.metric == metric)
         title = f"{metric} by {slices.field}, the greatest loss first"
@@ -123,13 +112,7 @@ def of_changes(changes: ChangeSlices, link: Link = no_link, *, width: float = WI
     for metric in dict.fromkeys(row.metric for row in changes.rows):
         estimated = [row for row in changes.rows if row.metric == metric and row.difference.value is not None]
         rows = sorted(estimated, key=lambda row: -abs(row.contribution or 0))[:ROWS]
-        marks = [
-            Mark(
-                row.value or "(without)", row.difference.value, row.difference.low, row.difference.high, row.n,
-                link=link(metric, row.value),
-            )
-            for row in rows
-        ]  # fmt: skip
+        marks = [mark(row.value or "(without)", row.difference, link(metric, row.value)) for row in rows]
         title = f"{metric} by {changes.field}, b - a"
         drawn.append(charts.forest(marks, title, "difference of the means, b - a", width=width))
     return drawn

@@ -23,7 +23,6 @@ from typing import IO, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures, series
 from claimeval.report.assets import page
@@ -196,19 +195,8 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
     except DataError as error:
         entry = RunEntry(name, 0.0, "", "", (), 0, False, {}, None, 0, (), experiment, str(error))
         return _ReadRun(written, entry, None, {})
-    return _ReadRun(written, _entry(name, path, experiment, manifest, summary, metrics), manifest, metrics)
-
-
-def _entry(
-    name: str,
-    path: Path,
-    experiment: str | None,
-    manifest: Manifest,
-    summary: Summary,
-    metrics: Mapping[str, MetricSummary],
-) -> RunEntry:
     cost = summary.cost.total if summary.cost else None
-    return RunEntry(
+    entry = RunEntry(
         name=name,
         written=_begun(manifest) or results_file(path).stat().st_mtime,
         job=manifest.job,
@@ -222,6 +210,7 @@ def _entry(
         notes=(*_notes(path), *summary.notes),
         experiment=experiment,
     )
+    return _ReadRun(written, entry, manifest, metrics)
 
 
 def _begun(manifest: Manifest) -> float | None:
@@ -287,8 +276,7 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
         pictures.mark(name, run.metrics[metric], f"/report?{urlencode({'run': run.entry.name})}")
         for name, run in zip(names, runs, strict=True)
     ]
-    unit = runs[0].metrics[metric].unit
-    label = pictures.SHARE if unit == "share" else f"mean, {unit}"
+    label = pictures.axis_label(runs[0].metrics[metric])
     pairs = enumerate(itertools.pairwise(runs), 1)
     steps = {position: [word for word in _changed(*pair) if word not in unmarked] for position, pair in pairs}
     changes = {position: ", ".join(words) for position, words in steps.items() if words}

@@ -32,12 +32,6 @@ from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
-from claimeval.statistics.formatting import (
-    decimal,
-    p_value,
-    signed,
-    signed_interval,
-)
 from claimeval.types.estimates import Cost, Estimate
 from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
@@ -193,19 +187,6 @@ class MetricComparison(Record):
     change: float | None = None
     """The mean of run b minus that of run a, each over all its samples with a value. It equals the difference if all
     of these samples have a value in both runs; otherwise the parts `score` and `samples` make up the rest."""
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Cells of a table row: both means, difference, interval, p after Holm, samples higher and lower in b, n."""
-        return (
-            decimal(self.a),
-            decimal(self.b),
-            signed(self.difference.value),
-            signed_interval(self.difference.reported),
-            p_value(self.p_adjusted),
-            f"{self.increased}, {self.decreased}",
-            str(self.n),
-        )
 
 
 class PairedRuns(Record):

@@ -16,14 +16,7 @@ STYLE = """
 .claimeval{color:inherit;line-height:1.45;max-width:62rem;overflow-wrap:anywhere}
 .claimeval p,.claimeval ul,.claimeval ol{margin:.35em 0}
 .claimeval h4{margin:1em 0 .3em;font-size:1em;font-weight:600}
-.claimeval small{font-size:.88em}
-.claimeval small{opacity:.78}
-.claimeval .cards{display:flex;flex-wrap:wrap;gap:.6rem;margin:.6em 0}
-.claimeval .card{flex:1 1 11rem;max-width:16rem;box-sizing:border-box;padding:.55rem .8rem;
-border:1px solid color-mix(in srgb,currentColor 28%,transparent);
-border-radius:.4rem}
-.claimeval .card div{font-variant-numeric:tabular-nums}
-.claimeval .value{font-size:1.6em;font-weight:600;line-height:1.25}
+.claimeval small{font-size:.88em;opacity:.78}
 .claimeval svg{display:block;max-width:100%;height:auto;margin:.6em 0}
 .claimeval table{border-collapse:collapse;margin:.5em 0}
 .claimeval th,.claimeval td{padding:.2em .7em;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;
@@ -73,10 +66,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
     return element("table", element("thead", top), element("tbody", body))
 
 
-def listed(heading: str, items: Iterable[str], kind: str = "ul") -> Html:
+def listed(heading: str, items: Iterable[str]) -> Html:
     """Return a heading and a list; empty without items."""
     entries = [element("li", item) for item in items]
-    return joined((element("h4", heading), element(kind, *entries))) if entries else Html()
+    return joined((element("h4", heading), element("ul", *entries))) if entries else Html()
 
 
 def labeled(word: str, support: str | None, text: str) -> Html:

@@ -144,6 +144,17 @@ def confusion(name: str, corner: str, labels: Sequence[object], counts: Iterable
     return Table(name, (Column(corner), *(Column(label, "count") for label in names)), rows)
 
 
+def kappas(head: str, rows: Sequence[Sequence[Any]], values: Iterable[float | None], most: int, kind: Kind) -> Block:
+    """Return equal labels and Cohen's kappa of pairs of raters, or the range of kappa for more pairs than `most`."""
+    if len(rows) <= most:
+        return table(
+            "pairs", (Column("pair"), Column(head, "count"), Column("equal", kind), Column("kappa", kind)), rows
+        )
+    known = sorted(value for value in values if value is not None)
+    ends = formatting.interval((known[0], known[-1]), 3) if known else "no value"
+    return line(f"Cohen's kappa of {len(rows)} pairs: {ends}")
+
+
 def without(block: Table, *empty: str) -> Table:
     """Return a table without the named columns in which no row has a value."""
     gone = {

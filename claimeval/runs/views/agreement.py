@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.runs.judges import JudgeNumbers
 from claimeval.runs.ratings import RatingAgreement
-from claimeval.runs.views import Block, Cell, Column, Data, Table, caution, confusion, heading, line, remark, table
+from claimeval.runs.views import (
+    Block,
+    Cell,
+    Column,
+    Data,
+    Table,
+    caution,
+    confusion,
+    heading,
+    kappas,
+    line,
+    remark,
+    table,
+)
 from claimeval.runs.views.grades import validity
 from claimeval.runs.views.run import dispute_in_words
 from claimeval.statistics.bootstrap import NOT_REQUESTED
@@ -67,7 +80,7 @@ def view(
     if report.slices:
         yield slices(report.slices, names)
     if report.pairs:
-        yield from pairs(report, names)
+        yield pairs(report, names)
     if report.alpha and report.ac1:
         later = " and ".join(names[name] for name in report.asked_later)
         of = f" (without {later}, who saw disputed claims only)" if later else ""
@@ -133,22 +146,13 @@ def slices(parts: Sequence[RaterSlice], names: Mapping[str, str]) -> Table:
     return table("slices", SLICES, rows)
 
 
-def pairs(report: Agreement, names: Mapping[str, str]) -> Iterator[Block]:
-    """Yield the agreement of any two raters, or its range if there are many."""
-    if len(report.pairs) > PAIRS:
-        kappas = sorted(pair.kappa.value for pair in report.pairs if pair.kappa.value is not None)
-        ends = f"{decimal(kappas[0])} to {decimal(kappas[-1])}" if kappas else "no value"
-        yield line(f"Cohen's kappa of {len(report.pairs)} pairs: {ends}")
-        return
-    columns = (Column("pair"), Column("items", "count"), Column("equal", "estimate"), Column("kappa", "estimate"))
-    yield table(
-        "pairs",
-        columns,
-        [
-            (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, _known(pair.raw), _known(pair.kappa))
-            for pair in report.pairs
-        ],
-    )
+def pairs(report: Agreement, names: Mapping[str, str]) -> Block:
+    """Return the agreement of any two raters, or its range if there are many."""
+    rows = [
+        (Data(f"{names[pair.first]} / {names[pair.second]}"), pair.items, _known(pair.raw), _known(pair.kappa))
+        for pair in report.pairs
+    ]
+    return kappas("items", rows, [pair.kappa.value for pair in report.pairs], PAIRS, "estimate")
 
 
 def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:

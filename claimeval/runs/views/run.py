@@ -30,6 +30,7 @@ from claimeval.runs.views import (
     Line,
     Table,
     heading,
+    kappas,
     line,
     remark,
     table,
@@ -250,7 +251,7 @@ def panel(manifest: Manifest, summary: Summary) -> Iterator[Block]:
     yield heading(f"Panel of {len(found.judges)}", f": {_rules(manifest.panel, len(found.judges))}")
     yield from _agreement(found, names)
     if found.judge_pairs:
-        yield from _pairs(found, names)
+        yield _pairs(found, names)
     for preference in _preferences(found):
         yield line(preference)
     for judge, noise in found.noise.items():
@@ -296,25 +297,14 @@ def _agreement(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]
         )  # fmt: skip
 
 
-def _pairs(found: PanelSummary, names: Mapping[str, str]) -> Iterator[Block]:
+def _pairs(found: PanelSummary, names: Mapping[str, str]) -> Block:
     pairs = (*found.judge_pairs, *found.judge_vs_panel)
-    if len(pairs) > PAIRS:
-        if kappas := sorted(pair.kappa for pair in pairs if pair.kappa is not None):
-            yield line(f"Cohen's kappa of {len(pairs)} pairs: {interval((kappas[0], kappas[-1]), 3)}")
-        return
-    columns = (Column("pair"), Column("claims", "count"), Column("equal", "number"), Column("kappa", "number"))
+    who = [f"{names.get(pair.first, pair.first)} / {names.get(pair.second, pair.second)}" for pair in pairs]
     rows = [
-        (
-            Data(
-                " / ".join(names.get(judge, judge) for judge in (pair.first, pair.second)) + " *" * pair.disputed_only
-            ),
-            pair.claims,
-            pair.raw_agreement,
-            pair.kappa,
-        )
-        for pair in pairs
+        (Data(both + " *" * pair.disputed_only), pair.claims, pair.raw_agreement, pair.kappa)
+        for both, pair in zip(who, pairs, strict=True)
     ]
-    yield table("pairs", columns, rows)
+    return kappas("claims", rows, [pair.kappa for pair in pairs], PAIRS, "number")
 
 
 def _preferences(found: PanelSummary) -> Iterator[str]:
