@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import itertools
 import json
 import shutil
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -53,6 +53,7 @@ from claimeval.runs.overview import Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.runs.views import Block, tables
 from claimeval.runs.views.comparison import differences
+from claimeval.runs.views.run import judges
 from claimeval.runs.views.run import of as view_of
 from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import DataError, UsageError, visible
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement
     from claimeval.runs.compare import Pair, PairChanges
     from claimeval.runs.experiments.results import ExperimentResult
+    from claimeval.runs.judges import JudgeNumbers
 
 TABLE, FLIPS = "experiment.json", "flips.jsonl"
 MAX_FLIPS = 5000
@@ -177,7 +179,7 @@ class _PageData(NamedTuple):
             "comparison": self.comparison.model_dump(mode="json") if self.comparison else None,
             "facets": [facet._asdict() for facet in self.facets],
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
-            "tables": [_drawn(view_of(overview)) for overview in (self.overview, self.other) if overview],
+            "tables": [_drawn(blocks) for blocks in self._views()],
             "compared": _drawn([differences(self.comparison)] if self.comparison else ()),
             "causes": CAUSES,
             "cells": CELLS,
@@ -185,6 +187,16 @@ class _PageData(NamedTuple):
             "reasons": REASONS,
             "version": __version__,
         }
+
+    def _views(self) -> Iterator[list[Block]]:
+        """Yield what is shown of each run, and of its judges."""
+        for number, overview in enumerate(one for one in (self.overview, self.other) if one):
+            names = {judge.name: judge.short for judge in overview.judges}
+            yield [*view_of(overview), *judges(self._judges(number, overview), names)]
+
+    def _judges(self, number: int, overview: Overview) -> Sequence[JudgeNumbers]:
+        """Return the numbers of the judges of a run, against people where there are labels."""
+        return self.agreement.judges if self.agreement and not number else overview.judge_numbers
 
     def pictures(self) -> Iterator[tuple[str, Picture]]:
         """Yield the pictures of the page, each with its name."""
@@ -204,10 +216,10 @@ class _PageData(NamedTuple):
                 yield f"ranks/{number}", of_ranks(overview.ranks, width=NARROW)
             if (panel := overview.summary.panel) and panel.measured_on:
                 yield f"kappa/{number}", of_panel(panel, {**names, "panel": "panel"})
-            judges = self.agreement.judges if self.agreement and not number else overview.judge_numbers
-            if costs := of_cost(judges, names):
+            compared = self._judges(number, overview)
+            if costs := of_cost(compared, names):
                 yield f"cost/{number}", costs
-            for judge in judges:
+            for judge in compared:
                 if confusion := of_confusion(judge, names.get(judge.judge, judge.judge)):
                     yield f"confusion/{number}/{judge.judge}", confusion
         for rater in self.agreement.raters if self.agreement else ():
@@ -481,7 +493,7 @@ def render_experiment(file: IO[str], folder: Path) -> None:
     table = experiment_table(folder)
     try:
         with (folder / FLIPS).open("rb") as lines:
-            flips = [ArmFlip.model_validate_json(line) for line in itertools.islice(lines, MAX_FLIPS)]
+            flips = [ArmFlip.model_validate_json(line) for line in islice(lines, MAX_FLIPS)]
     except (OSError, ValueError) as error:
         raise _unreadable(folder, error) from error
     arms = tuple(arm.model_copy(update={"run": Path(arm.run).name}) for arm in table.arms)

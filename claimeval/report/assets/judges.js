@@ -2,11 +2,12 @@
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, figure, fill, intro, list, quiet, scrolling, table } from "./elements.js";
+import { el, figure, fill, intro, list, quiet } from "./elements.js";
 import { judgeNames, reasonInWords } from "./labels.js";
-import { dollars, number, plural } from "./numbers.js";
+import { plural } from "./numbers.js";
 import { disputes } from "./panel.js";
 import { address, rowOf, sampleAddress } from "./route.js";
+import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
 /** Whether a run has judges that can be compared. */
@@ -33,6 +34,7 @@ function section(facts, run) {
   const id = `judges-${run}`;
   const odd = judges.find(({ odd_one: alone }) => alone);
   const disputed = facts.summary.panel?.disputes ?? [];
+  const differing = (/** @type {number} */ i) => address(["samples"], { judge: judges[i].judge, run: run || null });
   const people = judges[0].agrees_with === "people";
   const named = (/** @type {string} */ name) => report.pictures[`${name}/${run}`];
   const ofJudges = (/** @type {string} */ name) =>
@@ -41,7 +43,7 @@ function section(facts, run) {
     "section",
     null,
     el("h2", { id }, runLetter(run), `${plural(judges.length, "judge")}`),
-    scrolling(id, judgeTable(judges, short, run)),
+    drawn(id, report.tables[run].judges, { href: differing }),
     odd &&
       el("p", null, data(short.get(odd.judge) ?? odd.judge), " agrees least with the other judges. ", [
         "See ",
@@ -73,46 +75,6 @@ function section(facts, run) {
 function figures(title, images) {
   const found = images.filter(Boolean).map(figure);
   return found.length > 0 && [title && el("h3", null, title), el("div", { class: "pictures" }, found)];
-}
-
-/**
- * @param {Page.JudgeNumbers[]} judges
- * @param {Map<string, string>} short
- * @param {number} run
- */
-function judgeTable(judges, short, run) {
-  const compared = judges.find(({ agrees_with: with_ }) => with_)?.agrees_with ?? "others";
-  const link = (/** @type {string} */ judge) => ({
-    href: address(["samples"], { judge, run: run || null }),
-    title: `samples where ${judge} differs from the panel`,
-  });
-  return table(
-    null,
-    [
-      "judge",
-      ["verdicts", "num"],
-      ["per 1,000", "num", "US dollars for 1,000 verdicts, without extraction"],
-      ["seconds a call", "num", "median, when the reply was asked for"],
-      [`equal to ${compared}`, "num", "share of equal labels"],
-      ["kappa", "num", `Cohen's kappa with ${compared}`],
-      ["kappa with judges", "num", "mean of Cohen's kappa with each other judge"],
-      ["remark", null, "best for its price: no other judge agrees at least as much for less"],
-    ],
-    judges.map((one) => [
-      el("a", link(one.judge), data(short.get(one.judge) ?? one.judge)),
-      one.verdicts.toLocaleString("en"),
-      dollars(one.dollars_per_1000),
-      number(one.seconds, 2),
-      number(one.agreement),
-      number(one.kappa),
-      number(one.kappa_with_judges),
-      [
-        one.on_front ? "best for its price" : "",
-        one.on_front && one.odd_one ? ", " : "",
-        one.odd_one ? "odd one out" : "",
-      ],
-    ]),
-  );
 }
 
 /**

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from claimeval.evaluation.summary.panel import Dispute
-from claimeval.runs.judges import JudgeNumbers
 from claimeval.runs.ratings import RatingAgreement
 from claimeval.runs.views import (
     Block,
@@ -23,11 +22,10 @@ from claimeval.runs.views import (
     table,
 )
 from claimeval.runs.views.grades import validity
-from claimeval.runs.views.run import dispute_in_words
+from claimeval.runs.views.run import CONFUSIONS, dispute_in_words, judges
 from claimeval.statistics.bootstrap import NOT_REQUESTED
 from claimeval.statistics.formatting import decimal, estimate, number_of
 from claimeval.types.clusters import cluster_noun
-from claimeval.types.errors import visible
 from claimeval.types.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -37,12 +35,8 @@ PAIRS = 15
 """Maximum number of pairs of raters that are shown; for more, the range is shown."""
 COLUMNS = 3
 """Maximum number of raters that are shown in columns; more are shown in rows."""
-TABLES = 4
-"""Raters whose confusions are shown."""
 DISPUTES = 10
 """Disputed claims that are shown."""
-TEXT = 100
-"""Characters of a reply."""
 
 
 class ShortNames(dict[str, str]):
@@ -74,7 +68,7 @@ def view(
     yield from map(caution, report.notes)
     if report.raters:
         yield numbers(report.raters, names)
-    for rater in report.raters[:TABLES]:
+    for rater in report.raters[:CONFUSIONS]:
         name = names[rater.rater]
         yield confusion(f"confusion/{name}", Data(f"people \\ {name}"), rater.labels, rater.confusion)
     if report.slices:
@@ -153,44 +147,6 @@ def pairs(report: Agreement, names: Mapping[str, str]) -> Block:
         for pair in report.pairs
     ]
     return kappas("items", rows, [pair.kappa.value for pair in report.pairs], PAIRS, "estimate")
-
-
-def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
-    """Yield cost, speed, agreement and failures of each judge."""
-    if not found:
-        return
-    compared = next((judge.agrees_with for judge in found if judge.agrees_with), "others")
-    columns = (
-        Column("judge"), Column("verdicts", "count"), Column("per 1,000", "dollars"),
-        Column("seconds a call", "seconds", 1),
-        Column(f"equal to {compared}", "number"), Column("kappa", "number"), Column("kappa with judges", "number", 2),
-        Column("failed calls", "count"),
-    )  # fmt: skip
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Data(names[judge.judge] + " *" * judge.on_front),
-            judge.verdicts,
-            judge.dollars_per_1000,
-            judge.seconds,
-            judge.agreement,
-            judge.kappa,
-            judge.kappa_with_judges,
-            sum(judge.failed.values()),
-        )
-        for judge in found
-    ]
-    best = len(found) > 1 and any(judge.on_front for judge in found)
-    yield table("judges", columns, rows, notes=("* no other judge agrees as much for less",) if best else ())
-    if odd := next((names[judge.judge] for judge in found if judge.odd_one), None):
-        yield line(Data(odd), " agrees least with the other judges")
-    for judge in found[:TABLES] if compared == "panel" else ():
-        name = names[judge.judge]
-        yield confusion(f"confusion/panel/{name}", Data(f"panel \\ {name}"), judge.labels, judge.confusion)
-    for judge in found:
-        for reason, example in judge.examples.items():
-            reply = visible(example.reply or example.message or "", TEXT)
-            failed = f": {judge.failed[reason]} {reason}, as in "
-            yield line(Data(names[judge.judge]), failed, Data(example.sample_id), ": ", Data(reply))
 
 
 CALIBRATION = (

@@ -17,6 +17,7 @@ from claimeval.metrics.derived import derived
 from claimeval.metrics.extraction import ExtractionSummary
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.directory import ScoresSummary
+from claimeval.runs.judges import JudgeNumbers
 from claimeval.runs.notes import notes
 from claimeval.runs.overview import Overview
 from claimeval.runs.slices import CELLS, DiagnosisCounts, chance_of_many
@@ -29,6 +30,7 @@ from claimeval.runs.views import (
     Entry,
     Line,
     Table,
+    confusion,
     heading,
     kappas,
     line,
@@ -53,7 +55,9 @@ PAIRS = 10
 DISPUTES = 3
 """Disputed claims that are shown."""
 CLAIM = 100
-"""Characters of a disputed claim."""
+"""Characters of a disputed claim, and of a reply that could not be used."""
+CONFUSIONS = 4
+"""Raters whose confusions are shown."""
 TEXT = 132
 """Characters of a text of a claim to read."""
 
@@ -324,6 +328,38 @@ def dispute_in_words(dispute: Dispute, names: Mapping[str, str]) -> str:
     if len(dispute.votes) > MEMBERS:
         votes = ", ".join(f"{n} say {vote}" for vote, n in Counter(dispute.votes.values()).most_common())
     return f"{dispute.sample} {visible(dispute.claim, CLAIM)} ({votes})"
+
+
+def judges(found: Sequence[JudgeNumbers], names: Mapping[str, str]) -> Iterator[Block]:
+    """Yield cost, speed, agreement and failures of each judge."""
+    if not found:
+        return
+    compared = next((judge.agrees_with for judge in found if judge.agrees_with), "others")
+    columns = (
+        Column("judge"), Column("verdicts", "count"), Column("per 1,000", "dollars"),
+        Column("seconds a call", "seconds", 1),
+        Column(f"equal to {compared}", "number"), Column("kappa", "number"), Column("kappa with judges", "number", 2),
+        Column("failed calls", "count"),
+    )  # fmt: skip
+    rows = [
+        (
+            Data(names[judge.judge] + " *" * judge.on_front), judge.verdicts, judge.dollars_per_1000, judge.seconds,
+            judge.agreement, judge.kappa, judge.kappa_with_judges, sum(judge.failed.values()),
+        )
+        for judge in found
+    ]  # fmt: skip
+    best = len(found) > 1 and any(judge.on_front for judge in found)
+    yield table("judges", columns, rows, notes=("* no other judge agrees as much for less",) if best else ())
+    if odd := next((names[judge.judge] for judge in found if judge.odd_one), None):
+        yield line(Data(odd), " agrees least with the other judges")
+    for judge in found[:CONFUSIONS] if compared == "panel" else ():
+        name = names[judge.judge]
+        yield confusion(f"confusion/panel/{name}", Data(f"panel \\ {name}"), judge.labels, judge.confusion)
+    for judge in found:
+        for reason, example in judge.examples.items():
+            reply = visible(example.reply or example.message or "", CLAIM)
+            failed = f": {judge.failed[reason]} {reason}, as in "
+            yield line(Data(names[judge.judge]), failed, Data(example.sample_id), ": ", Data(reply))
 
 
 ORDERS = (
