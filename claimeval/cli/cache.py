@@ -324,18 +324,20 @@ def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]
 
 
 def _print(output: Output, name: str, batches: list[Batch]) -> int:
-    rows = []
-    for batch in batches:
-        counts = [f"{count:,}" for count in (batch.requests, batch.answered, batch.failed)]
-        state = batch.status if batch.state == "submitted" else batch.state
-        problem = f": {batch.problem}" if batch.problem else ""
-        rows.append((batch.name[:8], batch.judge.model, *counts, _age(batch), f"{state}{problem}"))
-    if rows:
+    if batches:
         head = (*columns("batch", "model", numbers=("requests", "answered", "failed", "age")), Column("state"))
-        output.draw([table("batches", head, rows)])
+        output.draw([table("batches", head, map(_cells_of, batches))])
     else:
         output.line("No open batches.")
     return output.result(name, {"batches": list(map(_row, batches))})
+
+
+def _cells_of(batch: Batch) -> tuple[str | int, ...]:
+    minutes = int((time.time() - batch.at) / 60)
+    age = f"{minutes // 60}:{minutes % 60:02d}"
+    state = batch.status if batch.state == "submitted" else batch.state
+    problem = f": {batch.problem}" if batch.problem else ""
+    return batch.name[:8], batch.judge.model, batch.requests, batch.answered, batch.failed, age, f"{state}{problem}"
 
 
 def _content(collected: CollectedBatches) -> dict[str, object]:
@@ -352,25 +354,9 @@ def _content(collected: CollectedBatches) -> dict[str, object]:
 
 
 def _row(batch: Batch) -> dict[str, object]:
-    return {
-        "batch": batch.name,
-        "model": batch.judge.model,
-        "endpoint": batch.judge.endpoint,
-        "state": batch.state,
-        "id": batch.id,
-        "status": batch.status,
-        "requests": batch.requests,
-        "answered": batch.answered,
-        "failed": batch.failed,
-        "bytes": batch.size,
-        "since": batch.at,
-        "problem": batch.problem,
-    }
-
-
-def _age(batch: Batch) -> str:
-    minutes = int((time.time() - batch.at) / 60)
-    return f"{minutes // 60}:{minutes % 60:02d}"
+    head = {"batch": batch.name, "model": batch.judge.model, "endpoint": batch.judge.endpoint}
+    counts = {name: getattr(batch, name) for name in ("state", "id", "status", "requests", "answered", "failed")}
+    return head | counts | {"bytes": batch.size, "since": batch.at, "problem": batch.problem}
 
 
 batch = group(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from claimeval.cli.command import Argument, command
 from claimeval.cli.printer import Output, notes_on_stderr
-from claimeval.cli.shared import Asking, Out
+from claimeval.cli.shared import Asking, Out, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.errors import StoppedEarly
 from claimeval.types.options import RunOptions
@@ -51,14 +51,8 @@ def do(args: ExperimentOptions) -> int:
         options = replace(args.options, progress=line.show)
         code, stopped = 0, None
         try:
-            result = comparison.experiment(
-                args.file,
-                out=args.out or "experiments/",
-                labels=args.labels,
-                select=args.select,
-                anyway=args.anyway,
-                options=options,
-            )
+            settings = arguments(args, out=args.out or "experiments/", options=options)
+            result = comparison.experiment(settings.pop("file"), **settings)
         except StoppedEarly as early:
             if early.run is None:
                 raise

@@ -99,12 +99,10 @@ def do(args: GradeOptions) -> int:
             output.line(f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}")
         else:
             say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
-    failed_share = grades.counts.failures / grades.counts.pairs if grades.counts.pairs else 0.0
-    ending = finished.ending
-    if failed_share > args.gates.max_missing and not finished.stopped:
-        lost = f"gate failed: {percent(failed_share)} of the pairs were lost to failures; --max-missing allows "
-        lost += percent(args.gates.max_missing)
-        ending = ending.gated((lost,))
+    failed, most, ending = grades.counts.failures / (grades.counts.pairs or 1), args.gates.max_missing, finished.ending
+    if failed > most and not finished.stopped:
+        lost = f"{percent(failed)} of the pairs were lost to failures; --max-missing allows {percent(most)}"
+        ending = ending.gated((f"gate failed: {lost}",))
     record = {
         "counts": grades.counts.model_dump(mode="json"),
         "members": {name: counts.model_dump(mode="json") for name, counts in grades.members.items()},

@@ -11,6 +11,7 @@ from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output, notes_on_stderr
 from claimeval.cli.shared import arguments
 from claimeval.runs.views import Column, Data, columns, table
+from claimeval.types.errors import visible
 from claimeval.types.options import PanelOptions
 
 if TYPE_CHECKING:
@@ -89,16 +90,9 @@ def do(args: ImportRepliesOptions) -> int:
 import_replies = command("import-replies", ImportRepliesOptions, do)
 
 
-def _cells(judge: str, reading: JudgeReading) -> tuple[str, ...]:
-    return (
-        Data(judge),
-        str(reading.replies),
-        str(reading.read),
-        str(reading.unsure),
-        str(sum(reading.refused.values())),
-        str(reading.missing),
-        ", ".join(f"{form} {n}" for form, n in reading.forms.items()),
-    )
+def _cells(judge: str, reading: JudgeReading) -> tuple[str | int, ...]:
+    counts = reading.replies, reading.read, reading.unsure, sum(reading.refused.values()), reading.missing
+    return Data(judge), *counts, ", ".join(f"{form} {n}" for form, n in reading.forms.items())
 
 
 def _print_unread(output: Output, out: Path) -> None:
@@ -114,6 +108,5 @@ def _print_unread(output: Output, out: Path) -> None:
     output.line()
     output.line(f", and so unassessed; all are in {path}", bold="Not read")
     for unread in first:
-        text = " ".join(unread["reply"].split())
         output.line(f"{unread['sample']} {unread['judge']}: {unread['because']}", indent=1)
-        output.line(text if len(text) <= WIDTH else text[: WIDTH - 3] + "...", style="dim", indent=3)
+        output.line(visible(unread["reply"], WIDTH), style="dim", indent=3)

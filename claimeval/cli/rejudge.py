@@ -113,7 +113,7 @@ def _rejudge_and_print(args: RejudgeOptions, source: Path, folder: Path) -> tupl
         finished,
         args.output,
         args.shown,
-        (f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reuse}verdicts)",),
+        f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache, {reuse}verdicts)",
     )
     say_ending(finished.ending)
     made = {

@@ -12,7 +12,7 @@ import click
 
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Out
+from claimeval.cli.shared import Out, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.options import require_at_least
 
@@ -150,25 +150,14 @@ def do_push(args: PushOptions) -> int:
 
     output = args.output
     with ProgressLine(None if output.quiet else sys.stderr) as line:
-        pushed = Run.load(args.run).push(
-            args.to,
-            url=args.url,
-            experiment=args.experiment,
-            field=args.field,
-            dry_run=args.dry_run,
-            progress=line.show,
-        )
+        settings = arguments(args, progress=line.show)
+        pushed = Run.load(settings.pop("run")).push(settings.pop("to"), **settings)
     counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items()) or "nothing"
     output.line(f"{'To send' if args.dry_run else 'Sent'}: {counts}; to {pushed.where}")
     for reason, count in pushed.left_out.items():
         output.line(f" scores {reason}: {count}", style="dim")
-    record = {
-        "to": args.to,
-        "where": pushed.where,
-        "dry_run": args.dry_run,
-        "records": dict(pushed.records),
-        "left_out": dict(pushed.left_out),
-    }
+    sent = {"records": dict(pushed.records), "left_out": dict(pushed.left_out)}
+    record = {"to": args.to, "where": pushed.where, "dry_run": args.dry_run, **sent}
     return output.result("push", record, path=args.run)
 
 

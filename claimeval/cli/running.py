@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -126,7 +126,7 @@ def print_finished(
         screen: dict[str, object] = {}
         if folder and (run.record.samples or not finished.stopped):
             if table:
-                screen = print_screen(finished, output, shown or Shown(details=True), (calls,), front=shown is not None)
+                screen = print_screen(finished, output, shown, calls)
             elif line := report_line(folder, run.record.samples):
                 output.line(line)
         asked = {"calls_of_this_command": progress.record()} if run.manifest.asked else {}
@@ -135,17 +135,14 @@ def print_finished(
     return output.result(command, record, path=folder, exit_code=finished.ending.code, stopped=finished.stopped)
 
 
-def print_screen(
-    finished: Finished, output: Output, shown: Shown, calls: Iterable[str], *, front: bool = True
-) -> dict[str, object]:
+def print_screen(finished: Finished, output: Output, shown: Shown | None, calls: str) -> dict[str, object]:
     """Print the first screen of a run, and with `--details` all its tables; with `--quiet` one line of scores.
 
     Args:
         finished: The run.
         output: Where it is printed.
-        shown: What is printed.
-        calls: Lines about the calls of the command, for the tables.
-        front: Whether the first screen is printed.
+        shown: What is printed of the first screen; None for the tables alone.
+        calls: The calls of the command, in a line below the tables.
 
     Returns:
         Fields of the JSON object.
@@ -154,14 +151,13 @@ def print_screen(
     if run.path is None:
         return {}
     record: dict[str, object] = {}
-    total = finished.prepared.total or run.record.samples
-    if front:
+    price = paid_and_worth(run.record, progress) if run.manifest.asked else ""
+    if shown:
         first = front_of(run.manifest, run.record, run.results if run.record.samples <= MANY else (), shown.top)
         record["front"] = first.model_dump(mode="json")
         if output.quiet and not output.json:
             write_data(f"{in_a_line(first)}\n")
-        price = paid_and_worth(run.record, progress) if run.manifest.asked else ""
-        last = [*([price] if price else ()), *closing(run.path)]
+        last = [*filter(None, [price]), *closing(run.path)]
         print_front(output, first, top=shown.top, closing=len(last))
         if not shown.details:
             for field, means in run.record.by.items():
@@ -169,15 +165,11 @@ def print_screen(
             output.line()
             for line in last:
                 output.line(line)
-    if shown.details:
-        print_run(output, run.path, run.manifest, run.record, total)
-        if line := report_line(run.path, run.record.samples):
-            output.line(line)
-        if run.manifest.asked:
-            for line in calls:
-                output.line(line)
-            if price := paid_and_worth(run.record, progress):
-                output.line(price)
+            return record
+    print_run(output, run.path, run.manifest, run.record, finished.prepared.total or run.record.samples)
+    report = report_line(run.path, run.record.samples)
+    for text in filter(None, (report, calls if run.manifest.asked else "", price)):
+        output.line(text)
     return record
 
 

@@ -83,10 +83,10 @@ def do_draw(args: DrawOptions) -> int:
     rows = [
         (
             name or "all",
-            str(counts.rows),
+            counts.rows,
             f"{'' if counts.exact else 'about '}{counts.questions}",
-            str(counts.drawn),
-            str(counts.near_duplicates),
+            counts.drawn,
+            counts.near_duplicates,
         )
         for name, counts in drawn.strata.items()
     ]
