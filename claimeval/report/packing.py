@@ -103,15 +103,13 @@ class Rebuilder:
             texts = result.sample.texts(call.part) or ()
             window = extract.TextWindow.read(call.subjects[0]) if call.subjects else None
             fitting = [text for text in texts if window is None or window.end <= len(sentences(text))]
-            requests = [
-                self._sent(extract.ask(prompt, judge, call.part, text, question, window), call) for text in fitting
-            ]
-            return next((request for request in requests if request.key == call.key), None)
+            asked = (extract.ask(prompt, judge, call.part, text, question, window) for text in fitting)
+            return next((sent for one in asked if (sent := self._sent(one, call)).key == call.key), None)
         if self._sample is not result:
             self._sample, self._asked = result, {}
         about = call.prompt, call.evidence, call.subjects
-        if asked := self._asked.get(about):
-            return self._sent(asked.put_to(judge), call)
+        if known := self._asked.get(about):
+            return self._sent(known.put_to(judge), call)
         claims = {claim.id: claim for claim in result.claims}
         documents = result.sample.documents(call.evidence) if call.evidence else None
         if not documents or not claims.keys() >= set(call.subjects):
@@ -355,7 +353,8 @@ class ScoreCell(NamedTuple):
         }
         entropy = max((a.entropy or 0.0 for a in assessed), default=0.0)
         counts = score.because, score.hits, score.judged
-        return cls(_rounded(score.value), strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3))
+        value = None if score.value is None else round(score.value, 6)
+        return cls(value, strip, *counts, tuple(reasons), tuple(sorted(dissenters)), round(entropy, 3))
 
 
 class SampleRow(NamedTuple):
@@ -387,59 +386,38 @@ def row(
     assessments = {(a.against, a.subject): a for a in result.whole}
     scores = result.scores
 
-    def letter(against: str, subject: str) -> str:
-        """Return the letter of a claim's label."""
-        assessment = assessments.get((against, subject))
-        if assessment is None:
-            return LETTERS[None]
-        letter = LETTERS[assessment.support]
-        return letter.upper() if _disagree(assessment) else letter
+    def cell(metric: Metric) -> ScoreCell:
+        """Return the cell of a metric of claims."""
+        found = [assessments.get((metric.against, claim.id)) for claim in result.claims_of(metric.claims_of)]
+        return ScoreCell.of(scores[metric.name], "".join(map(_letter, found)), [a for a in found if a], judges)
 
     return SampleRow(
         id=result.sample.id,
         question=result.sample.question[:QUESTION],
         ungrounded=sum(claim.grounding == "ungrounded" for claim in result.claims),
         failed=sum(call.failed is not None for call in result.calls),
-        cells=tuple(
-            ScoreCell.of(
-                scores[metric.name],
-                "".join(letter(metric.against, claim.id) for claim in result.claims_of(metric.claims_of)),
-                [
-                    assessments[metric.against, claim.id]
-                    for claim in result.claims_of(metric.claims_of)
-                    if (metric.against, claim.id) in assessments
-                ],
-                judges,
-            )
-            for metric in metrics
-        )
-        + tuple(ScoreCell.of(scores[name]) for name in others),
+        cells=(*map(cell, metrics), *(ScoreCell.of(scores[name]) for name in others)),
         blame=cell_of(result),
     )
 
 
 def changed_parts(a: Sample, b: Sample) -> str:
     """Return the parts of a sample that differ in two runs: `a` answer, `c` contexts, `r` reference, `q` question."""
-    return "".join(
-        letter
-        for letter, differs in (
-            ("a", a.answer != b.answer),
-            ("c", _documents(a) != _documents(b)),
-            ("r", a.reference_answers != b.reference_answers),
-            ("q", (a.question, a.history) != (b.question, b.history)),
-        )
-        if differs
-    )
+    parts = {
+        "a": a.answer != b.answer,
+        "c": _documents(a) != _documents(b),
+        "r": a.reference_answers != b.reference_answers,
+        "q": (a.question, a.history) != (b.question, b.history),
+    }
+    return "".join(letter for letter, differs in parts.items() if differs)
 
 
 def _documents(sample: Sample) -> list[tuple[str, str]]:
     return [(document.id, document.text) for document in sample.contexts or ()]
 
 
-def _disagree(assessment: Assessment) -> bool:
-    """Return whether two verdicts have different labels. Verdicts without a label are ignored."""
-    return len({verdict.support for verdict in assessment.verdicts if verdict.label is not None}) > 1
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+def _letter(found: Assessment | None) -> str:
+    """Return the letter of a claim's label, upper case if two verdicts with a label differ."""
+    letter = LETTERS[found.support if found else None]
+    labels = {verdict.support for verdict in found.verdicts if verdict.label is not None} if found else ()
+    return letter.upper() if len(labels) > 1 else letter

@@ -10,7 +10,8 @@ from claimeval.report.assets import page
 from claimeval.runs.series import MetricSeries, Series
 from claimeval.runs.views import Table, through
 from claimeval.runs.views import series as view
-from claimeval.types.html import Html, element, joined, table
+from claimeval.runs.views.notebook import drawn, html
+from claimeval.types.html import Html, element, joined
 
 Address = Callable[[Sequence[int]], str]
 """Returns the address of the report of one run, or of two compared runs, by position."""
@@ -35,20 +36,15 @@ def parts(
         choices = [Html(" ") + element("a", runs.runs[i], href=rebase([i])) for i in others]
         yield element("p", "Other baselines:", joined(map(Html, choices)))
     links = [address([i]) for i in range(len(runs.runs))] if address else []
-    for metric, drawn in zip(runs.tracks, pictures.of_series(runs, links), strict=True):
+    for metric, picture in zip(runs.tracks, pictures.of_series(runs, links), strict=True):
         yield element(heading, metric.metric)
         sentences = (element("p", runs.against_in_words(metric)), element("p", metric.trend.in_words))
-        yield element("div", Html(drawn.svg), element("div", *sentences), class_="lead")
+        yield element("div", Html(picture.svg), element("div", *sentences), class_="lead")
         frame = {"class_": "scroll", "tabindex": 0, "role": "region", "aria_label": metric.metric}
         yield element("div", _table(runs, metric, address), **frame)
-    changed = [
-        f"{runs.runs[i]} to {runs.runs[i + 1]}: {setting}"
-        for i, settings in enumerate(runs.settings)
-        for setting in settings
-    ]
-    if changed:
+    if any(runs.settings):
         yield element(heading, "Changed settings")
-        yield element("ul", *(element("li", line) for line in changed))
+        yield html(view.settings(runs))
     yield element("p", element("small", EXPLAINED))
 
 
@@ -61,15 +57,14 @@ EXPLAINED = (
 
 def _table(runs: Series, metric: MetricSeries, address: Address | None) -> Html:
     """Return the table of the runs, in which names and differences lead to reports."""
-    shown: Table = through(view.steps(metric), str)
+    shown: Table = through(view.steps(metric)._replace(title=""), str)
     rows: list[list[str]] = [list(row) for row in shown.rows]
     for i, row in enumerate(rows if address else ()):
         assert address, "there are links"
         for column, positions in ((0, [i]), (view.CHANGE, [i - 1, i]), (view.AGAINST, [runs.baseline, i])):
             if row[column]:
                 row[column] = element("a", row[column], href=address(positions))
-    notes = (element("p", element("small", note)) for note in shown.notes)
-    return joined((table((column.name for column in shown.columns), rows), *notes))
+    return drawn(shown._replace(rows=tuple(map(tuple, rows))))
 
 
 def render(runs: Series, title: str, *, served: bool = False) -> str:

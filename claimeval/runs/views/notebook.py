@@ -15,10 +15,11 @@ def page(*parts: Iterable[Block] | Html) -> str:
 
 def html(blocks: Iterable[Block]) -> Html:
     """Return views as HTML. Every text is escaped as the content of an element."""
-    return joined(_html(through(block, str)) for block in blocks)
+    return joined(drawn(through(block, str)) for block in blocks)
 
 
-def _html(block: Block) -> Html:
+def drawn(block: Block) -> Html:
+    """Return a block, all of whose cells are texts or HTML, as HTML."""
     match block:
         case Line(parts, kind):
             first, *others = (part for part in parts if part)
