@@ -231,9 +231,10 @@ def _hint(record: type, name: str) -> tuple[Any, list[Any]]:
 def _entries(
     record: type, heading: str, only: Iterable[str] = (), defaults: object = None
 ) -> Iterator[CommandParameter]:
-    """Yield the parameters of a record; `defaults` is the default of a nested record."""
+    """Yield the parameters of a record, its own before inherited ones; `defaults` is the default of a nested record."""
     by_name = {field.name: field for field in fields(record)}
-    for name in only or by_name:
+    own_first = dict.fromkeys(name for base in record.__mro__ for name in inspect.get_annotations(base))
+    for name in only or filter(by_name.get, own_first):
         hint, annotations = _hint(record, name)
         under = [part for part in annotations if isinstance(part, Heading)]
         if is_dataclass(hint):

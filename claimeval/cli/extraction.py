@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import command
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import QUESTIONS, AskingAndCluster, Data, Gated, Gates, Out, ReadingOptions, arguments
+from claimeval.cli.shared import QUESTIONS, Data, JobOptions, Out, arguments
 from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ LISTED = {"extraction": ("Judge", 6, "Measure the quality of extracted claims.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractionCommand:
+class ExtractionCommand(JobOptions):
     """Measure the quality of claims: what they lose of their texts, and how they compare with claims by people.
 
     From the words alone, without a call: statements without a claim, and the numbers, dates, names, negations and
@@ -34,18 +33,12 @@ class ExtractionCommand:
     """A run directory, or samples (.jsonl, .json, .csv, .parquet)."""
     out: Out = None
     """Run directory; default RUN/extraction or runs/DATA-SETTINGS."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     claims: Annotated[str | None, QUESTIONS] = None
     """A field, or a prompt for --extractor.  [default: those of the run]"""
     extractor: Annotated[str | None, QUESTIONS] = None
     """Model that extracts claims with the prompt.  [default: local:lexical without a run]"""
     gold: Annotated[str | None, QUESTIONS] = None
     """Claims by people: a field, or a file with id and claims."""
-    gates: Gated = Gates()
-    options: AskingAndCluster = RunOptions()
 
 
 def do(args: ExtractionCommand) -> int:

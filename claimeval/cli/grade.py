@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import QUESTIONS, AskingAndCluster, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.cli.shared import QUESTIONS, Gates, JobOptions, Judges, Out, Panel, arguments
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent
 from claimeval.types.errors import DataError, UsageError
@@ -25,7 +24,7 @@ MEASURES = "ndcg@10,P@10"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradeOptions:
+class GradeOptions(JobOptions):
     """Grade how relevant documents are to a question; write qrels.
 
     A pair that could not be graded is unassessed with its reason, never a 0. Samples also get the metrics
@@ -54,10 +53,6 @@ class GradeOptions:
     """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of the samples."""
     out: Out = None
     """Run directory; default RUN/grade or runs/DATA-SETTINGS."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     against: Annotated[Literal["question", "reference_contexts"], QUESTIONS] = "question"
     """question, or reference_contexts: whether a context has the content of one of them."""
     scale: Annotated[str, QUESTIONS] = "umbrela"
@@ -68,7 +63,6 @@ class GradeOptions:
     """Documents per call; with several, a grade also depends on the other documents."""
     panel: Panel = PanelOptions()
     gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
-    options: AskingAndCluster = RunOptions()
 
     def __post_init__(self) -> None:
         require_at_least(self, 0, "depth")

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Heading, RecordCommand, command
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import AskingAndCluster, Data, Gated, Gates, Judges, Out, Panel, ReadingOptions, arguments
+from claimeval.cli.shared import Data, JobOptions, Judges, Out, Panel, arguments
 from claimeval.statistics.formatting import tally
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedOptions:
+class JudgedOptions(JobOptions):
     """The options that all judged jobs share."""
 
     data: Data
@@ -27,13 +26,7 @@ class JudgedOptions:
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     out: Out = None
     """Run directory; default RUN/JOB or runs/DATA-SETTINGS."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     panel: Panel = PanelOptions()
-    gates: Gated = Gates()
-    options: AskingAndCluster = RunOptions()
 
 
 def command_of(name: str) -> RecordCommand:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from claimeval.cli.command import Heading, command
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import Data, Gated, Gates, Metrics, Out, ReadingOptions, arguments
+from claimeval.cli.shared import Data, JobOptions, Metrics, Out, arguments
 from claimeval.cli.terminal import say
 from claimeval.types.options import LocalOptions, RunOptions
 
@@ -28,7 +27,7 @@ Options = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureOptions:
+class MeasureOptions(JobOptions):
     """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
 
     Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1, -2, -Lsum, BLEU and
@@ -56,12 +55,7 @@ class MeasureOptions:
     """squad (English: no case, punctuation, articles) or multilingual."""
     out: Out = None
     """Run directory; default RUN/COMMAND or runs/DATA-SETTINGS."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     local: Local = LocalOptions()
-    gates: Gated = Gates()
     options: Options = RunOptions()
 
 

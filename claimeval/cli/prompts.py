@@ -124,6 +124,8 @@ class RenderOptions(PromptOptions):
     Example: claimeval prompts render three_way runs/a --sample q7
     """
 
+    prompt: Name
+    """three_way, assess/three_way, or the path of a .j2 file."""
     data: Annotated[Path, Argument("DATA")]
     """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
     sample: str | None = None

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.front import Shown
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import (
-    Asked,
-    AskingAndCluster,
-    Front,
-    Gated,
-    Gates,
-    Judges,
-    Metrics,
-    Questions,
-    ReadingOptions,
-    arguments,
-)
+from claimeval.cli.shared import Asked, Front, JobOptions, Judges, Metrics, Questions, arguments
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 
@@ -34,7 +22,7 @@ LISTED = {"rejudge": ("Judge", 4, "Judge or vote again on a run; pay only for wh
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RejudgeOptions:
+class RejudgeOptions(JobOptions):
     """Judge or vote again on a run, and pay only for what is new.
 
     Claims are reused from the run, and so are verdicts whose judge would be asked the same again. With only `--vote`,
@@ -56,15 +44,9 @@ class RejudgeOptions:
     """Comma-separated.  [default: as in the run]"""
     out: Annotated[Path, Names("-o", "--out")]
     """Run directory."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     questions: Asked = Questions()
     panel: Voting = PanelOptions()
-    gates: Gated = Gates()
     shown: Front = Shown()
-    options: AskingAndCluster = RunOptions()
 
 
 def do(args: RejudgeOptions) -> int:

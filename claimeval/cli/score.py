@@ -11,16 +11,14 @@ from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     AskedFirst,
-    AskingAndCluster,
     Data,
     Front,
-    Gated,
     Gates,
+    JobOptions,
     Judges,
     Metrics,
     Out,
     Panel,
-    ReadingOptions,
     ScoreQuestions,
     arguments,
 )
@@ -36,7 +34,7 @@ LISTED = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreOptions:
+class ScoreOptions(JobOptions):
     """Judge the answers of a data file, claim by claim.
 
     Stop at any time; the same command resumes and pays nothing twice.
@@ -52,15 +50,9 @@ class ScoreOptions:
     """Comma-separated; `claimeval metrics` lists them."""
     out: Out = None
     """Run directory; default runs/DATA-SETTINGS."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     questions: AskedFirst = ScoreQuestions()
     panel: Panel = PanelOptions()
-    gates: Gated = Gates()
     shown: Front = Shown()
-    options: AskingAndCluster = RunOptions()
 
 
 def do_score(args: ScoreOptions) -> int:

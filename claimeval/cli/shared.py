@@ -151,6 +151,18 @@ Front = Annotated[Shown, Heading("Results and gates")]
 Gated = Annotated[Gates, Heading("Results and gates")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions:
+    """Options of commands that make a run."""
+
+    overwrite: bool = False
+    """Replace a run with other settings in --out."""
+    reading: ReadingOptions = ReadingOptions()
+    output: Output = Output()
+    gates: Gated = Gates()
+    options: AskingAndCluster = RunOptions()
+
+
 def arguments(args: object, **made: object) -> dict[str, Any]:
     """Return the options of a command as the arguments of its API function, which have the same names.
 
