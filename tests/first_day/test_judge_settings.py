@@ -92,7 +92,7 @@ def test_the_worst_case_is_that_of_the_body(tmp_path: Path) -> None:
     """At a dollar a token for the prompt, a text of 500 bytes in `extra` alone passes a cap of 500 dollars."""
     (tmp_path / "prices.yaml").write_text("openai:judge: {input: 1000000, output: 0}\n")
     with serve(judged) as server:
-        judge = judge_file(tmp_path, server, extra={"instructions": "x" * 500})
+        judge = judge_file(tmp_path, server, extra={"metadata": {"note": "x" * 500}})
         done = score(judge, tmp_path, "--max-cost", 500, "--prices", tmp_path / "prices.yaml")
     assert done.returncode == 3
     assert not server.asked

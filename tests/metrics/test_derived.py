@@ -135,7 +135,7 @@ def test_names_of_other_tools_lead_to_metrics_that_exist() -> None:
         grade.PRECISION,
     }
     tables = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         header, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
         column = 2 if header[2] == "here" else 0
