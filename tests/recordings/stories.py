@@ -283,7 +283,7 @@ def models(bench: Bench) -> None:
     tiny_models.classifier(Path("reward"), ["LABEL_0"], kind="deberta-v2")
     bench.run("perplexity few.jsonl --limit 3 --model t5 --context-tokens 64 --out runs/p", keep="runs/p")
     bench.run("reward few.jsonl --limit 3 --model reward --context-tokens 48 --out runs/r", keep="runs/r")
-    bench.run("perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --json")
+    bench.run("perplexity few.jsonl --limit 2 --model t5 --context-tokens 64 --long-texts window --out runs/w --json")
 
 
 def test_sets(bench: Bench) -> None:
