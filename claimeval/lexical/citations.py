@@ -37,13 +37,27 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 _SOURCE = (
-    r"(?:(?:documents?|doc(?:s\b|\b|(?=[\d_]))\.?|sources?|passages?|contexts?|chunks?|excerpts?|snippets?|references?|refs?\b\.?"
+    r"(?:(?:documents?|doc(?:s\b|\b|(?=[\d_]))\.?|sources?|srcs?|passages?|contexts?|ctx|chunks?|excerpts?|snippets?|references?|refs?(?:\b|(?=[\d_]))\.?"
     r"|citations?|cite|footnotes?|search\sresults?|evidence"
     r"|dokumente?|quellen?|documentos?|fuentes?|fontes?|documenti?|fonti|документ|источник)(?:\sid)?"
     r"|文档|文件|资料|文献|来源|資料|文書|出典|문서|출처)"
 )
 _STEMS = (
-    *("doc", "sourc", "passag", "context", "chunk", "excerpt", "snippet", "ref", "cit", "footnote", "result"),
+    *(
+        "doc",
+        "sourc",
+        "src",
+        "passag",
+        "context",
+        "ctx",
+        "chunk",
+        "excerpt",
+        "snippet",
+        "ref",
+        "cit",
+        "footnote",
+        "result",
+    ),
     *("evidence", "dokum", "quell", "fuent", "font", "документ", "источник"),
     *("文档", "文件", "资料", "文献", "来源", "資料", "文書", "出典", "문서", "출처"),
 )
@@ -54,7 +68,8 @@ _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
 _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"
 _NUMBERS = rf"{_NUMBER}(?:{_AND}(?:{_SOURCE}{_LINK})?{_NUMBER}){{0,19}}+"
 
-_ITEM = rf"\^?(?:(?:{_SOURCE}|[ds]){_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?(?:†[^\[\]【】]{{0,60}})?"
+_PAGE = r"(?:[,:]?\s(?:pp?\.|s\.|pages?|seiten?)\s?\d{1,4}(?:[–-]\d{1,4})?)"
+_ITEM = rf"[\^#]?(?:(?:{_SOURCE}|[ds]){_LINK})?{_NUMBER}(?::\d{{1,3}})?\^?(?:†[^\[\]【】]{{0,60}})?{_PAGE}?+"
 _KEYED = (
     r"(?:sources?|citations?|cite|quellen?|fuentes?|fontes?|fonti|источник|来源|來源|出典|출처)\s?[:：=]\s?"
     r"[^()（）\[\]\n]{1,200}+"
@@ -65,10 +80,11 @@ _SQUARE = (
 )
 _ROUND = (
     rf"[(（]\s?(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?"
-    rf"(?:{_SOURCE}{_LINK}{_NUMBERS}(?:,?\spp?\.\s?\d{{1,4}}(?:[–-]\d{{1,4}})?)?|{_KEYED}|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)\s?[)）]"
+    rf"(?:{_SOURCE}{_LINK}{_NUMBERS}{_PAGE}?|{_KEYED}|{_SQUARE}(?:[,;]?\s?{_SQUARE}){{0,9}}+)\s?[)）]"
 )
 _RAISED = (
-    r"(?:[⁰¹²³⁴-⁹]{1,3}(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}){0,9}|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>)"
+    r"(?:[⁰¹²³⁴-⁹]{1,3}+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}+){0,9}(?![⁻⁺⁰¹²³⁴-⁹A-Za-z])"
+    r"|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>)"
 )
 TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED})"
 """The pattern of a mark that can follow the full stop of its sentence; it has no groups."""
@@ -103,7 +119,7 @@ _STATEMENT = (
 
 _BEFORE = 24
 """Number of characters before a mark that are searched for the preceding word."""
-_WORD_BEFORE = re.compile(r"([^\W\d_]+)\W{0,2}\Z")
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
 _CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
 _BEFORE_VALUES = re.compile(r"intervals?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain|coordinates")
 """Words before brackets whose numbers are values."""
@@ -258,7 +274,8 @@ _PIECE = (
 )
 _TITLED = r"(?<!!)\[([^\[\]\n]{1,200})\]\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
 _BARE = r"[\[(]([^\[\]()\n]{1,100})[\])](?!\()"
-_PLACE_IN_SOURCE = r",?\s(?:pp?|s)\.\s?\d{1,4}(?:[–-]\d{1,4})?"
+_KIND_OF_NAME = rf"\A(?:@|(?:ids?|{_SOURCE})\s?[:：]\s?|{_SOURCE}\s(?!\d))"
+"""What stands before the name of a document in brackets, as in `[doc: kb_7]` and `[@kb_7]`."""
 _OPENING_WORDS = rf"\A\W*(?:(?:see|cf\.?|vgl\.?|siehe|voir|ver)\s)?(?:{_KEYED.partition('[^()')[0]})?"
 _ONE = rf"(?:(?:{_SOURCE}|[ds]){_LINK})?(\d{{1,3}})(?::\d{{1,3}})?"
 _RANGE = r"(?<!\d)(\d{1,3})(?:\s?[–—-]\s?(\d{1,3}))?(?!\d)"
@@ -314,11 +331,12 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
             add(*link.span(), [link[1] if by_title else link[2]])
     alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {"0"}
     for bracket in _pattern(_BARE).finditer(text) if known else ():
-        parts = (bracket[1], *_pattern(_BETWEEN_NAMES).split(bracket[1]))
+        content = bracket[1] if name_key(bracket[1]) in known else _pattern(_KIND_OF_NAME).sub("", bracket[1])
+        parts = (content, *_pattern(_BETWEEN_NAMES).split(_pattern(_PAGE).sub("", content)))
         keys = [key for key in map(name_key, parts) if len(key) > 3 or not key.isdecimal()]
         square = bracket[0][0] == "["
         if any((key in known or _shape(key) in alike) if square else (key in known and _is_id(key)) for key in keys):
-            add(*bracket.span(), _names(bracket[1], known))
+            add(*bracket.span(), _names(content, known))
     return tuple(sorted(found))
 
 
@@ -343,7 +361,7 @@ def _names(content: str, known: Container[str]) -> Iterator[str]:
     if name_key(content) in known or content.isdecimal():
         yield content if name_key(content) in known else str(int(content))
         return
-    content = _pattern(_PLACE_IN_SOURCE).sub("", content)
+    content = _pattern(_PAGE).sub("", content)
     rest = content[end.end() :] if (end := _pattern(_OPENING_WORDS).match(content)) else content
     parts = _pattern(_BETWEEN_NAMES).split(rest)
     if name_key(rest) in known or any(" " in part and not _cites(part, known) for part in parts):

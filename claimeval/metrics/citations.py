@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from claimeval.lexical.citations import marks, masked, name_key
@@ -38,6 +38,11 @@ def of(sample: Sample) -> list[Citation]:
     A name is that of a context (its id, title or address). Else a number is a place in `Sample.sources`, if there are
     any, or the rank of a context.
     """
+    return _of(sample, sentences(sample.answer or ""))
+
+
+def _of(sample: Sample, spans: Sequence[Span]) -> list[Citation]:
+    """Return the citations of an answer with these sentences."""
     answer, contexts = sample.answer or "", sample.contexts or ()
     ranks: dict[str, tuple[int, ...]] = {}
     for rank, document in enumerate(contexts, 1):
@@ -47,7 +52,7 @@ def of(sample: Sample) -> list[Citation]:
     found = marks(answer, ranks, len(sample.sources or contexts))
     if not found:
         return []
-    text, spans = masked(answer), sentences(answer)
+    text = masked(answer)
     starts = [(span.start, number) for number, span in enumerate(spans, 1) if has_words(text[slice(*span)])]
 
     def meant(name: str) -> Cited:
@@ -94,7 +99,7 @@ class CitedClaim:
         context has supports nothing.
         """
         ranks = {rank for name in cited if not isinstance(name, str) for rank in name}
-        one = or_(self.single.get(rank, False) for rank in ranks)
+        one = or_([self.single.get(rank, False) for rank in ranks])
         together = len(ranks & self.single.keys()) > 1 and and_(self.whole, not_(or_(self.single.values())))
         return None if one is False and together is not False else one
 
@@ -104,12 +109,12 @@ class CitedClaim:
         known = [value for value in values if value is not None]
         return None if len(known) < len(values) and 1.0 not in known else max(known, default=0.0)
 
-    @property
+    @cached_property
     def supported(self) -> Truth:
         """Whether its own citations support it."""
         return self.supported_by(*self.cited) if self.sentences else and_(None, self.founded)
 
-    @property
+    @cached_property
     def founded(self) -> Truth:
         """Whether any contexts support it: one of them, else all of them together."""
         return or_(self.single.values()) or self.whole
@@ -147,11 +152,10 @@ class CitationTable(NamedTuple):
 @lru_cache(maxsize=1)
 def table(m: Matrix) -> CitationTable:
     """Return the citations of a matrix, which all formulas read; made once."""
-    answer, ranks = m.sample.answer or "", m.sample.ranks("contexts")
+    ranks, spans = m.sample.ranks("contexts"), sentences(m.sample.answer or "")
     by_sentence: dict[int, dict[Cited, None]] = {}
-    for citation in of(m.sample):
+    for citation in _of(m.sample, spans):
         by_sentence.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
-    spans = sentences(answer)
     rows = zip(
         m.claims_of("answer"),
         m.per_document("answer"),
@@ -325,9 +329,11 @@ def _mean_support(m: Matrix, counted: Sequence[CitedSentence]) -> FormulaResult:
 
 def _grades(sentence: CitedSentence, unplaced: Sequence[CitedClaim]) -> Iterator[float]:
     """Yield the least and most support of a sentence, with and without the claims that may be in it."""
-    for unknown in (0.0, 1.0):
-        for claims in (sentence.claims, (*sentence.claims, *unplaced)):
-            cells = [claim.support(name) for claim in claims for name in sentence.cited[:1]]
-            values = [unknown if cell is None else cell for cell in cells]
-            if values or not sentence.cited:
-                yield 1.0 if values and min(values) == 1 else 0.5 if values and max(values) > 0 else 0.0
+    if not sentence.cited:
+        yield 0.0
+        return
+    here = [claim.support(sentence.cited[0]) for claim in sentence.claims]
+    for cells in [here, here + [claim.support(sentence.cited[0]) for claim in unplaced]][: 2 if unplaced else 1]:
+        for unknown in (0.0, 1.0) if None in cells else (0.0,):
+            if values := [unknown if cell is None else cell for cell in cells]:
+                yield 1.0 if min(values) == 1 else 0.5 if max(values) > 0 else 0.0

@@ -176,7 +176,9 @@ GROUPS = {
         *("noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant"),
         *("hallucination", "self_knowledge", "faithfulness_per_document"),
     ),
-    "citations": tuple(name for name, row in DERIVED.items() if row.cites),
+    "citations": tuple(name for name in DERIVED if name.startswith("citation_")),
+    "alce": tuple(name for name in DERIVED if name.startswith("alce_")),
+    "trec_support": ("support_precision", "support_recall"),
     "by_topic": tuple(name for name in DERIVED if name.endswith("_topic")),
     "nuggets": tuple(name for name in DERIVED if name.startswith("nugget_recall")),
 }

@@ -29,13 +29,10 @@ Truth = bool | None
 
 def or_(truths: Iterable[Truth]) -> Truth:
     """Return whether any is true; None if none is true and any is unknown. False without truths."""
-    result: Truth = False
-    for truth in truths:
-        if truth:
-            return True
-        if truth is None:
-            result = None
-    return result
+    known = list(truths)
+    if True in known:
+        return True
+    return None if None in known else False
 
 
 def not_(truth: Truth) -> Truth:
@@ -45,7 +42,9 @@ def not_(truth: Truth) -> Truth:
 
 def and_(*truths: Truth) -> Truth:
     """Return whether all are true; False if any is false, else None if any is unknown."""
-    return not_(or_(not_(truth) for truth in truths))
+    if False in truths:
+        return False
+    return None if None in truths else True
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,11 @@ def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
         ("(Quelle: Handbuch, Band 3)", ["Handbuch, Band 3"]), ("[the manual](https://x.org/m)", ["https://x.org/m"]),
         ("[kb_policy_7]", ["kb_policy_7"]), ("[kb_policy_7, kb_9]", ["kb_policy_7", "kb_9"]),
         ("(kb_policy_7)", ["kb_policy_7"]),
-        ("[Rules](/gone)", ["Rules"]), ("[cite_start]", []), ("[write](mailto:a@b.org)", []),
+        ("[#1]", ["1"]), ("[src 2]", ["2"]), ("[ref1]", ["1"]), ("[ctx 3]", ["3"]), ("[1, p. 14]", ["1"]),
+        ("[1: p. 3; 2]", ["1", "2"]), ("[@kb_policy_7]", ["kb_policy_7"]), ("[ID: kb_policy_7]", ["kb_policy_7"]),
+        ("(Document: kb_policy_7)", ["kb_policy_7"]), ("[Source kb_policy_7]", ["kb_policy_7"]),
+        ("[kb_policy_7, page 3]", ["kb_policy_7"]), ("[Rules](/gone)", ["Rules"]),
+        ("[cite_start]", []), ("[write](mailto:a@b.org)", []),
         ("![plan](plan.png)", []),
     ],
 )  # fmt: skip
@@ -155,6 +159,7 @@ def test_marks_say_what_is_cited(mark: str, names: list[str]) -> None:
         "The 95% CI [5, 10] holds.", "The interval [2, 5] is closed.", "It has 5 km² and 10⁶ cells.", "x² + R² = 4.",
         "Document 3 of the treaty bans it.", "As shown in Figure 2, it rose (Table 3).", "See Section 4.2 (Article 3).",
         "He [sic] was [...] here.", "Glucose was 90 mg/dl (reference: 70-99 mg/dl).", "It lies in Paris (France).",
+        "A range of [2, 5] holds (95% CI of [1, 3]).", "It has ²³⁵U and H₂O²⁺.", "(ID: 1234) (Document: signed)",
         "1. Open it.\n2. Close it.", "Sources of energy:\nwind and sun", "- [ ] to do\n- [x] done",
     ],
 )  # fmt: skip

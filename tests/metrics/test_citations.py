@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from claimeval.metrics.citations import cited_contexts, of
-from claimeval.metrics.derived import GROUPS, WITH_DOCUMENTS, scores
+from claimeval.metrics.derived import DERIVED, GROUPS, WITH_DOCUMENTS, scores
 from claimeval.metrics.formulas import Matrix
 from claimeval.types.records import Assessment, Claim, Document, Evidence, Sample, SampleResult, Score
 from tests.metrics.matrices import assessment
@@ -57,7 +57,7 @@ def result(
 
 
 def scored(found: SampleResult) -> dict[str, Score]:
-    return scores(GROUPS["citations"], Matrix.of(found))
+    return scores([*GROUPS["citations"], *GROUPS["alce"], *GROUPS["trec_support"]], Matrix.of(found))
 
 
 # --- A second reading of the definitions ---
@@ -233,8 +233,10 @@ def test_an_unassessed_first_citation_leaves_the_sentence_out_with_bounds() -> N
 
 
 def test_the_citations_are_only_computed_on_request() -> None:
-    assert not set(GROUPS["citations"]) & set(WITH_DOCUMENTS)
-    assert len(GROUPS["citations"]) == 9
+    names = [name for name, row in DERIVED.items() if row.cites]
+    assert names == [*GROUPS["citations"], *GROUPS["alce"], *GROUPS["trec_support"]]
+    assert len(names) == 9
+    assert not set(names) & set(WITH_DOCUMENTS)
 
 
 # --- What a mark means ---
