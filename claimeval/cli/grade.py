@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, command
-from claimeval.cli.shared import QUESTIONS, Gates, JobOptions, Judges, Out, Panel, arguments
+from claimeval.cli.shared import QUESTIONS, Gates, JobOptions, Judges, Out, arguments
 from claimeval.cli.terminal import say
 from claimeval.statistics.formatting import percent
 from claimeval.types.errors import DataError, UsageError
-from claimeval.types.options import PanelOptions, RunOptions, require_at_least
+from claimeval.types.options import RunOptions, require_at_least
 
 if TYPE_CHECKING:
     from claimeval import ir
@@ -61,7 +61,6 @@ class GradeOptions(JobOptions):
     """steps, plain, or a .j2 file.  [default: steps]"""
     documents_per_call: Annotated[int, QUESTIONS] = 1
     """Documents per call; with several, a grade also depends on the other documents."""
-    panel: Panel = PanelOptions()
     gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
 
     def __post_init__(self) -> None:

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from claimeval.cli.command import Heading, RecordCommand, command
-from claimeval.cli.shared import Data, JobOptions, Judges, Out, Panel, arguments
+from claimeval.cli.shared import Data, JobOptions, Judges, Out, arguments
 from claimeval.statistics.formatting import tally
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
@@ -26,7 +26,6 @@ class JudgedOptions(JobOptions):
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     out: Out = None
     """Run directory; default RUN/JOB or runs/DATA-SETTINGS."""
-    panel: Panel = PanelOptions()
 
 
 def command_of(name: str) -> RecordCommand:

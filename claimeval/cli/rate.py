@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Heading, Pairs, command
 from claimeval.cli.front import Shown
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import (
-    AskingAndCluster,
-    Data,
-    Front,
-    Gated,
-    Gates,
-    Judges,
-    Out,
-    Panel,
-    ReadingOptions,
-    arguments,
-)
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.cli.shared import Data, Front, JobOptions, Judges, Out, arguments
+from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
@@ -44,7 +32,7 @@ class RatingQuestions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RateCommand:
+class RateCommand(JobOptions):
     """Judge whole answers: relevant, faithful, correct, declining?
 
     Takes one call per question, answer and judge: cheaper and coarser than claims. The ratings of a run become
@@ -59,15 +47,8 @@ class RateCommand:
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
     out: Out = None
     """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
-    overwrite: bool = False
-    """Replace a run with other settings in --out."""
-    reading: ReadingOptions = ReadingOptions()
-    output: Output = Output()
     questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
-    panel: Panel = PanelOptions()
-    gates: Gated = Gates()
     shown: Front = Shown()
-    options: AskingAndCluster = RunOptions()
 
 
 def do(args: RateCommand) -> int:

@@ -18,11 +18,10 @@ from claimeval.cli.shared import (
     Judges,
     Metrics,
     Out,
-    Panel,
     ScoreQuestions,
     arguments,
 )
-from claimeval.types.options import PanelOptions, RunOptions
+from claimeval.types.options import RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
@@ -51,7 +50,6 @@ class ScoreOptions(JobOptions):
     out: Out = None
     """Run directory; default runs/DATA-SETTINGS."""
     questions: AskedFirst = ScoreQuestions()
-    panel: Panel = PanelOptions()
     shown: Front = Shown()
 
 

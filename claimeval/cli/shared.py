@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from claimeval.cli.command import Argument, Heading, Names, Pairs
 from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
-from claimeval.types.options import PanelOptions, RunOptions, require_at_least
+from claimeval.types.options import RunOptions, require_at_least
 from claimeval.types.requests import ClaimsPerCall
 
 Data = Annotated[Path, Argument("DATA")]
@@ -20,8 +20,6 @@ Metrics = Annotated[str | None, Names("-m", "--metrics")]
 Flag = Literal[True] | None
 """A flag whose default is the setting of the panel file, or of the run that is rejudged."""
 Out = Annotated[Path | None, Names("-o", "--out")]
-Panel = Annotated[PanelOptions, Heading("Panel", "vote", "replicates")]
-"""The other settings of a panel are in the panel file."""
 _COST = Heading(
     "Cost and speed",
     "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",

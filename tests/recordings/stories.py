@@ -138,8 +138,11 @@ def panel(bench: Bench) -> None:
     bench.run("rejudge runs/f --vote weighted --labels demo_labels.jsonl --out runs/w", keep="runs/w/summary.json")
     bench.write("escalating.yaml", json.dumps({"judges": [a, b, c], "escalate": 2}))
     bench.run("score few.jsonl --out runs/e -m faithfulness -j escalating.yaml", keep="runs/e/summary.json")
-    bench.write("repeated.yaml", json.dumps({"judges": [a, c], "tie": "conservative", "on_same_family": "skip"}))
-    bench.run("score few.jsonl --out runs/r -m faithfulness --replicates 2 -j repeated.yaml")
+    bench.write(
+        "repeated.yaml",
+        json.dumps({"judges": [a, c], "replicates": 2, "tie": "conservative", "on_same_family": "skip"}),
+    )
+    bench.run("score few.jsonl --out runs/r -m faithfulness -j repeated.yaml")
     bench.write("own.yaml", json.dumps({"judges": [a, b], "extract_per_judge": True}))
     bench.run("score few.jsonl --out runs/own -m faithfulness -j own.yaml", keep="runs/own/summary.json")
     bench.write("panel.yaml", PANEL.format(a=a, b=b))
