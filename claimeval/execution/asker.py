@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from typing import Self
@@ -91,11 +91,17 @@ class Asker:
                 syncing = asyncio.create_task(_sync(store, progress))
                 stack.callback(syncing.cancel)
             in_batches = options.batch and self.online is not None
-            counted: Callable[[], None] = (lambda: None) if in_batches else progress.answered_from_cache
+
+            def stored(request: Request, completion: Completion) -> None:
+                """Count an answer from the reply cache."""
+                self.budget.settle_stored(request, completion)
+                if not in_batches:
+                    progress.answered_from_cache()
+
             fallback: Executor = self.online or OfflineExecutor()
             if self.online and not (options.batch or self._urgent):
                 fallback = WarmingExecutor(self.online)
-            self.cached = stack.enter_context(CachedExecutor(store, fallback, counted))
+            self.cached = stack.enter_context(CachedExecutor(store, fallback, stored))
             self._stack = stack.pop_all()
         return self
 

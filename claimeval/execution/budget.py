@@ -69,6 +69,8 @@ class Ledger:
         self._file = file
         self._run = run
         self._owner = uuid4().hex
+        self.lost: frozenset[str]
+        """The requests of calls without an outcome when the ledger was opened."""
         self._max_calls = _NO_LIMIT if max_calls is None else max_calls
         self._max_cost = _NO_LIMIT if max_cost is None else _nano(max_cost)
         with self._store_errors():
@@ -89,6 +91,8 @@ class Ledger:
         self._database.execute("CREATE TABLE IF NOT EXISTS reserved (run TEXT, request TEXT, owner TEXT, cost INTEGER)")
         self._database.execute("CREATE INDEX IF NOT EXISTS reserved_by_request ON reserved (run, request)")
         self._database.execute("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (self._run,))
+        lost = self._database.execute("SELECT DISTINCT request FROM reserved WHERE run = ?", (self._run,))
+        self.lost = frozenset([request for (request,) in lost])
 
     def reserve(self, cost: float, request: str | None = None) -> bool:
         """Reserve one call of at most `cost`. Return False, without a reservation, if it would exceed a limit.
@@ -112,22 +116,28 @@ class Ledger:
             self._add(_nano(cost) - _nano(reserved))
 
     def settle_request(self, request: str, cost: float) -> None:
-        """Replace the reserved cost of a call by its actual cost, also for earlier calls with an unknown outcome.
+        """Replace the reserved cost of a call by its actual cost, also for earlier calls with an unknown outcome."""
+        with self._transaction():
+            query = "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ? LIMIT 1"
+            row, amount = self._database.execute(query, (self._run, request, self._owner)).fetchone()
+            self._database.execute("DELETE FROM reserved WHERE rowid = ?", (row,))
+            self._add(_nano(cost) - amount)
+            self._settle_lost(request, _nano(cost))
+
+    def settle_lost(self, request: str, cost: float) -> None:
+        """Replace the reserved costs of calls with an unknown outcome by what an answer to the same request cost.
 
         A reservation of another process that still waits is settled again by that process.
         """
-        paid, mine = _nano(cost), (self._run, request, self._owner)
         with self._transaction():
-            query = "SELECT rowid, cost FROM reserved WHERE run = ? AND request = ? AND owner = ? LIMIT 1"
-            row, amount = self._database.execute(query, mine).fetchone()
-            self._database.execute("DELETE FROM reserved WHERE rowid = ?", (row,))
-            unknown = "FROM reserved WHERE run = ? AND request = ? AND cost > ?"
-            lost = (self._run, request, paid)
-            over = self._database.execute(f"SELECT COUNT(*), TOTAL(cost) {unknown}", lost).fetchone()
-            self._database.execute(
-                "UPDATE reserved SET cost = ?3 WHERE run = ?1 AND request = ?2 AND cost > ?3", (*lost,)
-            )
-            self._add(paid - amount + paid * over[0] - int(over[1]))
+            self._settle_lost(request, _nano(cost))
+
+    def _settle_lost(self, request: str, paid: int) -> None:
+        which = (self._run, request, paid)
+        over = "FROM reserved WHERE run = ? AND request = ? AND cost > ?"
+        count, total = self._database.execute(f"SELECT COUNT(*), TOTAL(cost) {over}", which).fetchone()
+        self._database.execute("UPDATE reserved SET cost = ?3 WHERE run = ?1 AND request = ?2 AND cost > ?3", which)
+        self._add(paid * count - int(total))
 
     def _add(self, nano: int) -> None:
         self._database.execute("UPDATE spending SET cost = cost + ? WHERE run = ?", (nano, self._run))
@@ -226,6 +236,14 @@ class Budget:
         spending = self._ledger.spending
         is_priced = all(self._prices[name] for name in self._charged)
         return f"{spending.calls} calls" + (f" and ${spending.cost:.4f}" if is_priced else " of unknown price")
+
+    def settle_stored(self, request: Request, completion: Completion) -> None:
+        """Settle calls that were lost by a killed process, given the stored reply to the same request."""
+        known_price = self._prices.get(request.judge.name)
+        if not (self._ledger and known_price) or request.key not in self._ledger.lost:
+            return
+        if (paid := cost(completion, known_price)) is not None:
+            self._ledger.settle_lost(request.key, paid)
 
     def settle(self, request: Request, reserved: float, outcome: Completion | CallError | None) -> None:
         """Record the cost of a call: the whole reservation if a reply may have been paid for and lost.

@@ -18,7 +18,9 @@ POLL = 0.05
 class CachedExecutor(Executor):
     """Executor that returns stored replies and passes every other request on once."""
 
-    def __init__(self, store: Store, fallback: Executor, on_stored: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, store: Store, fallback: Executor, on_stored: Callable[[Request, Completion], None] = lambda *_: None
+    ) -> None:
         """`on_stored` is called for each answer that is not a new reply."""
         self._store = store
         self._fallback = fallback
@@ -41,7 +43,7 @@ class CachedExecutor(Executor):
         else:
             outcome = await self._ask_once(key, request)
         if isinstance(outcome, Completion) and outcome.cached:
-            self._on_stored()
+            self._on_stored(request, outcome)
         return outcome
 
     async def _ask_once(self, key: str, request: Request) -> Outcome:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
+from dataclasses import replace
+from os.path import commonprefix
 
 from claimeval.execution import Executor
-from claimeval.types.requests import Outcome, Request
+from claimeval.types.requests import Beginning, Outcome, Request
 
 SHARED = 4096
 """Characters that requests must share: 1,024 tokens, from which providers cache a beginning."""
@@ -19,29 +21,59 @@ KEPT = 10_000
 """Beginnings that are remembered: more than a run has in flight."""
 
 
+class _Ahead:
+    """The first request with a beginning, and those that came while it was made."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+        """Whether the first request has its outcome."""
+        self.texts: list[str] = []
+        """The last messages of the requests, until the first is sent."""
+        self._length = 0
+        self._digest = 0
+
+    def close(self) -> None:
+        """Settle how much of the last message the requests share: whole lines; nothing if there is only one."""
+        shared = commonprefix(self.texts) if len(self.texts) > 1 else ""  # noqa: RUF071  # characters are meant
+        self._length = shared.rfind("\n") + 1
+        self._digest = hash(shared[: self._length])
+        self.texts.clear()
+
+    def shared(self, text: str) -> int:
+        """Return how many characters a last message shares with the first one's."""
+        return self._length if hash(text[: self._length]) == self._digest else 0
+
+
 class WarmingExecutor(Executor):
     """Executor that lets the first of several requests with the same beginning go ahead of the others."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._ahead: OrderedDict[str, asyncio.Event] = OrderedDict()
-        """By beginning, whether the first request has its outcome."""
+        self._ahead: OrderedDict[str, _Ahead] = OrderedDict()
+        """By beginning."""
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome, after that of a request in flight that begins alike."""
         beginning = _beginning(request)
         if beginning is None:
             return await self._executor.ask(request)
-        if ahead := self._ahead.get(beginning):
-            await ahead.wait()
-            return await self._executor.ask(request)
-        ahead = self._ahead[beginning] = asyncio.Event()
-        if len(self._ahead) > KEPT:
-            self._ahead.popitem(last=False)
+        text = request.messages[-1].content
+        ahead = self._ahead.get(beginning)
+        if is_first := ahead is None:
+            ahead = self._ahead[beginning] = _Ahead()
+            if len(self._ahead) > KEPT:
+                self._ahead.popitem(last=False)
+        ahead.texts.append(text)
         try:
-            return await self._executor.ask(request)
+            if is_first:
+                await asyncio.sleep(0)  # the other chunks and replicates come now
+                ahead.close()
+            else:
+                await ahead.ended.wait()
+            return await self._executor.ask(replace(request, beginning=Beginning(beginning[:16], ahead.shared(text))))
         finally:
-            ahead.set()
+            if is_first:
+                ahead.ended.set()
 
 
 def _beginning(request: Request) -> str | None:

@@ -29,7 +29,7 @@ from claimeval.providers.batches import (
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets
 from claimeval.types.errors import UsageError, not_installed
-from claimeval.types.requests import CallError, Completion, Judge, Request
+from claimeval.types.requests import Beginning, CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, RequestOptions
@@ -97,7 +97,11 @@ def body(request: Request) -> dict[str, Any]:
         "model": judge.model.partition(":")[2],
         "max_tokens": request.max_tokens,
         "system": [{"type": "text", "text": system, "cache_control": _EPHEMERAL}] if system else None,
-        "messages": [{"role": "user", "content": m.content} for m in request.messages if m.role == "user"],
+        "messages": [
+            {"role": "user", "content": _content(m.content, request.beginning if m is request.messages[-1] else None)}
+            for m in request.messages
+            if m.role == "user"
+        ],
         "temperature": judge.temperature,
         "top_p": judge.top_p,
     }
@@ -111,6 +115,14 @@ def body(request: Request) -> dict[str, Any]:
         fields["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
     fields["output_config"] = output or None
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
+
+
+def _content(text: str, beginning: Beginning | None) -> str | list[dict[str, Any]]:
+    """Return a text, with a mark for the prompt cache after what several requests share: a write has its price."""
+    if not beginning or not beginning.shared:
+        return text
+    marked = {"type": "text", "text": text[: beginning.shared], "cache_control": _EPHEMERAL}
+    return [marked, {"type": "text", "text": text[beginning.shared :]}]
 
 
 _FINISH = {

@@ -93,6 +93,16 @@ def resolve(judge: Judge) -> Judge:
     return judge.model_copy(update=settled)
 
 
+def body(request: Request) -> dict[str, Any]:
+    """Return the body of a live request. At OpenAI, requests that begin alike go to the machine that has it cached."""
+    fields = request_body(request)
+    judge, beginning = request.judge, request.beginning
+    host = urlsplit(judge.endpoint or "").hostname or ""
+    if beginning and _OPENAI_HOST.fullmatch(host) and "prompt_cache_key" not in judge.learned.refused:
+        return {"prompt_cache_key": beginning.key, **fields}
+    return fields
+
+
 @asynccontextmanager
 async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]]:
     """Open the SDK for the duration of the block.
@@ -135,7 +145,7 @@ class OpenAIBackend:
         recorder = ResponseRecorder(self._key, keep)
         with recorder.open_for(self._sdk):
             # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-            await self._sdk.post("chat/completions", cast_to=httpx2.Response, content=to_json(request_body(request)))
+            await self._sdk.post("chat/completions", cast_to=httpx2.Response, content=to_json(body(request)))
         return recorder.completion()
 
 

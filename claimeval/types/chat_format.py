@@ -35,6 +35,7 @@ _SENT = {
     "logprobs",
     "top_logprobs",
     "response_format",
+    "prompt_cache_key",
     *TOKEN_LIMITS,
 }
 """Fields of a request that come from settings: all but `model` and `messages`."""

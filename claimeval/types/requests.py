@@ -227,6 +227,8 @@ class Judge(Record):
         if "temperature" in names and self.temperature == 0:
             changes["temperature"] = None
             left_out.append("temperature")
+        if "prompt_cache_key" in names and "prompt_cache_key" not in {*known, *self.extra}:
+            left_out.append("prompt_cache_key")
         if self.token_limit in names and not set(TOKEN_LIMITS) & set(known):
             changes["token_limit"] = next(name for name in TOKEN_LIMITS if name != self.token_limit)
             left_out.append(str(self.token_limit))
@@ -302,6 +304,15 @@ class AssessTask:
             yield document.text
 
 
+class Beginning(NamedTuple):
+    """What a request shares with others, for the provider's prompt cache."""
+
+    key: str
+    """The same for all requests that begin alike."""
+    shared: int
+    """Number of characters of the last message that several requests in flight share; 0 if this one is alone."""
+
+
 @dataclass(frozen=True)
 class Request:
     """A complete request to a judge. All fields that can change the reply are part of the key.
@@ -327,6 +338,8 @@ class Request:
     prompt: str = ""
     """Digest of the prompt file. Not part of the key, because the messages contain the rendered prompt."""
     task: ExtractTask | AssessTask | None = None
+    beginning: Beginning | None = None
+    """None if the request is too short for a prompt cache. Not part of the key: it changes the price, not the reply."""
 
     @property
     def prompt_id(self) -> str | None:

@@ -273,6 +273,17 @@ def test_a_call_without_an_outcome_costs_what_the_same_request_costs_later(tmp_p
         assert other.spending == Spending(1, 5.0)
 
 
+@pytest.mark.usefixtures("_priced")
+def test_a_call_whose_reply_was_stored_before_the_process_died_costs_what_the_reply_says(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "spending.db", "run", None, None) as died:
+        died.reserve(WORST, REQUEST.key)
+    with Ledger(tmp_path / "spending.db", "run", None, None) as ledger:
+        Budget([JUDGE], ledger).settle_stored(REQUEST, reply())
+        assert ledger.spending == Spending(1, 0.0013)
+        Budget([JUDGE], ledger).settle_stored(REQUEST, reply())
+        assert ledger.spending == Spending(1, 0.0013)
+
+
 def test_a_process_that_still_waits_settles_its_own_call(tmp_path: Path) -> None:
     with Ledger(tmp_path / "a.db", "run", None, None) as one, Ledger(tmp_path / "a.db", "run", None, None) as two:
         one.reserve(5.0, "a")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 import claimeval as ce
 from benchmarks.loopback import Latency, Options, claim_judge
@@ -16,6 +19,8 @@ from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.evaluation.judgment import even_size
 from claimeval.execution import Executor
 from claimeval.execution.warm import SHARED, WarmingExecutor
+from claimeval.providers import anthropic, openai
+from claimeval.types.chat_format import refused_parameters
 from claimeval.types.records import Document
 from claimeval.types.requests import Completion, Failure, Judge, Message, Outcome, Request
 from tests.conftest import StartServer
@@ -72,6 +77,69 @@ def test_short_requests_and_other_models_do_not_wait() -> None:
         assert log_of(requests, Watched())[:2] == ["+a", "+b"]
     schemas = [replace(request(LONG + n), response_schema=f'{{"{n}":1}}') for n in "ab"]
     assert log_of(schemas, Watched())[:2] == ["+a", "+b"], "a schema precedes the prompt"
+
+
+def bodies_of(requests: list[Request], body: Callable[[Request], dict[str, Any]]) -> list[dict[str, Any]]:
+    """The bodies, in the order in which they are sent; the last request comes after all others have ended."""
+    sent: list[dict[str, Any]] = []
+
+    class Sent(Executor):
+        async def ask(self, request: Request) -> Outcome:
+            sent.append(body(request))
+            return READ
+
+    async def ask_all() -> None:
+        warming = WarmingExecutor(Sent())
+        await asyncio.gather(*map(warming.ask, requests[:-1]))
+        await warming.ask(requests[-1])
+
+    asyncio.run(ask_all())
+    return sent
+
+
+def test_anthropic_is_told_where_the_shared_evidence_ends_if_another_request_follows() -> None:
+    claude = Judge(model="anthropic:claude-haiku-4-5", endpoint="https://api.anthropic.com")
+    shared = f"{LONG}\n</evidence>\n"
+    sent = bodies_of([request(shared + text, claude) for text in ("c1: one", "c1: two", "c2: late")], anthropic.body)
+    mark = {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}}
+    assert [body["messages"][0]["content"] for body in sent] == [
+        [mark, {"type": "text", "text": text}] for text in ("c1: one", "c1: two", "c2: late")
+    ]
+
+
+def test_a_request_that_is_alone_pays_for_no_cache_write() -> None:
+    claude = Judge(model="anthropic:claude-haiku-4-5", endpoint="https://api.anthropic.com")
+    sent = bodies_of([request(f"{LONG}\na", claude), request(f"{LONG}\nb", claude)], anthropic.body)
+    assert [body["messages"][0]["content"] for body in sent] == [f"{LONG}\na", f"{LONG}\nb"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "extra", "keys"),
+    [
+        ("https://api.openai.com/v1", {}, 1),
+        ("https://eu.api.openai.com/v1", {}, 1),
+        ("http://127.0.0.1:8000/v1", {}, 0),
+        ("https://api.openai.com/v1", {"prompt_cache_key": "mine"}, 1),
+    ],
+)
+def test_openai_gets_one_cache_key_for_requests_that_begin_alike(
+    endpoint: str, extra: dict[str, JsonValue], keys: int
+) -> None:
+    judge = Judge(model="openai:m", endpoint=endpoint, extra=extra)
+    sent = bodies_of([request(LONG + n, judge) for n in "abc"], openai.body)
+    found = {body["prompt_cache_key"] for body in sent if "prompt_cache_key" in body}
+    assert len(found) == keys
+    assert found >= set(extra.values())
+    assert [openai.body(request("short", judge)).get("prompt_cache_key")] == [extra.get("prompt_cache_key")]
+
+
+def test_a_cache_key_that_openai_refuses_is_left_out() -> None:
+    refused = refused_parameters("Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key")
+    judge = Judge(model="openai:m", endpoint="https://api.openai.com/v1").without(refused)
+    assert judge
+    assert not any("prompt_cache_key" in body for body in bodies_of([request(LONG, judge)] * 2, openai.body))
+    given = Judge(model="openai:m", extra={"prompt_cache_key": "mine"})
+    assert given.without(refused) is None, "what a user set is not left out"
 
 
 @pytest.mark.parametrize(
