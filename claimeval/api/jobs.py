@@ -25,6 +25,7 @@ from claimeval.evaluation.job import Job, Reiterable, run_identity
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import DONE, ComputedJob, RunStatus
+from claimeval.execution.budget import check_caps
 from claimeval.execution.runner import run_job
 from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
@@ -113,6 +114,7 @@ async def run_prepared(
     folder = None if out is None else folder_for(out, prepared)
     if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
+    check_caps(prepared.job.asked, options)
     run_way = _run_on_engine if options.engine is not None else _run_shard if options.shard is not None else _run_here
     to = _Target(folder, overwrite, panel.labels, read_vote_labels(prepared.manifest, panel))
     return (await run_way(prepared, to, options)).ended()

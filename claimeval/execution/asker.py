@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Self
 
 from claimeval.execution import Executor
-from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_extra, check_prices
+from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_caps
 from claimeval.execution.cached import CachedExecutor, ComputingExecutor, OfflineExecutor, StoredExecutor
 from claimeval.execution.learning import LearningExecutor
 from claimeval.execution.online import OnlineExecutor
@@ -67,10 +67,7 @@ class Asker:
 
     async def __aenter__(self) -> Self:
         options, progress = self._options, self._progress
-        if options.max_cost is not None and not options.offline:
-            check_prices(self._judges, options.prices)
-        if options.capped and not options.offline:
-            check_extra(self._judges)
+        check_caps(self._judges, options)
         folder = cache_folder(options.cache)
         async with AsyncExitStack() as stack:
             self.store = store = stack.enter_context(Store(folder))

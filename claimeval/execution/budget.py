@@ -19,6 +19,7 @@ from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, price_of
 from claimeval.types.chat_format import FREE
 from claimeval.types.errors import StoreError, UsageError
+from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
 LEDGER_FILE = "spending.db"
@@ -28,21 +29,17 @@ NANO = 1_000_000_000
 _NO_LIMIT = 2**62
 
 
-def check_prices(judges: Iterable[Judge], prices: str | Path | None = None) -> None:
-    """Raise UsageError unless the price of every judge is known."""
-    for judge in judges:
-        if price_of(judge, prices) is None:
+def check_caps(judges: Iterable[Judge], options: RunOptions) -> None:
+    """Raise UsageError if a price file cannot be read, or if the caps of the options cannot hold for a judge."""
+    for judge in judges if not options.offline else ():
+        price = price_of(judge, options.prices)
+        if options.max_cost is not None and price is None:
             raise UsageError(
                 f"A cost limit needs the price of {judge.model} at {judge.endpoint}, which is unknown. Add a line such "
                 f"as `{judge.model}: {{input: 0.25, output: 2.00}}` (US dollars per million tokens) to a YAML file and "
                 f"pass it with --prices or {VARIABLE}, or limit the number of calls instead"
             )
-
-
-def check_extra(judges: Iterable[Judge]) -> None:
-    """Raise UsageError if a judge sends a field that may cost more than the caps count, unless it says so."""
-    for judge in judges:
-        if not judge.uncounted and (unknown := sorted(set(judge.extra) - FREE)):
+        if options.capped and not judge.uncounted and (unknown := sorted(set(judge.extra) - FREE)):
             raise UsageError(
                 f"judge {judge.name!r}: the price of `{unknown[0]}` in `extra` is not known, so a cap is no promise. "
                 "Leave it out, leave --max-cost and --max-calls out, or write `uncounted: true` into the judge file"

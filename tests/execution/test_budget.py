@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import claimeval as ce
 from claimeval.evaluation.summary.cost import JudgeCost, total
-from claimeval.execution.budget import Budget, Ledger, Spending, check_extra, check_prices, cost
+from claimeval.execution.budget import Budget, Ledger, Spending, check_caps, cost
 from claimeval.providers.prices import Price, cost_bound
 from claimeval.types.errors import StoreError, UsageError
 from claimeval.types.records import Call
@@ -88,8 +88,9 @@ def test_the_worst_case_is_worked_out_by_hand() -> None:
 
 def test_a_cap_on_money_needs_to_know_prices() -> None:
     with pytest.raises(UsageError, match=r"the price of openai:m at http://127.0.0.1/v1.*CLAIMEVAL_PRICES"):
-        check_prices([JUDGE])
-    check_prices([Judge(name="l", model="local:lexical", endpoint="x")])
+        check_caps([JUDGE], ce.RunOptions(max_cost=1))
+    check_caps([Judge(name="l", model="local:lexical", endpoint="x")], ce.RunOptions(max_cost=1))
+    check_caps([JUDGE], ce.RunOptions(max_calls=1))
 
 
 def test_the_ledger_outlives_the_process_and_knows_runs_apart(tmp_path: Path) -> None:
@@ -300,7 +301,8 @@ def test_a_field_of_unknown_price_is_refused_under_a_cap_unless_the_file_says_so
     sample = {"id": "a", "question": "Q?", "answer": "A.", "contexts": ["C."]}
     capped = ce.RunOptions(max_calls=5, cache=tmp_path)
     with pytest.raises(UsageError, match=f"the price of `{field}` in `extra` is not known"):
-        ce.score([sample], judges=judge, metrics="faithfulness", options=capped)
-    check_extra([Judge(model="openai:m", extra={field: 1}, uncounted=True)])
-    check_extra([Judge(model="openai:m", extra={"top_k": 5, "stop": ["x"], "chat_template_kwargs": {"a": 1}})])
+        ce.score([sample], judges=judge, metrics="faithfulness", options=capped, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists(), "nothing begins that cannot be paid for"
+    check_caps([Judge(model="openai:m", extra={field: 1}, uncounted=True)], capped)
+    check_caps([Judge(model="openai:m", extra={"top_k": 5, "stop": ["x"], "chat_template_kwargs": {"a": 1}})], capped)
     assert ce.plan(ce.score, [sample], judges=judge, metrics="faithfulness").calls[0] > 0
