@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast, get_args
+from typing import TypeVar
 
 from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
@@ -18,21 +17,12 @@ from claimeval.evaluation.validity import compare_graders
 from claimeval.runs import correct as corrections
 from claimeval.runs import labeling
 from claimeval.runs.agreement import HALF_WIDTH, Agreement, measure_run
+from claimeval.runs.annotation import Annotation, ClaimAnnotation, DocumentAnnotation
 from claimeval.runs.correct import Correction, Method
-from claimeval.runs.labeling import (
-    ClaimDraw,
-    ClaimToLabel,
-    Design,
-    DocumentDraw,
-    DocumentLabel,
-    DocumentLabels,
-    DocumentToLabel,
-    LgtmEstimate,
-    Mark,
-)
+from claimeval.runs.labeling import Design
 from claimeval.runs.ratings import has_ratings, rate_run, rate_table
-from claimeval.types.errors import NoteWarning, UsageError, unknown_name
-from claimeval.types.records import Claim, Document, Label, Sample
+from claimeval.types.errors import NoteWarning, UsageError
+from claimeval.types.records import Sample
 
 
 def agreement(
@@ -173,6 +163,7 @@ def annotate(
     design: Design = "even",
     seed: int = 0,
     annotator: str = "",
+    disputed: bool = False,
     documents: bool = False,
     depth: int | None = None,
     corpus: str | Path | None = None,
@@ -180,7 +171,7 @@ def annotate(
     fields: Mapping[str, str] = NO_FIELDS,
     out: str | Path | None = None,
 ) -> Annotation:
-    """Draw claims of a run, or retrieved documents, for people to label; verdicts are not shown.
+    """Draw claims or rated answers of a run, or retrieved documents, for people to label; verdicts are not shown.
 
     Iterate the result and call `item.label(...)`. Each label is saved at once, and labeled items are left out.
 
@@ -188,11 +179,13 @@ def annotate(
         run: A run with a path, or its directory. With `documents`, any data; with `corpus`, queries.
         n: The number of claims to draw, those of an earlier draw included (default 100), or with `documents` of
             questions (default 50).
-        metric: The metric whose claims are drawn. Default: the first of the run.
+        metric: The metric whose claims are drawn, or the rating whose answers are. Default: the first of the run.
         design: How claims are drawn: `even` with equal probability, evenly over the share of judges that support them;
             `label` with at least 15 for each label of the judges, for agreement.
         seed: Seed of the draw.
         annotator: A name to store with each label of a claim.
+        disputed: Instead of a draw, the claims on which judges or replicates differ, or people differ from the panel;
+            at most `n`. They are no random sample: `correct` leaves their labels out.
         documents: Label retrieved documents (`good`, `bad`, `unsure`) instead of claims.
         depth: The number of top documents to label for each question (default 10).
         corpus: The documents of a collection, for queries; needs `trec_run`.
@@ -209,212 +202,29 @@ def annotate(
         DataError: The directory holds no finished run.
     """
     if documents:
-        if metric or design != "even" or annotator:
+        if metric or design != "even" or annotator or disputed:
             raise UsageError(
-                "metric, design and annotator are for claims; for documents, give each annotator a separate out"
+                "metric, design, annotator and disputed are for claims; for documents, give each annotator an own out"
             )
         path = path_of(run)
         ranked = partial(_ranked, run, fields, corpus, trec_run)
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
         target = Path(out) if out is not None else labeling.default_path(path or Path("data"))
-        return _annotate_documents(ranked, source, target, n=n, seed=seed, depth=depth)
+        return DocumentAnnotation.draw_from(ranked, source, target, n=n, seed=seed, depth=depth)
     if depth or corpus or trec_run or out or fields:
         raise UsageError("depth, corpus, trec_run, out and fields go with documents=True (--documents)")
+    if disputed and (design != "even" or seed):
+        raise UsageError("design and seed are for a draw; disputed claims are not drawn")
     folder = path_of(run)
     if folder is None:
         raise UsageError("labels are stored next to a run on disk; save the run first")
+    if disputed:
+        return ClaimAnnotation(folder, labeling.disputed_claims(folder, metric, n or labeling.CLAIMS), annotator)
     return ClaimAnnotation(folder, labeling.draw_claims(folder, metric, n, design, seed), annotator)
 
 
 def _folder(run: Run | str | Path) -> Run:
     return run if isinstance(run, Run) else Run.load(run)
-
-
-CLAIM_LABELS = ("supported", "contradicted", "not_found", "unsure")
-
-
-class ClaimItem(NamedTuple):
-    """A claim to label with its evidence, without verdicts."""
-
-    sample: Sample
-    claim: Claim
-    against: str
-    """The part that is the evidence, such as `contexts`."""
-    documents: tuple[Document, ...]
-    """The evidence."""
-    label: Callable[[str], None]
-    """Save the label: `supported`, `contradicted`, `not_found` or `unsure`. It is on disk when this returns."""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Ids of the sample and the claim."""
-        return self.sample.id, self.claim.id
-
-
-class Annotation(ABC):
-    """Items drawn for people to label, and their labels so far; iterating yields the items without a label.
-
-    Claims are `ClaimItem`, documents `DocumentItem`; `item.label(...)` saves a label at once.
-    """
-
-    @property
-    @abstractmethod
-    def path(self) -> Path:
-        """The file of the labels."""
-
-    @property
-    @abstractmethod
-    def labels(self) -> Mapping[tuple[str, str], str]:
-        """Labels so far, by ids of sample and item."""
-
-    @property
-    def labeled(self) -> int:
-        """The number of items with a label, including "unsure"."""
-        return len(self.labels)
-
-    @property
-    def estimate(self) -> LgtmEstimate:
-        """LGTM@depth of documents: the mean over questions of the share of good documents."""
-        raise UsageError("labeled claims give no estimate by themselves; see `correct`")
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of items that were drawn."""
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[ClaimItem | DocumentItem]:
-        """Yield the items without a label."""
-
-    def export(self, path: str | Path) -> int:
-        """Write the drawn claims as CSV with an empty column `label`, and return their number."""
-        raise UsageError("documents are labeled with `label`; there is no table of them")
-
-
-class ClaimAnnotation(Annotation):
-    """Claims drawn for people to label."""
-
-    def __init__(self, run: Path, draw: ClaimDraw, annotator: str) -> None:
-        self.draw = draw
-        """The draw: metric, design, seed, population, items."""
-        self._run, self._annotator = run, annotator
-        self._file = labeling.ClaimLabels(run, draw.metric.name)
-
-    @cached_property
-    def items(self) -> tuple[ClaimItem, ...]:
-        """All claims, including those with a label."""
-        against = self.draw.metric.against
-        return tuple(
-            ClaimItem(
-                question.result.sample,
-                question.claim,
-                against,
-                tuple(question.result.sample.documents(against) or ()),
-                partial(self._save, question),
-            )
-            for question in labeling.questions(self._run, self.draw)
-        )
-
-    @property
-    def path(self) -> Path:
-        """The file of the labels."""
-        return self._file.path
-
-    @property
-    def labels(self) -> Mapping[tuple[str, str], str]:
-        """Labels of the annotator so far, by sample and claim; of all annotators if none is named."""
-        return self._file.by(self._annotator)
-
-    def __len__(self) -> int:
-        return len(self.draw.items)
-
-    def __iter__(self) -> Iterator[ClaimItem]:
-        return (item for item in self.items if item.key not in self.labels)
-
-    def export(self, path: str | Path) -> int:
-        """Write the drawn claims as CSV with an empty column `label`, and return their number."""
-        return labeling.export(self._run, self.draw, Path(path))
-
-    def _save(self, question: ClaimToLabel, label: str) -> None:
-        if label not in CLAIM_LABELS:
-            raise unknown_name("label", label, CLAIM_LABELS)
-        self._file.add(question, self.draw.metric.against, cast(Label, label), self._annotator)
-
-
-class DocumentItem(NamedTuple):
-    """A retrieved document to label as good or not for its question."""
-
-    query: str
-    question: str
-    document: Document
-    number: int
-    """Number of the question, from 1."""
-    position: int
-    """Position of the document among those of the question, in the order in which they are shown, from 1."""
-    documents: int
-    """Number of documents of the question."""
-    label: Callable[[str], None]
-    """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns."""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Ids of the question and the document."""
-        return self.query, self.document.id
-
-
-class DocumentAnnotation(Annotation):
-    """Documents drawn for people to label."""
-
-    def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentToLabel]) -> None:
-        self.draw = draw
-        """The draw: questions, depth, seed, population."""
-        self.items = tuple(DocumentItem(*pair, label=partial(self._save, pair)) for pair in todo)
-        """All documents, including those with a label."""
-        self._labels = labels
-
-    @property
-    def path(self) -> Path:
-        """The file of the labels."""
-        return self._labels.path
-
-    @property
-    def labels(self) -> Mapping[tuple[str, str], Mark]:
-        """Labels so far, by question and document."""
-        return self._labels.answers
-
-    @property
-    def estimate(self) -> LgtmEstimate:
-        """LGTM@depth from the labels so far."""
-        return labeling.lgtm(self.draw, self._labels.answers)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[DocumentItem]:
-        return (item for item in self.items if item.key not in self.labels)
-
-    def _save(self, pair: DocumentToLabel, label: str) -> None:
-        if label not in get_args(Mark):
-            raise unknown_name("label", label, get_args(Mark))
-        self._labels.add(DocumentLabel(query=pair.query, document=pair.document.id, mark=cast(Mark, label)))
-
-
-def _annotate_documents(
-    ranked: Callable[[int], Iterable[Sample]],
-    source: str,
-    target: Path,
-    *,
-    n: int | None,
-    seed: int,
-    depth: int | None,
-) -> DocumentAnnotation:
-    """Draw documents to label; `ranked(depth)` returns the top documents of each question."""
-    labels = DocumentLabels(target)
-    before = labels.drawn
-    depth = depth or (before.first if before else labeling.FIRST)
-    n = n or (before.count if before else labeling.COUNT)
-    drawn, todo = labeling.draw_documents(ranked(depth), n, first=depth, seed=seed, source=source)
-    labels.begin(drawn)
-    return DocumentAnnotation(labels, drawn, todo)
 
 
 def _ranked(

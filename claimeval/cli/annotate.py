@@ -16,16 +16,12 @@ from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, DocumentItem
-    from claimeval.runs.labeling import LgtmEstimate, Mark
+    from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation, DocumentItem
+    from claimeval.runs.labeling import LgtmEstimate
 
-LISTED = {"annotate": ("People", 1, "Label claims or documents in the terminal.")}
-LABELS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
-LABEL_KEYS = "y supported   c contradicted   n not found   ? unsure   b back   q stop"
-MARKS: dict[str, Mark] = {"y": "good", "n": "bad", "?": "unsure"}
-MARK_KEYS = "y good   n not good   ? unsure   b back   m all of the text   q stop"
+LISTED = {"annotate": ("People", 1, "Label claims, answers or documents in the terminal.")}
 DOCUMENTS = Heading("Documents")
 ROOM = 12
 """Lines of the screen that the document does not use."""
@@ -39,7 +35,8 @@ class AnnotateOptions:
 
     You see the question, the claim and the evidence, but no verdict. Every label is saved at once; stop with q and
     resume with the same command. `claimeval agreement RUN` then compares the judges with you, and `claimeval correct
-    RUN` corrects the score.
+    RUN` corrects the score. Of a run of ratings you label whole answers, with the words of the rating. To label in the
+    browser, use `claimeval view FOLDER --label-as NAME`.
 
     With --documents you label the top retrieved documents: y good, n not, ? unsure, b back, m the whole text. The share
     of good documents is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
@@ -54,7 +51,7 @@ class AnnotateOptions:
     n: Annotated[int | None, Names("-n", "--n")] = None
     """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw (default: 50)."""
     metric: str | None = None
-    """Metric whose claims are drawn.  [default: the first of the run]"""
+    """Metric whose claims are drawn, or rating whose answers are.  [default: the first of the run]"""
     design: str = "even"
     """even (with equal probability, evenly over how many judges support a claim), or label (at least 15 of each label
     of the judges, for agreement)."""
@@ -62,6 +59,9 @@ class AnnotateOptions:
     """Another seed draws other claims or questions."""
     annotator: str = ""
     """Your name, stored with each label; each name gets all drawn claims to label."""
+    disputed: bool = False
+    """Instead of a draw, label the claims on which judges or replicates differ, or people differ from the panel; at
+    most --n. `correct` leaves these labels out."""
     export: Path | None = None
     """Write the drawn claims to this CSV file, for labeling elsewhere, and exit."""
     output: Output = Output()
@@ -84,8 +84,8 @@ class AnnotateOptions:
 
 def do(args: AnnotateOptions) -> int:
     """Ask for labels until all items have one or you stop, print the counts, and return the exit code."""
-    from claimeval.api.people import ClaimAnnotation, DocumentAnnotation
     from claimeval.api.people import annotate as draw
+    from claimeval.runs.annotation import ClaimAnnotation, DocumentAnnotation
 
     settings = arguments(args)
     if settings.pop("export") and args.documents:
@@ -111,38 +111,55 @@ def _label_claims(args: AnnotateOptions, drawn: ClaimAnnotation) -> int:
         )
         return 0
 
+    keys = _keys(drawn)
+
     def show(at: int) -> None:
-        item = drawn.items[at]
-        output.rule(f"{at + 1} of {len(drawn)}")
+        item = drawn.turns[at]
+        output.rule(f"{at + 1} of {len(drawn.turns)}{', for the second time' if item.again else ''}")
         for document in item.documents:
             output.pairs([(document.id, document.title or "")], bold=document.id)
             output.line(document.text, indent=2)
             output.line()
-        texts = [("question", item.sample.question), ("claim", item.claim.text)]
-        output.pairs([*texts, *_so_far(drawn.labels.get(item.key))], bold="claim")
-        output.line(f"Is the claim supported by the {item.against} above?  {LABEL_KEYS}", style="dim")
+        what = "answer" if item.claim.id == "answer" else "claim"
+        texts = [("question", item.sample.question), (what, item.claim.text)]
+        output.pairs([*texts, *_so_far(drawn, item)], bold=what)
+        asked = f"How good is the answer by its {drawn.draw.metric.name}?" if what == "answer" else None
+        output.line(f"{asked or f'Is the claim supported by the {item.against} above?'}  {keys}", style="dim")
 
-    _ask(output, drawn, LABELS, LABEL_KEYS, show, lambda at, key: drawn.items[at].label(LABELS[key]))
+    _ask(output, drawn, keys, show)
     output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
-    complete = drawn.labeled == len(drawn)
+    progress = drawn.progress
+    if progress.repeated:
+        output.line(f"{progress.same} of {progress.repeated} that were shown twice have the same label")
+    if progress.needed is not None:
+        more = f"about {progress.needed} more labels" if progress.needed else "these labels are enough"
+        output.line(f"To know within ±0.05 how often the judges label as you do: {more}")
+    complete = all(drawn.given(item) for item in drawn.turns)
     done = f"Next: claimeval agreement {run}, claimeval correct {run}"
     output.line(done if complete else "Run the same command to resume.")
     return 0
 
 
+def _keys(drawn: Annotation, more: str = "") -> str:
+    """Return the line that explains the keys."""
+    words = (f"{key} {word.replace('_', ' ')}" for key, word in drawn.keys.items())
+    return "   ".join([*words, "b back", "q stop", *([more] if more else [])])
+
+
 def _label_documents(args: AnnotateOptions, drawn: DocumentAnnotation) -> int:
     output, loud = args.output, replace(args.output, quiet=False)
+    keys = _keys(drawn, "m all of the text")
 
     def show(at: int) -> None:
         item = drawn.items[at]
-        _show_document(loud, item, len(drawn.draw.queries), drawn.labels.get(item.key))
+        _show_document(loud, item, len(drawn.draw.queries), _so_far(drawn, item), keys)
 
     def show_all(at: int) -> None:
         loud.line(_text(drawn.items[at]), indent=2)
         loud.line()
-        loud.line(MARK_KEYS)
+        loud.line(keys)
 
-    _ask(loud, drawn, MARKS, MARK_KEYS, show, lambda at, key: drawn.items[at].label(MARKS[key]), show_all)
+    _ask(loud, drawn, keys, show, show_all)
     estimate = drawn.estimate
     _print_lgtm(output, estimate)
     output.line(f"Labels: {drawn.path}")
@@ -153,26 +170,24 @@ def _label_documents(args: AnnotateOptions, drawn: DocumentAnnotation) -> int:
 
 def _ask(
     output: Output,
-    drawn: ClaimAnnotation | DocumentAnnotation,
-    words: Mapping[str, str],
+    drawn: Annotation,
     line: str,
     show: Callable[[int], None],
-    label: Callable[[int, str], None],
     more: Callable[[int], None] | None = None,
 ) -> None:
-    """Ask for the label of every item without one, by a key of `words`; `line` explains the keys."""
+    """Ask for the label of every turn without one; `line` explains the keys."""
     keys, at, shown = Keys(), _next(drawn), -1
     try:
-        while at < len(drawn):
+        while at < len(drawn.turns):
             if shown != at:
                 show(at)
                 shown = at
             key = keys.next()
             if key == "q":
                 return
-            if key in words:
-                output.line(bold=words[key])
-                label(at, key)
+            if key in drawn.keys:
+                output.line(bold=drawn.keys[key])
+                drawn.turns[at].label(drawn.keys[key])
                 at = _next(drawn)
             elif key == "b" and at:
                 at -= 1
@@ -184,17 +199,17 @@ def _ask(
         output.line()
 
 
-def _next(drawn: ClaimAnnotation | DocumentAnnotation) -> int:
-    """Return the index of the first item without a label."""
-    keys, labels = [item.key for item in drawn.items], drawn.labels
-    return next((i for i, key in enumerate(keys) if key not in labels), len(keys))
+def _next(drawn: Annotation) -> int:
+    """Return the index of the first turn without a label."""
+    return next((i for i, item in enumerate(drawn.turns) if not drawn.given(item)), len(drawn.turns))
 
 
-def _so_far(label: str | None) -> list[tuple[str, str]]:
-    return [("so far", label)] if label else []
+def _so_far(drawn: Annotation, item: ClaimItem | DocumentItem) -> list[tuple[str, str]]:
+    given = drawn.given(item)
+    return [("so far", str(given["label"]))] if given else []
 
 
-def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark | None) -> None:
+def _show_document(output: Output, item: DocumentItem, queries: int, so_far: list[tuple[str, str]], keys: str) -> None:
     height, width = output.size
     room = max(LEAST, height - ROOM) if height else 40
     width = max(20, width - 2)
@@ -206,8 +221,8 @@ def _show_document(output: Output, item: DocumentItem, queries: int, label: Mark
     if len(lines) > room or len(text) > 2 * room * width:
         output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
     output.line()
-    output.pairs([("document", item.document.id), ("question", item.question), *_so_far(label)], bold="question")
-    output.line(f"Is it a good result for the question?  {MARK_KEYS}", style="dim")
+    output.pairs([("document", item.document.id), ("question", item.question), *so_far], bold="question")
+    output.line(f"Is it a good result for the question?  {keys}", style="dim")
 
 
 def _text(item: DocumentItem) -> str:

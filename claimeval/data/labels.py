@@ -23,6 +23,7 @@ NAMES = {
     "label": ("label", "human", "verdict"),
     "grade": ("grade",),
     "annotator": ("annotator", "annotator_id"),
+    "design": ("design",),
 }
 """Field names in a row."""
 _TEXTS = frozenset(name for field in ("sample", "claim_id", "text") for name in NAMES[field])
@@ -47,6 +48,8 @@ class HumanLabel(Record):
     word: str | None = None
     """The label of a document or an answer, as a word of the judges' scale."""
     annotator: str | None = None
+    design: str | None = None
+    """`disputed` if its claim was chosen because judges or people differ; None for a draw, or labels from elsewhere."""
 
     @property
     def of_sample(self) -> bool:

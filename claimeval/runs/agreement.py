@@ -15,7 +15,7 @@ from claimeval.data.labels import LabelFile, read_labels
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.evaluation.validity import GraderReport
 from claimeval.judging.panel import Panel
-from claimeval.runs.directory import cluster_field, load_manifest, read_results
+from claimeval.runs.directory import cluster_field, label_files, load_manifest, read_results
 from claimeval.runs.judges import JudgeAgainstPeople, JudgeNumbers, judge_numbers
 from claimeval.runs.labeling import labels_in
 from claimeval.runs.labels import HUMAN, PANEL, HumanLabelCounts, RaterTable, join, join_subjects, rated_question
@@ -247,10 +247,11 @@ def measure_run(
     manifest = load_manifest(run)
     judges, field = tuple(judge.name for judge in manifest.judges), cluster_field(run, cluster)
     if not manifest.of_claims:
-        if labels is None:
+        if labels is None and not label_files(run):
             raise UsageError(f"{run} is a run of {manifest.job}, and {OF_CLAIMS}")
         question = rated_question(run, manifest, rating)
-        words = read_labels(labels, question.scale.words)
+        given = [labels] if labels else label_files(run, question.name)
+        words = LabelFile(*given, words=question.scale.words)
         rated = join_subjects(read_results(run), question, judges, words, field)
         return _with_counts(run, measure(rated, question.panel, half_width), words)
     if rating is not None:

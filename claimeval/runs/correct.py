@@ -24,7 +24,7 @@ from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
-from claimeval.runs.labeling import ClaimDraw, drawn, labels_in, metric_of
+from claimeval.runs.labeling import DISPUTED, ClaimDraw, drawn, labels_in, metric_of
 from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rated_question, rolled_up
 from claimeval.statistics import CorrectedEstimate, prediction_powered, rogan_gladen, weighted_correction
 from claimeval.statistics.formatting import number_of
@@ -115,11 +115,10 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     manifest = load_manifest(run)
     if not manifest.of_claims:
         question = rated_question(run, manifest, metric)
-        labels = read_labels(file, question.scale.words) if file else None
+        words = question.scale.words
+        labels = read_labels(file, words) if file else labels_in(run, question.name, words)
     else:
         labels = read_labels(file) if file else labels_in(run, metric_of(run, metric).name)
-    if labels is None and not manifest.of_claims:
-        raise UsageError("no labels: name a file with --labels, with the id of each answer and a word of the scale")
     if labels is None:
         raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
     return labels
@@ -218,8 +217,12 @@ def correct(
     row = None if question else metric_of(run, metric)
     draw = drawn(run, row.name) if row else None
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    disputed = 0
     for label in labels:
-        by_sample[label.sample].append(label)
+        if label.design == DISPUTED:
+            disputed += 1
+        else:
+            by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
     of_samples = bool(row and by_sample) and all(label.of_sample for of_one in by_sample.values() for label in of_one)
     if row is None:
@@ -228,7 +231,7 @@ def correct(
     else:
         items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
     name = question.name if question else metric_of(run, metric).name
-    counts = items.counts
+    counts = items.counts.model_copy(update={"disputed": disputed})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     if not any(label is not None for label in items.human):

@@ -381,11 +381,14 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file of a run atomically."""
+def write_text(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a file of a run atomically; if `durable`, its content is on disk when this returns."""
     part = draft(path)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=no_follow) as file:
         file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     part.replace(path)
 
 
@@ -416,6 +419,18 @@ def append_line(path: Path, fields: Mapping[str, object]) -> None:
         file.write(json.dumps(fields, ensure_ascii=True) + "\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make a folder of human labels if there is none, and hold its lock, for which other threads and processes wait."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def no_follow(path: str, flags: int) -> int:

@@ -1,9 +1,10 @@
 """Drawing claims and documents for people to label, and storing each label at once.
 
-For claims, `annotation/METRIC.json` has the drawn claims with their sampling probabilities, which a corrected score
-needs, and `annotation/METRIC.labels.jsonl` the labels. Labels of documents are a qrels file (1 good, 0 bad) that is
-replaced atomically; `NAME.jsonl` next to it has the drawn documents and every answer, including "unsure". LGTM@10 is
-computed from them.
+For claims and rated answers, `annotation/METRIC.json` has what was drawn with its sampling probabilities, which a
+corrected score needs, and `annotation/METRIC.labels.jsonl` the labels. Labels of documents are a qrels file (1 good, 0
+bad) that is replaced atomically; `NAME.jsonl` next to it has the drawn documents and every answer, including "unsure".
+LGTM@10 is computed from them. Several processes may label at once: each holds a lock while it writes, and reads first
+what others wrote.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import heapq
 import io
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -21,10 +22,12 @@ from typing import Literal, NamedTuple, get_args
 from pydantic import ValidationError, field_validator
 
 from claimeval import ir
-from claimeval.data.labels import LabelFile
-from claimeval.data.rows import SourceRow, read_rows, write_csv
+from claimeval.data.labels import HumanLabel, LabelFile
+from claimeval.data.rows import read_rows, write_csv
 from claimeval.evaluation import grade
 from claimeval.evaluation.grade import gradable
+from claimeval.evaluation.manifest import QuestionRecord
+from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.directory import (
@@ -33,34 +36,40 @@ from claimeval.runs.directory import (
     has_results,
     label_files,
     load_manifest,
+    locked,
     read_results,
     write_text,
 )
-from claimeval.statistics import Draw, draw_even, draw_stratified, mean_interval
+from claimeval.runs.labels import claims_for_label, people, rated_question
+from claimeval.statistics import Draw, draw_even, draw_stratified, mean_interval, vote_entropy
 from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Assessment, Claim, Document, Label, Record, Sample, SampleResult
+from claimeval.types.records import ASKED, Assessment, Claim, Document, Record, Sample, SampleResult
 
 CLAIMS = 100
 """Default number of claims to draw."""
 Design = Literal["even", "label"]
+DISPUTED: Literal["disputed"] = "disputed"
+"""Design of labels of claims that were chosen because judges or people differ."""
 EARLIER = {"uniform": "even", "stratified": "label", "uncertainty": "even"}
 """What to draw instead of the designs of earlier versions."""
 
 
 class Item(Record):
-    """A claim to label, with its sampling probability."""
+    """A claim, or a whole answer (`answer`), to label, with its sampling probability."""
 
     sample: str
     claim_id: str
-    probability: float
+    probability: float | None
+    """None for a disputed claim, which was not drawn at random."""
 
 
 class ClaimDraw(Record):
-    """Claims drawn from a run for one metric."""
+    """Claims drawn from a run for one metric, or answers for one rating."""
 
     metric: Metric
-    design: Literal["even", "label", "uncertainty"]
+    """The metric; of a rating, its name and its evidence."""
+    design: Literal["even", "label", "disputed", "uncertainty"]
     """How claims were drawn; `uncertainty` is a design of earlier versions, which does not grow."""
     seed: int
     population: int
@@ -85,9 +94,11 @@ class ClaimToLabel(Record):
 def draw_claims(run: Path, metric: str | None, count: int | None, design: Design, seed: int) -> ClaimDraw:
     """Draw judged claims of a metric, or return the earlier draw, grown to `count` claims if it has fewer.
 
+    Of a run of ratings, rated answers are drawn.
+
     Args:
         run: The run directory.
-        metric: Name of the metric. Default: the first metric of the run.
+        metric: Name of the metric or rating. Default: the first metric of the run, or its only rating.
         count: Number of claims, those of an earlier draw included; all if there are fewer. None: those of an earlier
             draw, else `CLAIMS`.
         design: How claims are drawn.
@@ -99,7 +110,15 @@ def draw_claims(run: Path, metric: str | None, count: int | None, design: Design
     if design not in get_args(Design):
         instead = f"; in place of {design}, draw {EARLIER[design]}" if design in EARLIER else ""
         raise UsageError(f"--design {design}: give {' or '.join(get_args(Design))}{instead}")
-    row = metric_of(run, metric)
+    row, rating = labeled_metric(run, metric)
+    path = _path(run, row.name)
+    with locked(path.parent):
+        return _draw_or_grow(run, row, rating, count, design, seed)
+
+
+def _draw_or_grow(
+    run: Path, row: Metric, rating: QuestionRecord | None, count: int | None, design: Design, seed: int
+) -> ClaimDraw:
     before = drawn(run, row.name)
     if before and (before.design != design or before.seed != seed):
         raise UsageError(
@@ -109,20 +128,67 @@ def draw_claims(run: Path, metric: str | None, count: int | None, design: Design
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):
         return before
-    judged = [(r.sample.id, a) for r in read_results(run) for a in _assessments(r, row) if a.label is not None]
+    judged = [(r.sample.id, a) for r in read_results(run) for a in assessments(r, row) if a.label is not None]
     places = {(sample, assessment.subject): i for i, (sample, assessment) in enumerate(judged)}
     kept = [places[item.sample, item.claim_id] for item in before.items] if before else []
-    chosen = _draw([a for _, a in judged], min(count, len(judged) or count), design, seed, kept)
+    chosen = _draw([a for _, a in judged], rating, min(count, len(judged) or count), design, seed, kept)
     new = [i for i in chosen.chosen if i not in set(kept)]
     order = [*kept, *(new[i] for i in draw_order(len(new), seed))]
     items = tuple(
         Item(sample=judged[i][0], claim_id=judged[i][1].subject, probability=chosen.probabilities[i]) for i in order
     )
+    if rating and judged:
+        row = row.model_copy(update={"against": judged[0][1].against})
     claim_draw = ClaimDraw(metric=row, design=design, seed=seed, population=len(judged), items=items)
-    path = _path(run, row.name)
-    path.parent.mkdir(exist_ok=True)
-    write_text(path, claim_draw.model_dump_json(indent=1) + "\n")
+    write_text(_path(run, row.name), claim_draw.model_dump_json(indent=1) + "\n")
     return claim_draw
+
+
+def disputed_claims(run: Path, metric: str | None, count: int) -> ClaimDraw:
+    """Return the judged claims on which judges or replicates differ, or people differ from the panel.
+
+    Those that people see otherwise come first, then the most divided. They are no random sample.
+
+    Args:
+        run: The run directory.
+        metric: Name of the metric or rating, as for `draw_claims`.
+        count: Maximum number of claims.
+
+    Raises:
+        UsageError: There is no such claim.
+    """
+    row, rating = labeled_metric(run, metric)
+    by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+    for label in labels_in(run, row.name, rating.scale.words if rating else ()) or ():
+        by_sample[label.sample].append(label)
+    found, population = list[tuple[bool, float, str, Assessment]](), 0
+    for result in read_results(run):
+        about: defaultdict[str, list[HumanLabel]] = defaultdict(list)
+        for label in by_sample.get(result.sample.id, ()):
+            for subject in ("answer",) if rating else () if label.of_sample else claims_for_label(result, label):
+                about[subject].append(label)
+        for assessment in assessments(result, row):
+            population += assessment.label is not None
+            agreed = _agrees(assessment, about[assessment.subject], rating)
+            votes = [verdict.label for verdict in assessment.verdicts if verdict.label]
+            if not agreed or len(set(votes)) > 1:
+                found.append((agreed, -(vote_entropy(votes) or 0), result.sample.id, assessment))
+    if not found:
+        raise UsageError(f"nothing of {row.name} is disputed: the judges agree, also with people who labeled")
+    found.sort(key=lambda entry: entry[:2])
+    items = tuple(Item(sample=sample, claim_id=a.subject, probability=None) for *_, sample, a in found[:count])
+    if rating:
+        row = row.model_copy(update={"against": found[0][3].against})
+    return ClaimDraw(metric=row, design=DISPUTED, seed=0, population=population, items=items)
+
+
+def _agrees(assessment: Assessment, labels: Sequence[HumanLabel], rating: QuestionRecord | None) -> bool:
+    """Return whether the label of the panel is that of people: of a claim, whether both support it."""
+    if rating:
+        choice = people(labels, lambda label: label.word, rating.panel).majority
+        return None in (choice, assessment.label) or choice == assessment.label
+    choice = people(labels, lambda label: label.label, Panel()).majority
+    return None in (choice, assessment.label) or (choice == "supported") == (assessment.support == "supported")
 
 
 def draw_order(count: int, seed: int) -> list[int]:
@@ -134,9 +200,17 @@ def draw_order(count: int, seed: int) -> list[int]:
     return order
 
 
-def _draw(judged: list[Assessment], count: int, design: Design, seed: int, kept: Sequence[int]) -> Draw:
+def _draw(
+    judged: list[Assessment],
+    rating: QuestionRecord | None,
+    count: int,
+    design: Design,
+    seed: int,
+    kept: Sequence[int],
+) -> Draw:
     if design == "even":
-        return draw_even([_support(a) for a in judged], count, seed=seed, taken=kept)
+        ranks = [rating.scale.value(a.label or "") if rating else _support(a) for a in judged]
+        return draw_even(ranks, count, seed=seed, taken=kept)
     return draw_stratified([a.label for a in judged], count, seed=seed, taken=kept)
 
 
@@ -166,63 +240,94 @@ def questions(run: Path, drawn: ClaimDraw) -> Iterator[ClaimToLabel]:
     results = {result.sample.id: result for result in read_results(run) if result.sample.id in drawn_from}
     for item in drawn.items:
         result = results[item.sample]
-        claim = next(claim for claim in result.claims if claim.id == item.claim_id)
+        answer = Claim(id="answer", of="answer", text=result.sample.answer or "", grounding="exact")
+        claim = next((claim for claim in result.claims if claim.id == item.claim_id), answer)
         yield ClaimToLabel(item=item, result=result, claim=claim)
 
 
 class ClaimLabels:
-    """Labels so far for a metric of a run; an annotator's new label of a claim replaces the earlier one."""
+    """Labels so far in a file; an annotator's new label of a claim replaces the earlier one.
 
-    def __init__(self, run: Path, metric: str) -> None:
-        self.path = _labels_path(run, metric)
-        self._rows: dict[tuple[str, str, str], SourceRow] = {}
+    Rows of others that are added meanwhile are read before a label is written.
+    """
+
+    def __init__(self, run: Path, metric: str, kind: Literal["labels", "repeats"] = "labels") -> None:
+        """`repeats` are the labels of claims that were shown again, which no score counts."""
+        self.path = run / ANNOTATION / f"{metric}.{kind}.jsonl"
+        self._rows: dict[tuple[str, str, str], Mapping[str, object]] = {}
         """Rows of the file by sample, claim and annotator."""
+        self._read_at: tuple[int, ...] = ()
         if self.path.exists():
-            for row in read_rows(self.path):
-                self._rows[self._key(row.fields)] = row
+            with locked(self.path.parent):
+                self._read()
 
     @staticmethod
     def _key(fields: Mapping[str, object]) -> tuple[str, str, str]:
-        return str(fields["id"]), str(fields["claim_id"]), str(fields.get("annotator") or "")
+        return str(fields["id"]), str(fields.get("claim_id") or "answer"), str(fields.get("annotator") or "")
 
     def by(self, annotator: str) -> dict[tuple[str, str], str]:
         """Return the labels of an annotator by sample and claim, including "unsure"; of all for an empty name."""
-        return {
-            (sample, claim): str(row.fields["label"])
-            for (sample, claim, name), row in self._rows.items()
-            if annotator in ("", name)
-        }
+        return {key: str(row["label"]) for key, row in self.rows(annotator).items()}
 
-    def add(self, question: ClaimToLabel, against: str, answer: Label | Literal["unsure"], annotator: str) -> None:
-        """Write a label to the file before returning.
+    def rows(self, annotator: str) -> dict[tuple[str, str], Mapping[str, object]]:
+        """Return the rows of an annotator by sample and claim; of all for an empty name."""
+        return {(sample, claim): row for (sample, claim, name), row in self._rows.items() if annotator in ("", name)}
 
-        Args:
-            question: The claim.
-            against: The evidence of the label.
-            answer: The label, or `unsure`.
-            annotator: Name of the annotator; empty for none.
-        """
-        fields: dict[str, object] = {
-            "id": question.item.sample,
-            "claim_id": question.claim.id,
-            "text": question.claim.text,
-            "against": against,
-            "label": answer,
-            **({"annotator": annotator} if annotator else {}),
-        }
-        key = self._key(fields)
-        replaces = key in self._rows
-        self._rows[key] = SourceRow(str(self.path), 0, fields)
-        if replaces:
-            write_text(self.path, "".join(json.dumps(row.fields) + "\n" for row in self._rows.values()))
-        else:
-            append_line(self.path, fields)
+    def add(self, fields: Mapping[str, object]) -> None:
+        """Write a row to the file before returning. The label of a draw stays one if it is given again elsewhere."""
+        with locked(self.path.parent):
+            self._read()
+            key = self._key(fields)
+            before = self._rows.get(key)
+            if before and "design" not in before:
+                fields = {name: value for name, value in fields.items() if name != "design"}
+            self._rows[key] = fields
+            if before:
+                self._rewrite()
+            else:
+                append_line(self.path, fields)
+                self._read_at = _version(self.path)
+
+    def remove(self, sample: str, claim: str, annotator: str) -> None:
+        """Take a label back; it is gone from the file when this returns."""
+        with locked(self.path.parent):
+            self._read()
+            if self._rows.pop((sample, claim, annotator), None):
+                self._rewrite()
+
+    def _read(self) -> None:
+        """Read the file if others changed it; the lock is held."""
+        if (version := _version(self.path)) != self._read_at:
+            drop_broken_line(self.path)
+            self._rows = {self._key(row.fields): row.fields for row in read_rows(self.path)} if version else {}
+            self._read_at = _version(self.path)
+
+    def _rewrite(self) -> None:
+        lines = "".join(json.dumps(row) + "\n" for row in self._rows.values())
+        write_text(self.path, lines, durable=True)
+        self._read_at = _version(self.path)
 
 
-def labels_in(run: Path, metric: str | None = None) -> LabelFile | None:
-    """Return the human labels in a run directory, for one metric or all; None if there are none."""
-    files = label_files(run, metric)
-    return LabelFile(*files) if files else None
+def _version(path: Path) -> tuple[int, ...]:
+    """Return what changes when a file is written; empty if it is missing or empty."""
+    found = path.stat() if path.exists() else None
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if found and found.st_size else ()
+
+
+def drop_broken_line(path: Path) -> None:
+    """Remove the last line of a file if a full disk cut it off."""
+    content = path.read_bytes() if path.exists() else b""
+    if (whole := content.rfind(b"\n") + 1) < len(content):
+        os.truncate(path, whole)
+
+
+def labels_in(run: Path, metric: str | None = None, words: Sequence[str] = ()) -> LabelFile | None:
+    """Return the human labels in a run directory, for one metric or all; None if there are none.
+
+    `words` are those of a rating.
+    """
+    files = [file for file in label_files(run, metric) if file.stat().st_size]
+    return LabelFile(*files, words=words) if files else None
 
 
 COLUMNS = ("id", "claim_id", "text", "against", "question", "evidence", "label")
@@ -256,17 +361,25 @@ def metric_of(run: Path, name: str | None) -> Metric:
     return metrics[name]
 
 
-def _assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
+def labeled_metric(run: Path, name: str | None) -> tuple[Metric, QuestionRecord | None]:
+    """Return a metric of a run of claims, or a rating of answers with its question, as a metric."""
+    manifest = load_manifest(run)
+    if manifest.of_claims or not any(question.subjects == "answer" for question in manifest.questions):
+        return metric_of(run, name), None
+    question = rated_question(run, manifest, name)
+    return Metric(name=question.name, claims_of="answer", against=ASKED), question
+
+
+def assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
+    """Yield the assessments of the claims of a metric, or of the answer by a rating."""
     of = counted(metric, result)
-    return (a for a in result.whole if a.against == metric.against and a.subject in of)
+    for a in result.whole:
+        if (a.against == metric.against and a.subject in of) or (a.subject, a.question) == ("answer", metric.name):
+            yield a
 
 
 def _path(run: Path, metric: str) -> Path:
     return run / ANNOTATION / f"{metric}.json"
-
-
-def _labels_path(run: Path, metric: str) -> Path:
-    return _path(run, metric).with_suffix(".labels.jsonl")
 
 
 FIRST = 10
@@ -317,7 +430,9 @@ class DocumentLabel(Record):
 
     query: str
     document: str
-    mark: Mark
+    mark: Mark | None
+    """None takes an earlier label back."""
+    note: str = ""
 
 
 class DocumentToLabel(NamedTuple):
@@ -410,17 +525,26 @@ class DocumentLabels:
         self.drawn: DocumentDraw | None = None
         self.answers: dict[tuple[str, str], Mark] = {}
         """Labels by question and document."""
+        self.notes: dict[tuple[str, str], str] = {}
+        self._read_at: tuple[int, ...] = ()
         if self._log.exists():
-            self._read()
+            with locked(path.parent):
+                self._read()
         elif path.exists():
             raise UsageError(f"{path} exists and holds no labels to continue from; choose another --out")
 
     def begin(self, drawn: DocumentDraw) -> None:
         """Store the draw. Raises UsageError if the file belongs to another draw."""
-        before = self.drawn
-        if before == drawn:
-            return
-        if before:
+        with locked(self.path.parent):
+            self._read()
+            if self.drawn != drawn:
+                self._check(drawn)
+                self._append({"drawn": drawn.model_dump(mode="json")})
+                self.drawn = drawn
+            self._write_qrels()
+
+    def _check(self, drawn: DocumentDraw) -> None:
+        if before := self.drawn:
             settings = (drawn.first, drawn.seed)
             if settings != (before.first, before.seed) or drawn.count < before.count:
                 raise UsageError(
@@ -434,16 +558,26 @@ class DocumentLabels:
                         f"the first documents of {shown.query!r} are not those that {self.path} was begun with "
                         f"({before.source}); choose another --out for other data"
                     )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        append_line(self._log, {"drawn": drawn.model_dump(mode="json")})
-        self.drawn = drawn
-        self._write_qrels()
 
     def add(self, answer: DocumentLabel) -> None:
         """Store a label; it is on disk when this returns."""
-        append_line(self._log, answer.model_dump())
-        self.answers[answer.query, answer.document] = answer.mark
-        self._write_qrels()
+        with locked(self.path.parent):
+            self._read()
+            self._append(answer.model_dump(exclude_defaults=True))
+            self._take(answer)
+            self._write_qrels()
+
+    def _append(self, fields: Mapping[str, object]) -> None:
+        append_line(self._log, fields)
+        self._read_at = _version(self._log)
+
+    def _take(self, answer: DocumentLabel) -> None:
+        key = answer.query, answer.document
+        if answer.mark is None:
+            self.answers.pop(key, None)
+        else:
+            self.answers[key] = answer.mark
+        self.notes[key] = answer.note
 
     def qrels(self) -> dict[str, dict[str, int]]:
         """Return the labels as grades: 1 for good, 0 for bad; "unsure" is left out."""
@@ -456,23 +590,23 @@ class DocumentLabels:
     def _write_qrels(self) -> None:
         lines = io.StringIO()
         ir.write_qrels(self.qrels(), lines)
-        write_text(self.path, lines.getvalue())
+        write_text(self.path, lines.getvalue(), durable=True)
 
     def _read(self) -> None:
-        content = self._log.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(self._log, whole)  # a line that a full disk cut off
-        for number, line in enumerate(content[:whole].splitlines(), 1):
+        """Read the labels if others changed them; the lock is held."""
+        if (version := _version(self._log)) == self._read_at:
+            return
+        drop_broken_line(self._log)
+        for number, line in enumerate(self._log.read_bytes().splitlines() if version else (), 1):
             try:
                 fields = json.loads(line)
                 if "drawn" in fields:
                     self.drawn = DocumentDraw.model_validate(fields["drawn"])
                 else:
-                    answer = DocumentLabel.model_validate(fields)
-                    self.answers[answer.query, answer.document] = answer.mark
+                    self._take(DocumentLabel.model_validate(fields))
             except (ValueError, TypeError, ValidationError):
                 raise DataError(f"{self._log}, line {number}: no mark of a document") from None
+        self._read_at = _version(self._log)
 
 
 class LgtmEstimate(Estimate):

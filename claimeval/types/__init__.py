@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
-    "api.people": ("Annotation",),
+    "runs.annotation": ("Annotation",),
     "data.survey": ("Survey",),
     "evaluation.forecast": ("Forecast",),
     "evaluation.manifest": ("Manifest",),

@@ -1,11 +1,11 @@
 """What type checkers and editors know of `claimeval.types`: the names of `_HOMES`, with their types."""
 
-from claimeval.api.people import Annotation as Annotation
 from claimeval.data.survey import Survey as Survey
 from claimeval.evaluation.forecast import Forecast as Forecast
 from claimeval.evaluation.manifest import Manifest as Manifest
 from claimeval.metrics.scoring import MetricSummary as MetricSummary
 from claimeval.runs.agreement import Agreement as Agreement
+from claimeval.runs.annotation import Annotation as Annotation
 from claimeval.runs.correct import Correction as Correction
 from claimeval.runs.slices import Slices as Slices
 from claimeval.types.errors import PromptError as PromptError

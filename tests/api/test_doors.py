@@ -14,7 +14,8 @@ from claimeval.api.comparison import experiment
 from claimeval.api.data import doctor, draw, import_replies
 from claimeval.api.forecast import plan
 from claimeval.api.measures import measure
-from claimeval.api.people import ClaimAnnotation, DocumentAnnotation, agreement, annotate, correct
+from claimeval.api.people import agreement, annotate, correct
+from claimeval.runs.annotation import ClaimAnnotation, DocumentAnnotation
 from claimeval.testing import ScriptedJudge
 from tests.api.test_claims import SAMPLES, spec
 from tests.command_line import call

@@ -111,7 +111,7 @@ def test_another_design_is_drawn_too(run: Path) -> None:
     found = drawn(run, "faithfulness")
     assert found is not None
     assert found.design == "label"
-    assert all(0 < item.probability <= 1 for item in found.items)
+    assert all(0 < (item.probability or 0) <= 1 for item in found.items)
 
 
 def test_claims_can_be_labelled_elsewhere(claimeval: Run, run: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge
-from claimeval.api.people import ClaimAnnotation, ClaimItem
 from claimeval.data.labels import HumanLabel
 from claimeval.judging.panel import Panel
+from claimeval.runs.annotation import ClaimAnnotation, ClaimItem
 from claimeval.runs.correct import correct, labels_of
 from claimeval.runs.labeling import drawn
 from claimeval.statistics import prediction_powered
