@@ -14,11 +14,16 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import click
+from click.core import ParameterSource
 
+from claimeval.cli.terminal import say
 from claimeval.types.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Record = TypeVar("Record")
 HEADINGS = (
@@ -26,13 +31,27 @@ HEADINGS = (
     "Cost and speed", "Batches and machines", "Results and gates",
 )  # fmt: skip
 """The order of the headings on a page of help."""
+
+
+class Text(click.types.StringParamType):
+    """A text, whose known values complete it in a shell."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the values that complete the text."""
+        from claimeval.cli.completion import values
+
+        return values(ctx.info_name or "", param.name or "", incomplete)
+
+
 KINDS: dict[object, tuple[click.ParamType[Any], str]] = {
     Path: (click.Path(path_type=Path), "PATH"),
     int: (click.INT, "N"),
     float: (click.FLOAT, "X"),
-    str: (click.STRING, "TEXT"),
+    str: (Text(), "TEXT"),
 }
 """The click type and placeholder of each type; for a union, the first one listed here."""
+SOURCES = "claimeval.settings"
+"""Where a context keeps the file or variable of each setting that a command took from the project."""
 _HELP = {"help_option_names": ["-h", "--help"]}
 WIDTH = 100
 """Maximum width of a help page in columns."""
@@ -85,6 +104,12 @@ class WordChoice(click.ParamType):  # type: ignore[type-arg]  # no generic class
         option = max(param.opts, key=len) if param else "a word"
         raise unknown_name(f"value of {option}:", str(value), self.words)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the words that complete the value."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self.words if str(word).startswith(incomplete)]
+
 
 class Pair(click.ParamType):  # type: ignore[type-arg]  # as above
     """A name and a value."""
@@ -134,6 +159,26 @@ class RecordCommand(HelpPage):
         """Calls the API function of the command with its record and run options; None if it cannot be planned."""
         super().__init__(name, params=[entry.parameter for entry in self.entries], context_settings=_HELP, **settings)
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context, with the settings of the project in place of options that are not typed.
+
+        Prints each that is used with its source, and keeps the sources for the JSON object.
+        """
+        if extra.get("resilient_parsing") or not {"-h", "--help"}.isdisjoint(args):
+            return super().make_context(info_name, args, parent, **extra)
+        from claimeval.cli.settings import settings_of
+
+        given = settings_of(self.params)
+        values = {name: setting.value for name, setting in given.items()}
+        context = super().make_context(info_name, args, parent, default_map=values, **extra)
+        used = [given[name] for name in given if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP]
+        context.meta[SOURCES] = {setting.name: setting.source for setting in used}
+        for source in dict.fromkeys(setting.source for setting in used) if not context.params.get("quiet") else ():
+            say(f"from {source}: {', '.join(str(setting) for setting in used if setting.source == source)}")
+        return context
+
     def read(self, arguments: list[str], *, parent: click.Context | None = None) -> Any:
         """Parse the arguments into the record, without running the command."""
         with self.make_context(self.name, arguments, parent=parent) as context:
@@ -141,12 +186,11 @@ class RecordCommand(HelpPage):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options of each heading."""
-        texts = {record: field_texts(record) for record in {entry.record for entry in self.entries}}
+        texts = self._explained()
         rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
         for entry in self.entries:
             text = texts[entry.record][entry.field]
             if isinstance(entry.parameter, click.Option):
-                entry.parameter.help = text
                 rows[entry.heading].append(entry.parameter.get_help_record(ctx) or ("", ""))
             else:
                 rows["Positional arguments"].append((entry.parameter.metavar or "", text))
@@ -155,6 +199,19 @@ class RecordCommand(HelpPage):
             if listed:
                 with formatter.section(heading):
                     formatter.write_dl(listed, col_max=COLUMN)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the options that complete a word, with their texts."""
+        self._explained()
+        return super().shell_complete(ctx, incomplete)
+
+    def _explained(self) -> dict[type, dict[str, str]]:
+        """Give the options their texts, and return these by record and field."""
+        texts = {record: field_texts(record) for record in {entry.record for entry in self.entries}}
+        for entry in self.entries:
+            if isinstance(entry.parameter, click.Option):
+                entry.parameter.help = texts[entry.record][entry.field]
+        return texts
 
 
 def help_formatter() -> click.HelpFormatter:

@@ -14,7 +14,7 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -31,6 +31,9 @@ from claimeval.cli.terminal import (
     write_plain,
 )
 from claimeval.types.errors import ClaimevalError, Interrupted, UsageError, clash
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
 """The headings of `--help`. Each module lists its commands under them: `LISTED = {NAME: (HEADING, POSITION, TEXT)}`.
@@ -49,6 +52,8 @@ HINTS = {
     "queries": "write-queries",
 }
 """Names in other tools and earlier versions, and the commands that they correspond to."""
+COMPLETE = "_CLAIMEVAL_COMPLETE"
+"""The variable by which a shell asks what completes a line."""
 LOST = "the cluster lost its head, or the node of this command; run the same command to resume"
 CRASHED = 70
 """The exit code for a bug, EX_SOFTWARE of sysexits.h."""
@@ -109,6 +114,13 @@ class Root(HelpPage, click.Group):
         module = importlib.import_module(f"claimeval.cli.{entry.module}")
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that complete a word, without importing their modules, or the options."""
+        from click.shell_completion import CompletionItem
+
+        listed = [pair for rows in commands().values() for pair in rows.items() if pair[0].startswith(incomplete)]
+        return [CompletionItem(name, help=text) for name, text in listed] or super().shell_complete(ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -188,7 +200,7 @@ def _error_message(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter) and parameter and parameter.name in ("judges", "judge"):
         return (
             "no judge named; claimeval never chooses a paid service. For example --judge openai:gpt-5-mini, or "
-            "--judge local:lexical (words only, free)"
+            "--judge local:lexical (words only, free); CLAIMEVAL_JUDGE or `judge` in claimeval.toml keeps one"
         )
     return error.format_message()
 
@@ -206,6 +218,8 @@ def _collect_rarely() -> None:
 def main() -> None:
     """Run the command line; the entry point of the console script."""
     _collect_rarely()
+    if COMPLETE in os.environ:
+        app.main(prog_name="claimeval", complete_var=COMPLETE)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins reads a file of every package
     prepare_streams()
     interrupt_on_termination()

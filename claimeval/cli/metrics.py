@@ -42,23 +42,24 @@ def do(args: MetricsOptions) -> int:
     """Print the table or one row of it, and return the exit code."""
     from claimeval.metrics.rows import canonical_name
 
-    rows = {row.name: row for row in _rows()}
+    listed = {row.name: row for row in rows()}
     if args.name is None:
-        args.output.draw([table("metrics", columns("name", "of", "description"), rows.values())])
+        args.output.draw([table("metrics", columns("name", "of", "description"), listed.values())])
         args.output.line("Custom metrics: NAME=CLAIMS_OF:AGAINST, as in on_policy=answer:policy.")
     else:
-        name = args.name if args.name in rows else canonical_name(args.name)
-        if name not in rows:
-            raise unknown_name("metric or vote rule", args.name, rows)
-        rows = {name: rows[name]}
-        args.output.line(f" ({rows[name].kind}): {rows[name].description}", bold=name)
-    return args.output.result("metrics", {"metrics": [row._asdict() for row in rows.values()]})
+        name = args.name if args.name in listed else canonical_name(args.name)
+        if name not in listed:
+            raise unknown_name("metric or vote rule", args.name, listed)
+        listed = {name: listed[name]}
+        args.output.line(f" ({listed[name].kind}): {listed[name].description}", bold=name)
+    return args.output.result("metrics", {"metrics": [row._asdict() for row in listed.values()]})
 
 
 metrics = command("metrics", MetricsOptions, do)
 
 
-def _rows() -> Iterator[MetricRow]:
+def rows() -> Iterator[MetricRow]:
+    """Yield all metrics, groups and vote rules."""
     from claimeval import lexical
     from claimeval.evaluation import measure
     from claimeval.judging.panel import rules

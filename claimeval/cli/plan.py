@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from claimeval.cli.command import RecordCommand, help_formatter
-from claimeval.cli.main import app, listed
+from claimeval.cli.main import COMPLETE, app, listed
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.terminal import write_plain
 from claimeval.runs.views import forecast as views
 from claimeval.types.errors import UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from claimeval.api.run import Run
     from claimeval.cli.experiment import ExperimentOptions
     from claimeval.cli.score import ScoreOptions
@@ -48,6 +50,13 @@ class Plan(click.Command):
         with formatter.section("Commands"):
             formatter.write_text(", ".join(planned_commands()) + "; `claimeval COMMAND --help` lists the options.")
         return formatter.getvalue().rstrip("\n")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return what completes the planned command."""
+        from click.shell_completion import ShellComplete
+
+        words = [*ctx.params["arguments"], *ctx.args]
+        return ShellComplete(app, {}, "claimeval", COMPLETE).get_completions(words, incomplete)
 
 
 def call(arguments: Sequence[str]) -> None:
@@ -81,7 +90,14 @@ def planned_commands() -> list[str]:
 
 plan = Plan(
     "plan",
-    params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+    params=[
+        click.Argument(
+            ["arguments"],
+            nargs=-1,
+            type=click.UNPROCESSED,
+            shell_complete=lambda ctx, _, incomplete: ctx.command.shell_complete(ctx, incomplete),
+        )
+    ],
     callback=call,
     help=HELP,
     add_help_option=False,

@@ -18,7 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from claimeval.cli.command import Names
+import click
+
+from claimeval.cli.command import SOURCES, Names
 from claimeval.cli.terminal import say, write_data
 from claimeval.runs.views import Block, Column, Entries, Line, Table, through
 from claimeval.types.errors import HIDDEN, NoteWarning, escaped
@@ -206,8 +208,11 @@ class Output:
         if self.json:
             import claimeval
 
+            context = click.get_current_context(silent=True)
+            sources = context and context.meta.get(SOURCES)
             head: dict[str, object] = {"claimeval": claimeval.__version__, "command": command}
             head |= {"path": path and str(path), "exit_code": exit_code, "stopped": stopped or record.get("stopped")}
+            head |= {"settings_from": sources} if sources else {}
             shown = {**head, **record, **head}
             text = json_text.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False, default=str)
             write_data(HIDDEN.sub(lambda match: json_text.dumps(match.group())[1:-1], text) + "\n")

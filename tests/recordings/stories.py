@@ -19,6 +19,7 @@ from tests.recordings.harness import Bench, Json, Story
 
 UNRECORDED = {
     "extraction": "its tables are in tests/cli",
+    "completion": "a script of click's, tried in tests/cli",
     "view": "a server for a browser",
     "merge": "the run of `score`, compared in tests/distributed",
 }
