@@ -54,14 +54,22 @@ COMMANDS = {
         "experiment design.yaml", "", modes=("plain", "batch", "offline"), written="out/arms/three_way"
     ),
 }
+VARIANTS = {
+    "rate a run": Command("rate source --ask relevance", modes=("plain", "batch")),
+    "grade contexts": Command("grade data.jsonl --against reference_contexts", modes=("plain", "batch")),
+    "grade a corpus": Command("grade queries.tsv --corpus docs.jsonl --qrels qrels.txt", modes=("plain", "batch")),
+    "rejudge two": Command("rejudge source other", modes=("plain",)),
+}
+"""Commands with other data, which are only given judges that cannot be used."""
 MODES = {"plain": (), "shard": ("--shard", "1/1"), "batch": ("--batch",), "offline": ("--offline",)}
 HUGE = {"infinite cost": ("--max-cost", "1e400"), "23 digits": ("--max-calls", "9" * 23), "nan": ("--max-cost", "nan")}
-FAULTS = ("wrong key", "unreadable", "server down", "cap 0", "failed gate", "damaged run", *HUGE)
+UNUSABLE = ("wrong key", "unknown model", "unreadable", "cap 0")
+FAULTS = (*UNUSABLE, "server down", "failed gate", "damaged run", *HUGE)
 
 MEANINGLESS = {
-    "offline": ("wrong key", "unreadable", "server down", "cap 0", "failed gate"),  # no judge is asked
+    "offline": (*UNUSABLE, "server down", "failed gate"),  # no judge is asked
     "shard": ("failed gate",),  # gates are about the whole run: `merge` checks them
-    "batch": ("wrong key",),  # files of batches are refused, not single calls: tests/execution/test_batch_faults.py
+    "batch": ("unknown model",),  # files of batches are refused, not single calls: tests/execution/test_batch_faults.py
 }
 """Faults that cannot occur in a mode, and why."""
 
@@ -74,6 +82,7 @@ def rows(count: int) -> list[dict[str, Any]]:
             "answer": f"Tower {i} is high. The WRONG king built it.",
             "contexts": [f"GRADE{i % 4} Tower {i} is high."],
             "reference_answers": [f"Tower {i} is high."],
+            "reference_contexts": [f"It is {i} metres high."],
         }
         for i in range(count)
     ]
@@ -99,13 +108,16 @@ def prepared(folder: Path, start: StartServer, spec: str) -> None:
     (folder / "design.yaml").write_text(
         f"data: data.jsonl\nmetrics: [faithfulness]\njudges: ['{spec}']\ngrid: {{assess_prompt: [three_way, binary]}}\n"
     )
+    (folder / "queries.tsv").write_text("".join(f"q{i}\tHow high is tower {i}?\n" for i in range(SAMPLES)))
+    (folder / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(SAMPLES)))
     good = start(judge=judge)
-    source = ("score", "data.jsonl", "-j", f"openai:good@{good.url}", "-m", "faithfulness", "--out", "source")
-    assert call(*source, "--cache", "other", folder=folder).returncode == 0
+    score = ("score", "data.jsonl", "-j", f"openai:good@{good.url}", "-m", "faithfulness", "--cache", "replies")
+    for name in ("source", "other"):
+        assert call(*score, "--out", name, folder=folder).returncode == 0
 
 
 def words(name: str, mode: str, spec: str, *more: str) -> list[str]:
-    command = COMMANDS[name]
+    command = (COMMANDS | VARIANTS)[name]
     asked = [command.judge, spec] if command.judge else []
     return [*command.words.split(), *asked, "--out", "out", "--cache", "cache", *MODES[mode], *more]
 
@@ -122,8 +134,9 @@ def expected(name: str, fault: str, mode: str) -> int:
 
 CELLS = [
     pytest.param(name, fault, mode, id=f"{name}-{fault}-{mode}")
-    for (name, command), fault, mode in itertools.product(COMMANDS.items(), FAULTS, MODES)
+    for (name, command), fault, mode in itertools.product((COMMANDS | VARIANTS).items(), FAULTS, MODES)
     if mode in command.modes
+    and (name in COMMANDS or fault in UNUSABLE)
     and fault not in MEANINGLESS.get(mode, ())
     and not (fault == "failed gate" and command.gate is None)
 ]
@@ -136,9 +149,10 @@ def test_every_command_ends_with_its_code_and_one_line(
     monkeypatch.setattr(polling, "MIN_INTERVAL", 0.05)
     monkeypatch.setattr(polling, "FIRST_CONTACT", 0.2)
     monkeypatch.setattr(online, "UNREACHED_FOR", 0.2)
-    faults = Faults(rates={"status_401": 1.0}) if fault == "wrong key" else Faults()
+    faults = Faults(rates={"unknown_model": 1.0}) if fault == "unknown model" else Faults()
+    key = "sk-right" if fault == "wrong key" else None
     answer: Callable[[Body], Reply] = (lambda _: Reply("I would rather not say.")) if fault == "unreadable" else judge
-    server = start_server(Options(faults=faults, batching=Batching(seconds=0.02)), judge=answer)
+    server = start_server(Options(faults=faults, key=key, batching=Batching(seconds=0.02)), judge=answer)
     spec = "openai:judge@http://127.0.0.1:9/v1" if fault == "server down" else f"openai:judge@{server.url}"
     prepared(tmp_path, start_server, spec)
     more = HUGE.get(fault, ("--max-calls", "0") if fault == "cap 0" else ())
@@ -148,7 +162,7 @@ def test_every_command_ends_with_its_code_and_one_line(
         damaged = tmp_path / ("source" if name == "rejudge" else COMMANDS[name].written)
         damaged.mkdir(parents=True, exist_ok=True)
         (damaged / "manifest.json").write_text('{"format": 5, "panel": [[[')
-    done = call(*words(name, mode, spec, *more), folder=tmp_path)
+    done = call(*words(name, mode, spec, *more), "--json", folder=tmp_path, OPENAI_API_KEY="sk-wrong")
     said = [line for line in done.stderr.splitlines() if line.startswith("claimeval: ")]
     assert done.returncode == expected(name, fault, mode), done.stderr[-2000:]
     assert "Traceback" not in done.stderr
@@ -157,6 +171,11 @@ def test_every_command_ends_with_its_code_and_one_line(
         assert said, done.stderr
     if done.returncode == 3:
         assert any(word in said[-1] for word in ("the same command", "same call", "run the same")), said[-1]
+        shown = json.loads(done.stdout)
+        assert (shown["exit_code"], "the same command" in str(shown["stopped"])) == (3, True)
+    if fault == "cap 0":
+        assert "raise the limit" in done.stderr
+        assert server.exchanges() == []
 
 
 LIMITED = """

@@ -141,7 +141,6 @@ def test_a_run_goes_on_after_its_cap_and_the_deaths_of_asker_and_head_and_loses_
     ("command", "fault", "code"),
     [
         ("score", "wrong key", 3),
-        ("rate", "wrong key", 3),
         ("grade", "wrong key", 3),
         ("rejudge", "unreadable", 3),
         ("rate", "cap 0", 3),
