@@ -320,12 +320,6 @@ class Sample(Record):
         """Return the original ranks, from 1, of the documents that `documents` returns."""
         return tuple(rank for rank, _ in self._ranked(of) or ())
 
-    def ranks_by_id(self, part: Part) -> dict[str, int]:
-        """Return the rank, from 1, of each document of a part by its id; empty if two have the same id."""
-        documents = self._set(part) or ()
-        ranks = {document.id: rank for rank, document in enumerate(documents, 1)}
-        return ranks if len(ranks) == len(documents) else {}
-
     def _ranked(self, of: Part | Evidence) -> list[tuple[int, Document]] | None:
         """Return the documents that have words, each with its original rank."""
         part, single, order = (of, None, None) if isinstance(of, str) else (of.part, of.document, of.order)

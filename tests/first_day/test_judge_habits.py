@@ -1,4 +1,4 @@
-"""Judges as they are: each habit with the true score and what it costs, through the command line."""
+"""Judges as they are, beside how they write (tests/judging): what servers refuse and leave out, by the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from claimeval.execution.learning import ReviewingExecutor
 from claimeval.types.requests import Completion, Failure, Judge, Request
 from tests.command_line import Done, call
 from tests.first_day.servers import Answer, Body, Respond, judged, refusal, reply, serve
-from tests.scripted import bare, labels
 
 SAMPLES = 12
 TRUE_SCORE = 0.5
@@ -80,13 +79,6 @@ def refused(name: str, sentence: str) -> Callable[[Body], Answer | None]:
 
 HABITS: dict[str, Respond] = {
     "as asked": judged,
-    "a fence": writes(lambda text: f"```json\n{text}\n```"),
-    "think": writes(lambda text: f"<think>\nThe evidence [d1] says so.\n</think>\n\n{text}"),
-    "think without its opening tag": writes(lambda text: f"The evidence [d1] says so.\n</think>\n\n{text}"),
-    "prose": writes(lambda text: f"Sure! Here is the JSON:\n{text}\n\nI hope this helps!"),
-    "capitals": writes(labels(lambda word: word.replace("_", " ").title())),
-    "a bare list": writes(bare),
-    "other ids": writes(lambda text: re.sub(r'(?<="id": )"c(\d+)"', r'"\1"', text)),
     "refuses temperature": refuses(
         lambda body: (
             refusal(
