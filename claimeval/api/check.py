@@ -11,6 +11,7 @@ from pathlib import Path
 
 from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec, with_hints
+from claimeval.data.traces import unpacked
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
 from claimeval.execution.runner import run_job
@@ -21,14 +22,14 @@ from claimeval.providers.specs import parse_judge
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.records import Document, Sample, SampleResult
+from claimeval.types.records import Sample, SampleResult
 from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
 
 
 @with_hints
 def check(
-    answer: str,
-    contexts: Sequence[str | Document] = (),
+    answer: object,
+    contexts: Sequence[object] = (),
     *,
     judge: JudgeSpec,
     question: str = "",
@@ -47,8 +48,9 @@ def check(
     failed or the time was up, and `["faithfulness"].because` has the reason.
 
     Args:
-        answer: The answer.
-        contexts: Retrieved texts, in order; if empty, no claim is supported.
+        answer: The answer: a text, or a response of LlamaIndex, which has its contexts, or a message of LangChain.
+        contexts: Retrieved texts, or documents of LangChain, LlamaIndex or Haystack, in order; if empty, no claim is
+            supported.
         judge: `provider:model`, `openai:model@URL`, a judge file, its content, or a `Judge`; there is no default.
         question: The question, which the judge reads to understand the answer.
         reference_answers: Gold answers, for metrics such as `correctness`.
@@ -89,8 +91,8 @@ def check(
 
 
 async def acheck(
-    answer: str,
-    contexts: Sequence[str | Document] = (),
+    answer: object,
+    contexts: Sequence[object] = (),
     *,
     judge: JudgeSpec,
     question: str = "",
@@ -174,22 +176,25 @@ def _seconds(timeout: float) -> float:
 
 
 def _sample(
-    answer: str,
-    contexts: Sequence[str | Document],
+    answer: object,
+    contexts: Sequence[object],
     question: str,
     reference_answers: str | Sequence[str],
     history: Sequence[Mapping[str, str]],
 ) -> Sample:
-    if not isinstance(answer, str):
-        raise UsageError(f"answer: {type(answer).__name__}; give one text")
+    fields = unpacked({"answer": answer})
+    if not isinstance(fields.get("answer"), str):
+        raise UsageError(f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain")
     if contexts is None or isinstance(contexts, str):
         what = "None" if contexts is None else "one text"
         raise UsageError(f"contexts: {what}; give a list of texts, as in [text]")
-    row: dict[str, object] = {"id": "answer", "question": question, "answer": answer, "contexts": list(contexts)}
+    row: dict[str, object] = {"id": "answer", "question": question, "contexts": list(contexts), **fields}
+    row |= {"contexts": list(contexts)} if contexts else {}
     row |= {"reference_answers": reference_answers} if reference_answers else {}
     row |= {"history": list(history)} if history else {}
     try:
-        (sample,) = samples_of([row], Read(fields={"history": "history"} if history else {}))
+        named: dict[str, str] = {name: name for name in ("question", "answer", "contexts", "history") if name in row}
+        (sample,) = samples_of([row], Read(named))
     except DataError as error:
         raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
     return sample

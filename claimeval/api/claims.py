@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from claimeval.api.data import Data, Examination, Metrics, Read, path_of, samples_of
+from claimeval.api.data import Data, Examination, Metrics, Read, path_of, samples_of, surveyed
 from claimeval.api.jobs import (
     Judges,
     JudgeSpec,
@@ -21,20 +20,20 @@ from claimeval.api.jobs import (
     with_hints,
 )
 from claimeval.api.run import Run
-from claimeval.data.reading import NO_FIELDS, parse_references
-from claimeval.data.survey import survey
+from claimeval.data.mapping import MappingSpec
+from claimeval.data.reading import parse_references
 from claimeval.evaluation.claims import (
     AUTO,
     ClaimsOptions,
     Quotes,
     Reasons,
     check_families,
-    check_questions,
     choose_metrics,
     incomplete,
     make_job,
     prompt_language,
     prompt_parameters,
+    with_questions,
 )
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
@@ -65,7 +64,8 @@ def score(
     quotes: Quotes | None = None,
     references: References | None = None,
     extract_per_judge: bool | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -97,7 +97,9 @@ def score(
         references: Whether one of several gold answers is enough (`any`) or they are right only `together`. Default:
             what the data say, else `any`.
         extract_per_judge: Have every judge extract claims and assess only its own.
-        fields: Sample field to column name, as in `{"answer": "draft"}`.
+        mapping: Where the fields of samples are: paths by field, as in `{"answer": "output.answer"}`, or a YAML file.
+        group: Columns, separated by commas, whose equal values make rows with one document each one sample; `none` for
+            rows that are samples.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in it
@@ -132,7 +134,8 @@ def score(
             quotes=quotes,
             references=references,
             extract_per_judge=extract_per_judge,
-            fields=fields,
+            mapping=mapping,
+            group=group,
             limit=limit,
             skip_malformed=skip_malformed,
             out=out,
@@ -159,7 +162,8 @@ async def ascore(
     quotes: Quotes | None = None,
     references: References | None = None,
     extract_per_judge: bool | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -168,7 +172,7 @@ async def ascore(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Score as `score` does, in an asynchronous program. The arguments are the same."""
-    read = Read(fields, limit, skip_malformed)
+    read = Read(mapping, limit, skip_malformed, group)
     samples = samples_of(data, read, references=parse_references(references))
     job_options = ClaimsOptions(
         judges=parse_specs(judges),
@@ -187,17 +191,19 @@ async def ascore(
     selection = select_metrics(metric_names(metrics)) if metrics is not None else None
     make_job(job_options, selection or MetricSelection(SUPPORT, None))  # checks judges and prompts before reading data
     examination = Examination(samples, data, read, options)
-    surveyed = survey(examination, selection.rows if selection else SUPPORT)
-    chosen = choose_metrics(selection, surveyed)
-    for missing, names in incomplete(surveyed, chosen.rows).items():
+    found = surveyed(examination, selection.rows if selection else SUPPORT)
+    if found.mapping.read_as:
+        logger.info("%s", found.mapping.read_as)
+    chosen = choose_metrics(selection, found)
+    for missing, names in incomplete(found, chosen.rows).items():
         logger.info("%s: counted as missing_input in %s", missing, ", ".join(names))
     remarks: tuple[str, ...] = ()
     if language == AUTO:
         settled, why = prompt_language(samples)
         job_options, remarks = replace(job_options, language=settled), (why,)
     job = replace(make_job(job_options, chosen), remarks=remarks)
-    check_questions(job, surveyed)
-    check_families(job, surveyed.generators)
+    job = with_questions(job, found)
+    check_families(job, found.generators)
     prepared = Prepared.over(job, examination)
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
@@ -218,7 +224,8 @@ def rejudge(
     reasons: Reasons | None = None,
     quotes: Quotes | None = None,
     extract_per_judge: bool | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -250,7 +257,8 @@ def rejudge(
         reasons: As for `score`; None: as in the run. Another value asks for all verdicts again.
         quotes: As for `score`; None: as in the run. Another value extracts all claims again.
         extract_per_judge: As for `score`.
-        fields: As for `score`, for a file of samples.
+        mapping: As for `score`, for a file of samples.
+        group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; not the directory of the source.
@@ -281,7 +289,8 @@ def rejudge(
             reasons=reasons,
             quotes=quotes,
             extract_per_judge=extract_per_judge,
-            fields=fields,
+            mapping=mapping,
+            group=group,
             limit=limit,
             skip_malformed=skip_malformed,
             out=out,
@@ -307,7 +316,8 @@ async def arejudge(
     reasons: Reasons | None = None,
     quotes: Quotes | None = None,
     extract_per_judge: bool | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -334,7 +344,7 @@ async def arejudge(
         panel=panel,
         cluster=options.cluster,
     )
-    before = _source(source, Read(fields, limit, skip_malformed))
+    before = _source(source, Read(mapping, limit, skip_malformed, group))
     if before.manifest and before.manifest.job == "measure":
         from claimeval.evaluation.measure import job_of as measured_again
 
@@ -346,7 +356,7 @@ async def arejudge(
         prepared = Prepared(job, record, samples, samples.count(), path_of(source))
     else:
         rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, options=options)
-        record = before.recorded(rejudged.manifest, limit, fields)
+        record = before.recorded(rejudged.manifest, limit)
         again = rejudged.plan if rejudged.asks else Recount(record)
         prepared = Prepared(again, record, rejudged.results, rejudged.samples, path_of(source))
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
@@ -366,7 +376,7 @@ def _source(data: Data, read: Read) -> RejudgeSource:
             stored=run.results if isinstance(run.results, RunResults) else None,
         )
     elif isinstance(data, (str, Path)):
-        source = open_source(Path(data), fields=read.fields, skip_malformed=read.skip_malformed)
+        source = open_source(Path(data), mapping=read.parsed, skip_malformed=read.skip_malformed)
     else:
         samples = samples_of(data, read._replace(limit=None))
         source = RejudgeSource("data", lambda: map(SampleResult.of, samples), None)

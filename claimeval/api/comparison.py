@@ -297,7 +297,7 @@ def prepared_experiment(
     from claimeval.runs.experiments.running import PreparedExperiment, prepare
     from claimeval.runs.experiments.selection import halve
 
-    read_options = Read(design.fields, design.limit, design.skip_malformed)
+    read_options = Read(design.mapping, design.limit, design.skip_malformed, design.group)
     options = replace(options, cluster=design.cluster)
     examination = Examination(samples_of(design.data, read_options), design.data, read_options, options)
     plans = prepare(design, examination)

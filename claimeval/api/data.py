@@ -8,8 +8,7 @@ import itertools
 import json
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,11 +17,11 @@ from pydantic import BaseModel
 
 from claimeval.api.run import Run
 from claimeval.data import reading
-from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT
-from claimeval.data.reading import NO_FIELDS, Problems
+from claimeval.data.mapping import LOOKED_AT, MappingSpec, RowMapping, parse_mapping
+from claimeval.data.reading import Problems
 from claimeval.data.rows import SourceRow, count_rows, read_json_lines, read_rows, table_rows
 from claimeval.data.survey import Survey, survey
-from claimeval.data.traces import is_trace, samples_in, unpacked
+from claimeval.data.traces import samples_in, unpacked
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS, Metric
@@ -56,25 +55,38 @@ HELD = 4 * 2**20
 class Read(NamedTuple):
     """Options for reading data."""
 
-    fields: Mapping[str, str] = NO_FIELDS
-    """Sample field to column name."""
+    mapping: MappingSpec | None = None
+    """Where the fields of samples are."""
     limit: int | None = None
     """The number of samples, from the first; None for all."""
     skip_malformed: bool = False
     """Whether to leave out rows that cannot be read or repeat an id."""
+    group: str | None = None
+    """Columns whose equal values make rows one sample."""
+
+    @property
+    def parsed(self) -> RowMapping:
+        """The mapping, with the group. Raises UsageError for an unknown name."""
+        return parse_mapping(self.mapping, self.group)
 
 
 ALL = Read()
 
 
 def read_samples(
-    data: Data, *, fields: Mapping[str, str] = NO_FIELDS, limit: int | None = None, skip_malformed: bool = False
+    data: Data,
+    *,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
+    limit: int | None = None,
+    skip_malformed: bool = False,
 ) -> Iterator[Sample]:
     """Read samples one by one; JSON Lines and CSV files are streamed.
 
     Args:
         data: A file (.jsonl, .json, .csv, .parquet), a run or its directory, samples, rows, or a table.
-        fields: Sample field to column name, as in `{"answer": "draft"}`; takes precedence over the default names.
+        mapping: As for `score`; takes precedence over the default names.
+        group: As for `score`.
         limit: The number of samples to read, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
 
@@ -83,18 +95,21 @@ def read_samples(
 
     Raises:
         DataError: A row is malformed (the message names file, line and field), no column is known, or there is no row.
-        UsageError: `fields` names a field that samples do not have, or the data have an unsupported type.
+        UsageError: `mapping` names a field that samples do not have, or the data have an unsupported type.
     """
-    return iter(samples_of(data, Read(fields, limit, skip_malformed)))
+    return iter(samples_of(data, Read(mapping, limit, skip_malformed, group)))
 
 
-def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, str] = NO_FIELDS) -> Survey:
+def doctor(
+    data: Data, *, metrics: Metrics | None = None, mapping: MappingSpec | None = None, group: str | None = None
+) -> Survey:
     """Examine data: the metrics that they have the fields for, and missing or malformed values.
 
     Args:
         data: A file, a run or its directory, samples, rows, or a table.
         metrics: The metrics to examine, as for `score`. Default: all built-in metrics.
-        fields: Sample field to column name, as in `{"answer": "draft"}`.
+        mapping: As for `score`.
+        group: As for `score`.
 
     Returns:
         Missing fields per metric, malformed rows with file, line and field, duplicate ids, contexts per sample, and the
@@ -105,15 +120,26 @@ def doctor(data: Data, *, metrics: Metrics | None = None, fields: Mapping[str, s
         UsageError: A metric or a field is unknown.
     """
     chosen = metric_rows(tuple(METRICS) if metrics is None else metrics)
-    reading.check_fields(fields)
+    read = Read(mapping, group=group)
+    _ = read.parsed
     problems = Problems(skip=True, quiet=True)
     try:
-        result = survey(samples_of(data, Read(fields), problems=problems), chosen)
+        samples = samples_of(data, read, problems=problems)
+        result = surveyed(samples, chosen)
     except DataError as error:
-        if not problems.errors or error.kind == ONE_ROW_A_DOCUMENT:
+        if not problems.errors or error.kind in reading.REFUSED:
             raise
         result = Survey(samples=0, missing_fields={metric.name: () for metric in chosen}, metrics=chosen)
     return result.model_copy(update={"malformed": tuple(map(str, problems.errors)), "malformed_rows": problems.count})
+
+
+def surveyed(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
+    """Return the survey of samples, with how they were read. Raises DataError if there are none."""
+    result = survey(samples, metrics)
+    read = samples.samples if isinstance(samples, Examination) else samples
+    if not isinstance(read, ReadSamples):
+        return result
+    return result.model_copy(update={"mapping": read.mapping, "offered": read.problems.offered})
 
 
 class DrawnRows(list[dict[str, Any]]):
@@ -137,7 +163,7 @@ def draw(
     seed: int = 0,
     keep_duplicates: bool = False,
     duplicate_threshold: float = 90.0,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: Mapping[str, str] | None = None,
     out: str | Path | None = None,
 ) -> DrawnRows:
     """Draw a test set from a log of real questions, in one pass and bounded memory.
@@ -155,7 +181,7 @@ def draw(
         seed: Another seed draws other questions.
         keep_duplicates: Draw from all rows, so that frequent questions are drawn more often.
         duplicate_threshold: Similarity of words, 1 to 100, from which two questions are near duplicates; one is kept.
-        fields: The column of the question, as `{"question": "prompt"}`, if it has none of the default names.
+        mapping: The path of the question, as `{"question": "input.prompt"}`, if it has none of the default names.
         out: A JSON Lines file to write.
 
     Returns:
@@ -168,20 +194,21 @@ def draw(
     """
     from claimeval.data import sampling
 
-    if unknown := set(fields) - {"question"}:
+    if unknown := set(mapping or {}) - {"question"}:
         raise unknown_name("field of a log", min(unknown), ("question",))
+    question = (mapping or {}).get("question")
     path = Path(log) if isinstance(log, (str, Path)) and str(log) != "-" else None
     target = None if out is None else Path(out)
     if target and path and target.exists() and target.resolve() == path.resolve():
         raise UsageError(f"{target} is the log itself; choose another file")
     name = path.name if path else "standard input" if isinstance(log, (str, Path)) else "rows"
     drawn = sampling.draw(
-        _log_rows(log, path, fields.values()),
+        _log_rows(log, path, question),
         n,
         every=every,
         seed=seed,
         stratify=stratify,
-        question_field=fields.get("question"),
+        question_field=question,
         duplicate_threshold=None if keep_duplicates else duplicate_threshold,
         min_per_stratum=min_per_stratum,
     )
@@ -198,7 +225,7 @@ def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _log_rows(log: Data, path: Path | None, columns: Collection[str]) -> Iterable[SourceRow]:
+def _log_rows(log: Data, path: Path | None, question: str | None) -> Iterable[SourceRow]:
     rows: Iterable[SourceRow | Sample]
     if path:
         rows = read_rows(path)
@@ -206,7 +233,7 @@ def _log_rows(log: Data, path: Path | None, columns: Collection[str]) -> Iterabl
         rows = read_json_lines(sys.stdin.buffer, "standard input")
     else:
         rows = (_row(item, number) for number, item in enumerate(_items(log), 1))
-    return (row for row in samples_in(rows, columns) if isinstance(row, SourceRow))
+    return (row for row in (rows if question else samples_in(rows)) if isinstance(row, SourceRow))
 
 
 def import_replies(
@@ -266,8 +293,8 @@ def samples_of(
     Raises:
         UsageError: A field is unknown, `limit` is below 1, or the data have an unsupported type.
     """
-    fields, limit, skip_malformed = read
-    reading.check_fields(fields)
+    _, limit, skip_malformed, _ = read
+    given = read.parsed
     if limit is not None and limit < 1:
         raise UsageError(f"limit: {limit!r}; it needs 1 or more")
     problems = problems or Problems(skip=skip_malformed, unique_ids=skip_malformed)
@@ -276,27 +303,34 @@ def samples_of(
         return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
     if isinstance(data, (str, Path)):
         path = Path(data)
+        mapping = reading.mapping_of_file(path, given)
 
         def read_file(problems: Problems, positions: range | None = None) -> Iterator[Sample]:
             """Read the file, or some of its rows."""
             return reading.read_samples(
-                path, fields=fields, references=references, limit=limit, problems=problems, positions=positions
+                path, mapping=mapping, references=references, limit=limit, problems=problems, positions=positions
             )
 
         if path.is_file() and path.stat().st_size > HELD:
-            return LargeFile(path, read_file, problems, read)
-        return ReadSamples(lambda: read_file(problems), problems, hold=True)
-    rows = (_row(item, number) for number, item in enumerate(_items(data), 1))
-    samples = list(reading.samples_of_rows(rows, "data", problems, fields=fields, references=references, limit=limit))
-    return ReadSamples(lambda: iter(samples), problems)
+            return LargeFile(path, read_file, problems, read, mapping)
+        return ReadSamples(lambda: read_file(problems), problems, mapping, hold=True)
+    items = (_row(item, number) for number, item in enumerate(_items(data), 1))
+    beginning = list(itertools.islice(items, LOOKED_AT))
+    mapping = reading.resolved(given, beginning)
+    rows = itertools.chain(beginning, items)
+    samples = list(reading.samples_of_rows(rows, "data", problems, mapping=mapping, references=references, limit=limit))
+    return ReadSamples(lambda: iter(samples), problems, mapping)
 
 
 class ReadSamples(Reiterable[Sample]):
     """Samples read from rows, and the rows that could not be read."""
 
-    def __init__(self, begin: Callable[[], Iterator[Sample]], problems: Problems, *, hold: bool = False) -> None:
+    def __init__(
+        self, begin: Callable[[], Iterator[Sample]], problems: Problems, mapping: RowMapping, *, hold: bool = False
+    ) -> None:
         super().__init__(begin, hold=hold)
         self.problems = problems
+        self.mapping = mapping
 
 
 ReadFile = Callable[[Problems, range | None], Iterator[Sample]]
@@ -309,8 +343,8 @@ class LargeFile(ReadSamples):
     Its beginning is examined before the first call, the remaining rows while samples are judged, some rows ahead.
     """
 
-    def __init__(self, path: Path, read_file: ReadFile, problems: Problems, read: Read) -> None:
-        super().__init__(lambda: read_file(problems, None), problems)
+    def __init__(self, path: Path, read_file: ReadFile, problems: Problems, read: Read, mapping: RowMapping) -> None:
+        super().__init__(lambda: read_file(problems, None), problems, mapping)
         self._path, self._read_file, self._read = path, read_file, read
         self.identity = self._digest
 
@@ -321,11 +355,10 @@ class LargeFile(ReadSamples):
                 total += int.from_bytes(hashlib.blake2b(line.rstrip(), digest_size=16).digest())
         return f"{total:x}"
 
-    @cached_property
+    @property
     def _row_each(self) -> bool:
         """Whether every row is a sample, or an error that ends the run."""
-        first = next(read_rows(self._path), None)
-        return not self.problems.skip and first is not None and not is_trace(first.fields)
+        return not self.problems.skip and self.mapping.row_each
 
     def read_ahead(self, positions: range | None) -> Iterator[Sample]:
         """Yield the samples in these rows, each after the following rows were checked.
@@ -371,11 +404,11 @@ class Examination:
 
     def __init__(self, samples: Iterable[Sample], data: Data | None, read: Read, options: RunOptions) -> None:
         self.path = None if data is None else path_of(data)
-        self._samples, self._read, self._cluster = samples, read, options.cluster
+        self.samples, self._read, self._cluster = samples, read, options.cluster
         self._progress = Progress(None, options.progress or progress_bar(), unit="samples read")
 
     def __iter__(self) -> Iterator[Sample]:
-        first = itertools.islice(self._samples, EXAMINED if isinstance(self._samples, LargeFile) else None)
+        first = itertools.islice(self.samples, EXAMINED if isinstance(self.samples, LargeFile) else None)
         for self._progress.done, sample in enumerate(first, 1):
             if self._progress.done % 1000 == 0:
                 self._progress.notify()
@@ -385,26 +418,27 @@ class Examination:
     def total(self) -> int | None:
         """The number of samples, after the pass; None if it did not reach the end."""
         count = self._progress.done
-        return None if isinstance(self._samples, LargeFile) and count == EXAMINED else count
+        return None if isinstance(self.samples, LargeFile) and count == EXAMINED else count
 
     def described(self, record: Manifest) -> Manifest:
         """Return the manifest of a run over these samples, with a note about rows that were left out.
 
         Raises UsageError if no sample has the cluster field.
         """
-        check_cluster(self._cluster, self._samples)
-        fields, limit, _ = self._read
-        record = record.of_data(str(self.path) if self.path else None, limit=limit, fields=fields)
-        problems = self._samples.problems if isinstance(self._samples, ReadSamples) else None
+        check_cluster(self._cluster, self.samples)
+        read = self.samples if isinstance(self.samples, ReadSamples) else None
+        mapping = read.mapping if read else self._read.parsed
+        record = record.of_data(str(self.path) if self.path else None, limit=self._read.limit, mapping=mapping)
+        problems = read and read.problems
         note = problems.note(complete=self.total is not None) if problems else None
         return record.model_copy(update={"notes": (*record.notes, note)}) if note else record
 
     @property
     def items(self) -> Iterable[Sample]:
         """The samples to judge."""
-        if self.total is not None or not isinstance(self._samples, LargeFile):
-            return self._samples
-        return ExaminedFile(self._samples)
+        if self.total is not None or not isinstance(self.samples, LargeFile):
+            return self.samples
+        return ExaminedFile(self.samples)
 
 
 def is_run(data: Data) -> bool:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from claimeval.api.data import Data, Examination, Read, samples_of
 from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared, with_hints
 from claimeval.api.run import Run
-from claimeval.data.reading import NO_FIELDS
+from claimeval.data.mapping import MappingSpec
 from claimeval.evaluation import kinds
 from claimeval.evaluation.kinds import JobKind, Judging
 from claimeval.types.errors import UsageError, unknown_name
@@ -26,7 +26,8 @@ def judge(
     *,
     judges: Judges,
     settings: Mapping[str, object] = NO_SETTINGS,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -41,7 +42,8 @@ def judge(
         data: As for `score`.
         judges: As for `score`.
         settings: The job's own options by name.
-        fields: As for `score`.
+        mapping: As for `score`.
+        group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; `RUN/JOB` adds the results to a run.
@@ -64,7 +66,7 @@ def judge(
     for name in settings:
         if name not in known:
             raise unknown_name(f"setting of {job}:", name, known)
-    read = Read(fields, limit, skip_malformed)
+    read = Read(mapping, limit, skip_malformed, group)
     judging = Judging(parse_specs(judges), panel, options.cluster)
     examination = Examination(samples_of(data, read), data, read, options)
     prepared = Prepared.over(kind.prepare(judging, kind.options(**settings), examination), examination)

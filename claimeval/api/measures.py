@@ -10,7 +10,7 @@ from typing import Any, Literal
 from claimeval.api.data import Data, Examination, Read, is_run, samples_of
 from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
-from claimeval.data.reading import NO_FIELDS
+from claimeval.data.mapping import MappingSpec
 from claimeval.evaluation.extraction import ExtractionOptions
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
@@ -28,7 +28,8 @@ def measure(
     collapse_ids: str | None = None,
     normalization: Literal["squad", "multilingual"] = "squad",
     local: LocalOptions = LocalOptions(),
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -46,7 +47,9 @@ def measure(
         collapse_ids: A regular expression to remove from document ids, so that passages become documents.
         normalization: How words are normalized before they are compared.
         local: The local model of `query_likelihood`, `answer_reward` or `answer_similarity`, and how it reads.
-        fields: Sample field to column name, as in `{"answer": "draft"}`.
+        mapping: Where the fields of samples are: paths by field, as in `{"answer": "output.answer"}`, or a YAML file.
+        group: Columns, separated by commas, whose equal values make rows with one document each one sample; `none` for
+            rows that are samples.
         limit: The number of samples to measure, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: The run directory to write. None keeps the run in memory; with a final slash, as in `runs/`, a folder in it
@@ -71,7 +74,7 @@ def measure(
             cluster=options.cluster,
         )
     )
-    read = Read(fields, limit, skip_malformed)
+    read = Read(mapping, limit, skip_malformed, group)
     examination = Examination(samples_of(data, read), data, read, options)
     _check_ids(examination)
     prepared = Prepared.over(job, examination)
@@ -93,7 +96,8 @@ def extraction(
     claims: str | Path | None = None,
     extractor: JudgeSpec | None = None,
     gold: str | Path | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -111,7 +115,8 @@ def extraction(
         extractor: The model that extracts claims with the prompt `claims`, or with `atomic` if that is None. Default
             for data without a run: `local:lexical`.
         gold: Claims by people: a field of the data, or a file with `id` and `claims` (a list) or `text` (one claim).
-        fields: As for `score`.
+        mapping: As for `score`.
+        group: As for `score`.
         limit: The number of samples, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; `RUN/extraction` adds the numbers to a run.
@@ -127,7 +132,7 @@ def extraction(
         DataError: A row of the data is malformed, or two samples have one id.
         StoppedEarly: As for `score`.
     """
-    read = Read(fields, limit, skip_malformed)
+    read = Read(mapping, limit, skip_malformed, group)
     samples = samples_of(source, read)
     run = source if isinstance(source, Run) else Run.load(str(source)) if is_run(source) else None
     of_run = run is not None and any(result.claims for result in run.results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +11,7 @@ from typing import TypeVar
 from claimeval.api.data import Data, Read, path_of
 from claimeval.api.ratings import graded_samples
 from claimeval.api.run import Run
-from claimeval.data.reading import NO_FIELDS
+from claimeval.data.mapping import MappingSpec
 from claimeval.data.test_collections import relevance_scale
 from claimeval.evaluation.validity import compare_graders
 from claimeval.runs import correct as corrections
@@ -168,7 +168,8 @@ def annotate(
     depth: int | None = None,
     corpus: str | Path | None = None,
     trec_run: str | Path | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     out: str | Path | None = None,
 ) -> Annotation:
     """Draw claims or rated answers of a run, or retrieved documents, for people to label; verdicts are not shown.
@@ -190,7 +191,8 @@ def annotate(
         depth: The number of top documents to label for each question (default 10).
         corpus: The documents of a collection, for queries; needs `trec_run`.
         trec_run: The TREC run whose documents are labeled.
-        fields: Sample field to column name, for a file of samples.
+        mapping: As for `score`, for a file of samples.
+        group: As for `score`.
         out: The qrels file of the document labels. Default: `RUN/annotation/documents.qrels`, or
             `runs/DATA-documents.qrels`.
 
@@ -207,12 +209,12 @@ def annotate(
                 "metric, design, annotator and disputed are for claims; for documents, give each annotator an own out"
             )
         path = path_of(run)
-        ranked = partial(_ranked, run, fields, corpus, trec_run)
+        ranked = partial(_ranked, run, Read(mapping, group=group), corpus, trec_run)
         source = " ".join(Path(name).name for name in (path, trec_run) if name)
         target = Path(out) if out is not None else labeling.default_path(path or Path("data"))
         return DocumentAnnotation.draw_from(ranked, source, target, n=n, seed=seed, depth=depth)
-    if depth or corpus or trec_run or out or fields:
-        raise UsageError("depth, corpus, trec_run, out and fields go with documents=True (--documents)")
+    if depth or corpus or trec_run or out or mapping or group:
+        raise UsageError("depth, corpus, trec_run, out, mapping and group go with documents=True (--documents)")
     if disputed and (design != "even" or seed):
         raise UsageError("design and seed are for a draw; disputed claims are not drawn")
     folder = path_of(run)
@@ -229,7 +231,7 @@ def _folder(run: Run | str | Path) -> Run:
 
 def _ranked(
     data: Data,
-    fields: Mapping[str, str],
+    read: Read,
     corpus: str | Path | None,
     trec_run: str | Path | None,
     depth: int,
@@ -237,4 +239,4 @@ def _ranked(
     if (corpus is None) != (trec_run is None):
         raise UsageError("documents of a collection need both: corpus with the texts and trec_run with the ranking")
     runs = () if trec_run is None else (trec_run,)
-    return graded_samples(data, Read(fields), corpus=corpus, trec_runs=runs, depth=depth, qrels=None)
+    return graded_samples(data, read, corpus=corpus, trec_runs=runs, depth=depth, qrels=None)

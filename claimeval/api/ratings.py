@@ -11,7 +11,7 @@ from claimeval import ir
 from claimeval.api.data import Data, Examination, Read, path_of, samples_of
 from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared, with_hints
 from claimeval.api.run import Run
-from claimeval.data.reading import NO_FIELDS
+from claimeval.data.mapping import MappingSpec
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries
 from claimeval.evaluation.grade import Against, GradingOptions, pool, samples_of_pool, survey
 from claimeval.evaluation.grade import make_job as grade_job
@@ -36,7 +36,8 @@ def rate(
     ask: str | Sequence[str] | None = None,
     criteria: Mapping[str, str] = _NO_CRITERIA,
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -55,7 +56,8 @@ def rate(
             each, fully (1), partly (0.5) or not (0). `NAME:contexts` or `NAME:reference` also shows these texts.
             Without `ask`, nothing else is asked.
         prompts: Names or paths of prompts by question.
-        fields: As for `score`.
+        mapping: As for `score`.
+        group: As for `score`.
         limit: The number of samples to judge, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; `RUN/rate` adds the ratings to a run.
@@ -78,7 +80,8 @@ def rate(
             ask=ask,
             criteria=criteria,
             prompts=prompts,
-            fields=fields,
+            mapping=mapping,
+            group=group,
             limit=limit,
             skip_malformed=skip_malformed,
             out=out,
@@ -96,7 +99,8 @@ async def arate(
     ask: str | Sequence[str] | None = None,
     criteria: Mapping[str, str] = _NO_CRITERIA,
     prompts: Mapping[str, str | Path] = _NO_PROMPTS,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -105,7 +109,7 @@ async def arate(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Rate as `rate` does, in an asynchronous program. The arguments are the same."""
-    read = Read(fields, limit, skip_malformed)
+    read = Read(mapping, limit, skip_malformed, group)
     asked = RateOptions(
         ask=ask.split(",") if isinstance(ask, str) else ask,
         prompts={name: str(prompt) for name, prompt in prompts.items()},
@@ -131,7 +135,8 @@ def grade(
     trec_runs: Sequence[str | Path] = (),
     depth: int = 10,
     qrels: str | Path | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -154,7 +159,8 @@ def grade(
         trec_runs: With `corpus`: TREC runs whose top documents are graded.
         depth: The number of documents to grade for each query and TREC run.
         qrels: Human grades to compare with; with `corpus`, these pairs are graded too.
-        fields: As for `score`.
+        mapping: As for `score`.
+        group: As for `score`.
         limit: The number of samples or queries, from the first; None for all.
         skip_malformed: Leave out rows that cannot be read or repeat an id, and list them in a warning.
         out: As for `score`; if documents have grades, the folder also gets `qrels.txt`.
@@ -183,7 +189,8 @@ def grade(
             trec_runs=trec_runs,
             depth=depth,
             qrels=qrels,
-            fields=fields,
+            mapping=mapping,
+            group=group,
             limit=limit,
             skip_malformed=skip_malformed,
             out=out,
@@ -207,7 +214,8 @@ async def agrade(
     trec_runs: Sequence[str | Path] = (),
     depth: int = 10,
     qrels: str | Path | None = None,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: MappingSpec | None = None,
+    group: str | None = None,
     limit: int | None = None,
     skip_malformed: bool = False,
     out: str | Path | None = None,
@@ -227,7 +235,7 @@ async def agrade(
         cluster=options.cluster,
     )
     job = grade_job(job_options)
-    read = Read(fields, limit, skip_malformed)
+    read = Read(mapping, limit, skip_malformed, group)
     samples = graded_samples(data, read, corpus=corpus, trec_runs=trec_runs, depth=depth, qrels=qrels)
     examination = Examination(samples, data, read, options)
     if against == "question":

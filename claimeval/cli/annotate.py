@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Fields, Out, arguments
+from claimeval.cli.shared import Out, RowOptions, arguments
 from claimeval.cli.terminal import Keys
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.types.errors import UsageError
@@ -75,8 +75,7 @@ class AnnotateOptions:
     """The TREC run to label."""
     out: Annotated[Out, DOCUMENTS] = None
     """Qrels to write.  [default: RUN/annotation/documents.qrels, or runs/DATA-documents.qrels]"""
-    fields: Annotated[Fields, DOCUMENTS] = field(default_factory=dict)
-    """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    rows: Annotated[RowOptions, DOCUMENTS] = RowOptions()
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "n", "depth")

@@ -76,9 +76,9 @@ class Names:
 class Pairs(Names):
     """Marks a mapping that is given as pairs: each use of the option adds one, in the form `FIELD=COLUMN`."""
 
-    def __init__(self, name: str, form: str) -> None:
+    def __init__(self, name: str, form: str, *, several: bool = False) -> None:
         super().__init__(name)
-        self.form = form
+        self.form, self.several = form, several
 
 
 class Heading:
@@ -305,10 +305,12 @@ def _entries(
 
 
 def _unique(option: Pairs, _: click.Context, __: click.Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a mapping. Raises UsageError if a name has two values."""
+    """Return the pairs as a mapping. Raises UsageError if a name has two values, unless it may have several."""
     values: dict[str, Any] = {}
     for key, value in pairs:
-        if values.setdefault(key, value) != value:
+        if option.several:
+            values[key] = (*values.get(key, ()), value)
+        elif values.setdefault(key, value) != value:
             raise UsageError(f"{option.names[0]} {key} is given twice: {values[key]} and {value}; give one")
     return values
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, Names, command
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Fields, Metrics
+from claimeval.cli.shared import Metrics, RowOptions, arguments
 from claimeval.cli.terminal import say
 from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, clash
@@ -42,8 +42,9 @@ class DoctorOptions:
     """Test PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
     metrics: Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
-    fields: Fields = field(default_factory=dict)
-    """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    rows: RowOptions = RowOptions()
+    write_mapping: Path | None = None
+    """YAML file to write with the fields as they were read."""
     output: Output = Output()
 
 
@@ -60,7 +61,9 @@ def do(args: DoctorOptions) -> int:
         return args.output.result("doctor", tried, exit_code=failed)
     from claimeval.api import data as api
 
-    surveyed = api.doctor(args.data, metrics=args.metrics, fields=args.fields)
+    surveyed = api.doctor(args.data, metrics=args.metrics, **arguments(args.rows))
+    if args.write_mapping:
+        _write(surveyed, args.write_mapping)
     _print(args.output, args.data, surveyed)
     if args.judges and surveyed.samples:
         tried["long"] = _print_long(args, args.data)
@@ -82,13 +85,23 @@ def _try(output: Output, judge: str) -> Probe:
     return result
 
 
+def _write(surveyed: Survey, file: Path) -> None:
+    """Write the mapping as a YAML file."""
+    import yaml
+
+    content = {
+        name: value if isinstance(value, str) else list(value) for name, value in surveyed.mapping.content.items()
+    }
+    file.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
 def _print_long(args: DoctorOptions, data: Path) -> list[dict[str, object]]:
     """Print how many samples exceed the context windows of the judges, and return the counts."""
     from claimeval.api.claims import score
     from claimeval.api.forecast import plan
 
     try:
-        ahead = plan(score, data, judges=args.judges, metrics=args.metrics, fields=args.fields)
+        ahead = plan(score, data, judges=args.judges, metrics=args.metrics, **arguments(args.rows))
     except UsageError as error:
         args.output.note(f"cannot check the judges' context windows: {error}")
         return []

@@ -142,7 +142,7 @@ def _people(args: GradeOptions) -> ir.Qrels | None:
     reading = args.reading
     samples = graded_samples(
         args.data,
-        Read(reading.fields, reading.limit, reading.skip_malformed),
+        Read(arguments(reading)["mapping"], reading.limit, reading.skip_malformed, reading.group),
         corpus=_corpus(args),
         trec_runs=args.trec_runs,
         depth=args.depth,

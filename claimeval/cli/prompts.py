@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from claimeval.cli.command import Argument, command, group
 from claimeval.cli.printer import Output
-from claimeval.cli.shared import Fields
+from claimeval.cli.shared import RowOptions, arguments
 from claimeval.runs.views import columns, table
 from claimeval.types.errors import UsageError, escaped
 
@@ -132,8 +132,7 @@ class RenderOptions(PromptOptions):
     """Id of the sample.  [default: the first]"""
     metric: str = "faithfulness"
     """Metric whose claims and evidence are shown, or NAME=CLAIMS_OF:AGAINST."""
-    fields: Fields = field(default_factory=dict)
-    """FIELD=COLUMN, as in answer=draft. Repeatable."""
+    rows: RowOptions = RowOptions()
 
 
 def render(args: RenderOptions) -> int:
@@ -154,7 +153,7 @@ def render(args: RenderOptions) -> int:
 
 
 def _sample(args: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
-    from claimeval.data.reading import read_samples
+    from claimeval.api.data import read_samples
     from claimeval.runs.directory import has_results, read_results
 
     if has_results(args.data):
@@ -162,7 +161,7 @@ def _sample(args: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]
             if args.sample in (None, result.sample.id):
                 return result.sample, [claim for claim in result.claims if claim.of == part]
     else:
-        for sample in read_samples(args.data, fields=args.fields):
+        for sample in read_samples(args.data, **arguments(args.rows)):
             if args.sample in (None, sample.id):
                 return sample, None
     raise UsageError(f"{args.data} has no sample {args.sample!r}")

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 from claimeval.cli.command import Argument, Heading, Names, Pairs
 from claimeval.cli.front import Shown
 from claimeval.cli.printer import Output
+from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
 from claimeval.types.requests import ClaimsPerCall
 
 Data = Annotated[Path, Argument("DATA")]
-Fields = Annotated[Mapping[str, str], Pairs("--field", "FIELD=COLUMN, as in answer=draft")]
+Fields = Annotated[Mapping[str, tuple[str, ...]], Pairs("--field", "FIELD=PATH", several=True)]
 Judges = Annotated[tuple[str, ...], Names("-j", "--judge")]
 Metrics = Annotated[str | None, Names("-m", "--metrics")]
 Flag = Literal[True] | None
@@ -40,13 +41,23 @@ class CacheOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingOptions:
+class RowOptions:
+    """Options for how the rows of a file are read."""
+
+    fields: Fields = field(default_factory=dict)
+    """FIELD=PATH, as in answer=output.answer. Repeatable."""
+    mapping: Path | None = None
+    """YAML file of fields; doctor --write-mapping writes it."""
+    group: str | None = None
+    """Column that joins rows of one document each, or none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingOptions(RowOptions):
     """Options for reading samples."""
 
     limit: int | None = None
     """Only the first N samples."""
-    fields: Fields = field(default_factory=dict)
-    """FIELD=COLUMN, as in answer=draft. Repeatable."""
     skip_malformed: bool = False
     """Leave out rows that cannot be read, and list them."""
 
@@ -178,4 +189,12 @@ def arguments(args: object, **made: object) -> dict[str, Any]:
             values |= arguments(value)
         else:
             values[option.name] = value
+    if (paths := values.pop("fields", None)) is not None:
+        values["mapping"] = mapping(values.get("mapping"), paths)
     return values | made
+
+
+def mapping(file: Path | None, fields: Mapping[str, tuple[str, ...]]) -> Path | dict[str, Any] | None:
+    """Return the mapping in a file with the fields of `--field`, or one of them."""
+    named = {name: paths[0] if len(paths) == 1 else paths for name, paths in fields.items()}
+    return {**read_yaml(file, "mapping"), **named} if file and named else named or file

@@ -1,17 +1,23 @@
 """Tables with one row a document: question and answer repeat, and each row has another retrieved document.
 
-Scored row by row, such a table gives another number than its samples, so it is refused.
+Scored row by row, such a table gives another number than its samples, so it is refused unless the caller has it joined.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
+from claimeval.data.documents import document
+from claimeval.data.hints import options
+from claimeval.data.paths import values_at
+from claimeval.data.rows import SourceRow
 from claimeval.types.errors import DataError
 from claimeval.types.records import Sample
+
+Row = TypeVar("Row")
 
 ONE_ROW_A_DOCUMENT = "one row a document"
 """The kind of the error."""
@@ -20,15 +26,15 @@ LOOKED_AT = 20_000
 _DOCUMENT = frozenset({"document", "doc", "passage", "chunk", "context", "text", "content", "snippet", "evidence"})
 """Words in the name of a column with one document; also with an s."""
 _OF_DOCUMENT = _DOCUMENT | {
-    "docid", "docno", "end", "file", "id", "idx", "index", "link", "name", "no", "number", "offset", "page", "path",
-    "pid", "position", "rank", "relevance", "retrieval", "retrieved", "row", "score", "section", "similarity", "source",
-    "start", "title", "unnamed", "uri", "url", "uuid",
+    "at", "char", "chars", "distance", "docid", "docno", "embedding", "end", "file", "id", "idx", "index", "is",
+    "label", "length", "link", "name", "no", "number", "offset", "page", "path", "pid", "position", "rank", "relevance",
+    "relevant", "retrieval", "retrieved", "row", "score", "section", "similarity", "size", "source", "start", "title",
+    "token", "tokens", "unnamed", "uri", "url", "uuid",
 }  # fmt: skip
 """Words in the names of columns that describe a document or number the rows. Other columns tell samples apart."""
-_READERS = {
-    ".csv": "read_csv({!r})", ".tsv": "read_csv({!r}, sep='\\t')", ".json": "read_json({!r})",
-    ".jsonl": "read_json({!r}, lines=True)", ".parquet": "read_parquet({!r})",
-}  # fmt: skip
+_RANK = frozenset({"rank", "position"})
+_SHORT = 100
+"""Characters of a value by which rows are joined, at most."""
 
 
 class Layout(NamedTuple):
@@ -42,6 +48,8 @@ class Layout(NamedTuple):
     """Whether samples have ids of their own."""
     other: tuple[str, ...]
     """The columns that tell samples apart."""
+    named: bool
+    """Whether one of these is the id of the sample."""
 
     @classmethod
     def of(cls, names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Layout:
@@ -51,7 +59,7 @@ class Layout(NamedTuple):
         unread = (name for name in names if name not in used and _words(name) & _DOCUMENT)
         document = contexts[0] if contexts else next(unread, None)
         other = tuple(name for name in names if name != document and not _describes_document(name))
-        return cls(document, bool(contexts), "id" in columns, other)
+        return cls(document, bool(contexts), "id" in columns, other, not set(columns.get("id", ())).isdisjoint(other))
 
 
 def _words(column: str) -> set[str]:
@@ -62,7 +70,7 @@ def _words(column: str) -> set[str]:
 def _describes_document(column: str) -> bool:
     """Return whether a column describes a document, as ranks and titles do, or only numbers the rows."""
     words = _words(column)
-    return bool(words) and words <= _OF_DOCUMENT and words != {"name"}
+    return bool(words) and words <= _OF_DOCUMENT and words not in ({"name"}, {"label"})
 
 
 class _Repeated:
@@ -81,8 +89,11 @@ class LongTable:
         self._name = name
         self._rows = 0
         self._groups: dict[int, _Repeated] = {}
-        self._column, self._same = "", tuple[str, ...]()
-        """The column of the document, and the columns with scalar values that repeat with the question."""
+        self._column, self._mapped = "", False
+        """The column of the document, and whether it is read as contexts."""
+        self._values: dict[str, set[int]] = {}
+        self._pairs: dict[str, set[tuple[int, int]]] = {}
+        """The values of the columns that may join rows, alone and with the group of their row."""
 
     def add(self, sample: Sample, cells: Mapping[str, object], layout: Layout) -> None:
         """Add the sample in a row. Raises DataError at the last row that is looked at."""
@@ -109,29 +120,106 @@ class LongTable:
             return
         same = [name for name in layout.other if not isinstance(cells[name], float)]
         key = hash(tuple([str(cells[name]) for name in same]))
+        for name, value in cells.items():
+            if isinstance(value, int) or (isinstance(value, str) and len(value) <= _SHORT):
+                self._values.setdefault(name, set()).add(hash(value))
+                self._pairs.setdefault(name, set()).add((key, hash(value)))
         if (group := self._groups.get(key)) is None:
             self._groups[key] = _Repeated(hash(document))
             return
         group.rows += 1
         if not group.differ and group.document != hash(document):
-            group.differ, self._column = True, layout.document
-            self._same = self._same or tuple(name for name in same if not isinstance(cells[name], list | dict))
+            group.differ, self._column, self._mapped = True, layout.document, layout.mapped
 
     def check(self) -> None:
         """Raise DataError if at least half of the rows repeat a question with its answer for another document."""
         rows = sum(group.rows for group in self._groups.values() if group.differ)
         if not rows or 2 * rows < self._rows:
             return
-        self._groups.clear()
-        path = Path(self._name)
-        reader = _READERS.get(path.suffix.lower(), "DataFrame(data)").format(str(path))
-        joined = (
-            f"pandas.{reader}.groupby({list(self._same)}, sort=False, dropna=False)[{self._column!r}].agg(list)"
-            ".reset_index(name='contexts').to_json('joined.jsonl', orient='records', lines=True)"
-        )
+        mapped = "" if self._mapped else f"{options({'contexts': self._column})} "
         raise DataError(
             f"{self._name} has one row a document: in {rows:,} of {self._rows:,} rows question and answer are those of "
-            f"another row, and only {self._column!r} differs. A sample is an answer with all its documents; join the "
-            f"rows, as with {joined}. If each row is a sample, add a column that tells them apart, such as system",
+            f"another row, and only {self._column!r} differs. A sample is an answer with all its documents: add "
+            f"{mapped}--group {shlex.quote(self._key())} to join them, or --group none if each row is a sample",
             kind=ONE_ROW_A_DOCUMENT,
         )
+
+    def _key(self) -> str:
+        """Return the column that tells the groups apart, an id before a text, or several columns."""
+        count = len(self._groups)
+        alone = [name for name, values in self._values.items() if len(values) == len(self._pairs[name]) == count]
+        best = sorted(alone, key=lambda name: not name.lower().endswith("id"))
+        steady = [name for name, pairs in self._pairs.items() if len(pairs) == count]
+        return best[0] if best else ",".join(steady)
+
+
+def joined(rows: Iterable[Row], group: str, layout: Callable[[SourceRow], Layout]) -> Iterator[Row | SourceRow]:
+    """Yield one row for the rows with equal values of a column, or of several columns, with a list of their documents.
+
+    The documents are ordered by a column with their ranks, else as they stand.
+
+    Args:
+        rows: The rows, with one document each.
+        group: The columns, separated by commas.
+        layout: What the columns of a row hold.
+
+    Raises:
+        DataError: If a row has no value of a column, or rows of a group differ in more than their documents.
+    """
+    groups: dict[str, list[SourceRow]] = {}
+    for row in rows:
+        if not isinstance(row, SourceRow):
+            yield row
+            continue
+        values = [next(iter(values_at(row.origin, name)), None) for name in _names(row, group)]
+        if None in values:
+            raise DataError(f"{row.location}: no {group!r}, which --group names; it has {', '.join(row.origin)}")
+        groups.setdefault(" / ".join(map(str, values)), []).append(row)
+    for number, (name, members) in enumerate(groups.items(), 1):
+        yield _joined(name, number, members, layout(members[0]), group)
+
+
+def _names(row: SourceRow, group: str) -> list[str]:
+    return [group] if group in row.origin else group.split(",")
+
+
+def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group: str) -> SourceRow:
+    first = rows[0]
+    keys = _names(first, group)
+    if layout.document is None:
+        raise DataError(f"{first.location}: no column with a document to join; name it: --field contexts=")
+    kept = {field: value for field, value in first.fields.items() if field in (*layout.other, *keys)}
+    for row in rows[1:]:
+        for field, value in kept.items():
+            if row.fields.get(field) != value and not isinstance(value, float):
+                raise DataError(
+                    f"{row.location}, {field}: {str(row.fields.get(field))[:60]!r} differs from {first.location}, "
+                    f"though {group} is {name!r} in both; rows to join differ in their documents alone"
+                )
+    ranks = [field for field in first.fields if _describes_document(field) and _words(field) & _RANK]
+    if ranks and all(isinstance(_number(row.fields[ranks[0]]), float) for row in rows):
+        rows = sorted(rows, key=lambda row: _number(row.fields[ranks[0]]) or 0.0)
+    documents = [_document(row, layout.document, kept) for row in rows]
+    names = [document.get("id") for document in documents if isinstance(document, dict)]
+    if len(set(names)) < len(documents):
+        documents = [{**document, "id": None} if isinstance(document, dict) else document for document in documents]
+    column = layout.document if layout.mapped else "contexts"
+    own = {} if layout.named else {"id": name}
+    return SourceRow(first.location, number, {**own, **kept, column: documents}, first.origin)
+
+
+def _document(row: SourceRow, column: str, kept: Collection[str]) -> object:
+    """Return the document of a row, with its id, title and score from other columns."""
+    value = row.fields[column]
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    beside = {name: cell for name, cell in row.fields.items() if name not in kept and name != column}
+    found = document({**beside, "text": value}) if isinstance(value, str) else document(value)
+    return found or value
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(str(value))
+    except ValueError:
+        return None

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
-
-from claimeval.data.rows import SourceRow
 
 LISTS = frozenset(
     (
@@ -42,9 +40,10 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
     Args:
         value: A row, or a value in it.
         path: Names with dots; `[*]` for all items of a list, `[0]` and `[-1]` for one, `[name=value]` for those with
-            this value; in a name of columns, `*` for any text, in the order of the numbers in the names.
+            this value; in a name of columns, `*` for any text, in the order of the numbers in the names. A name after
+            a list is looked for in all its items, and a number is that of an item.
     """
-    value = _opened(value)
+    value = opened(value)
     if isinstance(value, dict):
         if path in value:
             yield from () if value[path] is None else (value[path],)
@@ -57,10 +56,19 @@ def values_at(value: Any, path: str) -> Iterator[Any]:
                 if path[:end] in value:
                     yield from values_at(value[path[:end]], path[end:].removeprefix("."))
                     return
-    elif isinstance(value, list) and (selected := _SELECTED.match(path)):
-        rest = path[selected.end() :]
-        for item in _items(value, selected[1]):
+    elif isinstance(value, list):
+        if selected := _SELECTED.match(path):
+            selector, rest = selected[1], path[selected.end() :]
+        else:
+            name, _, after = path.partition(".")
+            selector, rest = (name, after) if name.isdecimal() else ("*", path)
+        for item in _items(value, selector):
             yield from values_at(item, rest) if rest else (() if item is None else (item,))
+
+
+def flat(values: Iterable[Any]) -> list[Any]:
+    """Return the values with those of lists in them."""
+    return [inner for value in values for inner in (flat(value) if isinstance(value, (list, tuple)) else [value])]
 
 
 def _items(values: list[Any], selector: str) -> list[Any]:
@@ -73,7 +81,7 @@ def _items(values: list[Any], selector: str) -> list[Any]:
     return values[number:][:1] if -len(values) <= number < len(values) else []
 
 
-def _opened(value: Any) -> Any:
+def opened(value: Any) -> Any:
     """Return the JSON object or list in a text; other values stay."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
@@ -87,36 +95,11 @@ def _natural(name: str) -> list[Any]:
     return [int(part) if part.isdecimal() else part for part in _DIGITS.split(name)]
 
 
-def with_paths(row: SourceRow, columns: Mapping[str, str]) -> SourceRow:
-    """Return the row with a column for each path, and without the columns that it leads into.
-
-    Args:
-        row: The row.
-        columns: Sample field to column name or path. A path whose first key the row lacks is left for the error of an
-            unknown column.
-    """
-    fields, led_into = dict(row.fields), set[str]()
-    for field, path in columns.items():
-        if path in row.fields or not is_path(path) or not (roots := _roots(tuple(row.fields), path)):
-            continue
-        found = list(values_at(row.fields, path))
-        if not found:
-            fields[path] = [] if field in LISTS and _is_empty_list(row.fields, path) else None
-        else:
-            fields[path] = found[0] if len(found) == 1 else found
-        led_into.update(roots)
-    return row._replace(fields={name: value for name, value in fields.items() if name not in led_into})
-
-
-def _is_empty_list(row: Mapping[str, Any], path: str) -> bool:
-    """Return whether a path without values leads through an empty list: nothing was retrieved, rather than recorded."""
-    before, every, _ = path.partition("[*]")
-    return bool(every) and any(_opened(value) == [] for value in values_at(row, before))
-
-
 @lru_cache(maxsize=256)
-def _roots(names: tuple[str, ...], path: str) -> tuple[str, ...]:
+def roots(names: tuple[str, ...], path: str) -> tuple[str, ...]:
     """Return the columns that a path leads into."""
+    if path in names:
+        return (path,)
     if "*" in path and not re.search(r"[.\[]", path):
         return tuple(name for name in names if fnmatchcase(name, path))
     starts = [path[: match.start()] for match in re.finditer(r"[.\[]", path)]

@@ -8,24 +8,26 @@ the contexts.
 from __future__ import annotations
 
 import math
-import re
-import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast, get_args
 
 from pydantic import ValidationError
 
-from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable
-from claimeval.data.paths import is_path, with_paths
-from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows
-from claimeval.data.traces import samples_in
+from claimeval.data import documents
+from claimeval.data.hints import by_shape, describes, options, proposals, words_of
+from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
+from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, recognized
+from claimeval.data.overlooked import OVERLOOKED, Overlooked
+from claimeval.data.paths import is_path
+from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows, rows_within
+from claimeval.data.traces import samples_in, trace_kind
 from claimeval.metrics.rows import BUILT_IN, ambiguous
 from claimeval.types.errors import DataError, first_problem, unknown_name
-from claimeval.types.records import Document, GivenClaim, References, Sample, Turn
+from claimeval.types.records import GivenClaim, References, Sample, Turn
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "query_id"),
@@ -55,29 +57,19 @@ NUGGETS: dict[str, tuple[str, ...]] = {"id": ("qid",), "answer": ("answer_text",
 
 _FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
 
-_CONTEXT_WORDS = frozenset({"contexts", "context", "chunks", "passages", "documents", "docs", "sources", "retrieved"})
-_GOLD = frozenset({"reference", "truth", "gold", "expected", "ideal", "target", "correct"})
-_HINTS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("id", frozenset({"id", "uid", "uuid"})),
-    ("contexts", _CONTEXT_WORDS),
-    ("reference_answers", _GOLD),
-    ("answer", frozenset({"answer", "response", "output", "prediction", "completion", "generated", "reply"})),
-    ("question", frozenset({"question", "query", "prompt", "input"})),
-)
-"""Words in column names that suggest a field, most reliable first."""
-
 _ANSWERABLE = {"answerable": True, "true": True, "yes": True, "1": True}
 _UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """A sample has at least one of these fields."""
 NO_COLUMN = "no column is known"
+REFUSED = (ONE_ROW_A_DOCUMENT, OVERLOOKED)
+"""Kinds of errors about a whole file, which end a pass also where rows may be left out."""
 MAX_FURTHER = 20_000
 """Rows that are read after the first error, to count malformed rows."""
 _WORDS_OF_A_TEXT = 12
 """Number of words from which an item of a column `sources` is a text and not the name of one."""
 _SHOWN = 20
 """Maximum number of errors that are kept and listed."""
-NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 
 class Problems:
@@ -95,6 +87,8 @@ class Problems:
         """The number of all errors."""
         self.last: int | None = None
         """The number of the last row that was read, if reading stopped before the end of the data."""
+        self.offered: str | None = None
+        """Options that would read more of the data."""
         self._alike = 0
         self._quiet = quiet
 
@@ -153,7 +147,7 @@ def _rows(count: int) -> str:
 def read_samples(
     path: str | Path,
     *,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: RowMapping = NO_MAPPING,
     references: References | None = None,
     limit: int | None = None,
     problems: Problems | None = None,
@@ -165,8 +159,8 @@ def read_samples(
 
     Args:
         path: The file.
-        fields: Maps sample fields to column names (`{"answer": "draft"}`). Takes precedence over the names that are
-            recognized by default.
+        mapping: Where the fields are, as `resolved` returns it. Takes precedence over the names that are recognized by
+            default.
         references: Whether one of several reference answers is enough, for all samples.
         limit: Maximum number of samples. None: all.
         problems: Treatment of malformed rows. Default: the first error is raised, with the number of similar rows.
@@ -175,11 +169,48 @@ def read_samples(
     Raises:
         DataError: With file, line and field, if a row is not a sample or no column is known.
     """
-    check_fields(fields)
     problems = problems or Problems()
     problems.clear()
-    rows = read_rows(Path(path), problems.add, texts={*_FIELD_OF, *fields.values()}, positions=positions)
-    return samples_of_rows(rows, str(path), problems, fields=fields, references=references, limit=limit)
+    rows = rows_of_file(Path(path), mapping, problems.add, positions)
+    return samples_of_rows(rows, str(path), problems, mapping=mapping, references=references, limit=limit)
+
+
+def rows_of_file(
+    path: Path, mapping: RowMapping, on_error: Callable[[DataError], None], positions: range | None = None
+) -> Iterator[SourceRow]:
+    """Yield the rows of a file, or those in the list that the mapping names.
+
+    Args:
+        path: The file.
+        mapping: The mapping of its rows.
+        on_error: Called with the error of a row that cannot be read.
+        positions: The rows to read, from 0. None: all.
+    """
+    texts = {*_FIELD_OF, *(path for paths in mapping.fields.values() for path in paths)}
+    rows = read_rows(path, on_error, texts=texts, positions=positions, under=mapping.rows)
+    return rows if mapping.rows is None or path.suffix.lower() == ".json" else rows_within(rows, mapping.rows)
+
+
+def mapping_of_file(path: Path, given: RowMapping = NO_MAPPING) -> RowMapping:
+    """Return the mapping of the rows of a file, as `resolved` does."""
+    return resolved(given, list(islice(rows_of_file(path, given, lambda _: None), LOOKED_AT)))
+
+
+def resolved(given: RowMapping, first: Sequence[SourceRow | Sample]) -> RowMapping:
+    """Return the mapping for data with these first rows: that of the export that they come from, changed by the given.
+
+    Spans are read as traces unless a column of theirs is named.
+    """
+    rows = [row for row in first if isinstance(row, SourceRow)]
+    if given.preset or not rows:
+        return given
+    named = {path for paths in given.fields.values() for path in paths}
+    if kind := trace_kind(rows[0].fields):
+        read_as = f"read as {kind}, one sample a trace"
+        known = given.model_copy(update={"preset": kind, "read_as": read_as})
+        return given if any(map(rows[0].leads, named)) else known
+    preset = recognized(rows)
+    return described(preset.mapping.overridden_by(given), rows) if preset else given
 
 
 def samples_of_rows(
@@ -187,7 +218,7 @@ def samples_of_rows(
     name: str,
     problems: Problems,
     *,
-    fields: Mapping[str, str] = NO_FIELDS,
+    mapping: RowMapping = NO_MAPPING,
     references: References | None = None,
     limit: int | None = None,
 ) -> Iterator[Sample]:
@@ -197,35 +228,45 @@ def samples_of_rows(
         rows: The rows, or samples.
         name: The name of the data in messages.
         problems: Treatment of malformed rows.
-        fields: Maps sample fields to column names.
+        mapping: Where the fields are, as `resolved` returns it.
         references: Whether one of several reference answers is enough.
         limit: Maximum number of samples. None: all.
     """
     without_column = Problems()
     """The errors of the first rows without a known column."""
-    columns: dict[str, None] = {}
+    unknown: list[SourceRow] = []
+    """The first of them."""
+    fields = columns(mapping)
     ids: set[str] = set()
-    table = LongTable(name)
+    table, overlooked = LongTable(name), Overlooked(name, mapping, ALIASES, _reads)
     number = count = rows_after_error = 0
-    if any(map(is_path, fields.values())):
-        rows = (with_paths(row, fields) if isinstance(row, SourceRow) else row for row in rows)
-    for number, row in enumerate(samples_in(rows, fields.values()), 1):
+    if mapping.of_spans:
+        rows = samples_in(rows)
+    elif mapping.preset or mapping.where or any(len(p) > 1 or is_path(p[0]) for p in mapping.fields.values()):
+        rows = mapped(rows, mapping)
+    if mapping.group not in (None, "none"):
+        rows = joined(rows, mapping.group, lambda row: _layout(tuple(row.fields), tuple(fields.items())))
+    for number, row in enumerate(rows, 1):
         rows_after_error += problems.stopped
         if rows_after_error > MAX_FURTHER:
             problems.last = number - 1
             break
         try:
             record = row if isinstance(row, Sample) else sample(row, fields)
-            if isinstance(row, SourceRow) and table.open:
-                table.add(record, row.fields, _layout(tuple(row.fields), tuple(fields.items())))
+            if isinstance(row, SourceRow):
+                if table.open and mapping.group != "none":
+                    table.add(record, row.fields, _layout(tuple(row.fields), tuple(fields.items())))
+                if overlooked.open and overlooked.add(record, row):
+                    problems.offered = _offered(overlooked, table)
             if problems.unique_ids and record.id in ids:
                 location = f"sample {number}" if isinstance(row, Sample) else row.location
                 raise DataError(f"{location}, id: {record.id!r} is the id of an earlier row", kind="repeated id")
         except DataError as error:
-            if error.kind == ONE_ROW_A_DOCUMENT:
+            if error.kind in REFUSED:
                 raise
             if error.kind == NO_COLUMN and without_column.count == number - 1 and isinstance(row, SourceRow):
-                columns.update(dict.fromkeys(row.fields))
+                if len(unknown) < LOOKED_AT:
+                    unknown.append(row)
                 without_column.add(error)
             else:
                 problems.add_all(without_column)
@@ -242,46 +283,43 @@ def samples_of_rows(
         if count == limit:
             break
     if without_column.count and without_column.count == number:
-        raise DataError(f"{name}: {_unknown_columns(columns)}")
+        raise DataError(f"{name}: {_unknown_columns(unknown)}")
     table.check()
+    problems.offered = overlooked.check() if overlooked.open else problems.offered
     problems.stop()
     if not number:
         raise DataError(f"{name} has no samples")
 
 
-def suggestions(columns: Iterable[str], fields: Iterable[str] = ALIASES) -> dict[str, str]:
-    """Return the columns that may hold fields of a sample, by the words in their names."""
-    suggested: dict[str, str] = {}
-    missing = set(fields)
-    for column in columns:
-        if column in _FIELD_OF:
-            continue
-        words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", column).lower())
-        exact = _FIELD_OF.get("_".join(words))
-        likely = (field for field, hints in _HINTS if hints & set(words[-1:] if field == "id" else words))
-        gold = "reference_contexts" if _GOLD & set(words) and _CONTEXT_WORDS & set(words) else None
-        field = exact or gold or next(likely, None)
-        if field in missing:
-            suggested.setdefault(field, column)
-    return suggested
+def _unknown_columns(rows: Sequence[SourceRow]) -> str:
+    """Return the problem of rows without a known column, with the options that read them."""
+    origins = [row.origin for row in rows]
+    found = proposals(origins, ("question", "answer", "contexts", "reference_answers", "reference_contexts"))
+    found = {**by_shape(origins), **found} if not found.keys() & {"question", "answer"} else found
+    names = ", ".join(dict.fromkeys(name for row in rows for name in row.fields)) or "none"
+    return f"{NO_COLUMN}; it has {names}. " + (
+        f"Add {options(found)}" if found else "None of them has texts of a sample"
+    )
 
 
-def field_options(columns: Mapping[str, str]) -> str:
-    """Return `--field` options for these columns."""
-    return " ".join(f"--field {field}={shlex.quote(column)}" for field, column in columns.items())
+def _offered(overlooked: Overlooked, table: LongTable) -> str | None:
+    """Return options that would read more, in the middle of a file. One row a document goes before other errors."""
+    try:
+        return overlooked.check()
+    except DataError:
+        table.check()
+        raise
 
 
-def _unknown_columns(columns: Iterable[str]) -> str:
-    names = list(columns)
-    options = field_options(suggestions(names)) or "--field question=COLUMN --field answer=COLUMN"
-    return f"{NO_COLUMN}; it has {', '.join(names) or 'none'}. Try {options}"
-
-
-def check_fields(fields: Mapping[str, str]) -> None:
-    """Raise UsageError for a name that is not a field of a sample."""
-    for name in fields:
-        if name not in ALIASES:
-            raise unknown_name("field of a sample", name, ALIASES)
+def _reads(rows: Sequence[SourceRow], mapping: RowMapping) -> bool:
+    """Return whether rows can be read with a mapping."""
+    try:
+        for row in mapped(rows, mapping):
+            if isinstance(row, SourceRow):
+                sample(row, columns(mapping))
+    except DataError:
+        return False
+    return True
 
 
 def parse_references(value: str | None) -> References | None:
@@ -367,11 +405,12 @@ class _CellValues:
                     continue
                 if field in self.present:
                     first = self._columns[field]
-                    raise self._error(f"both {first!r} and {column!r} are names of {field}. Choose one with --field")
+                    both = f"both {first!r} and {column!r} are names of {field}"
+                    raise self._error(f"{both}: add {options({field: first})} or {options({field: column})}")
                 self.present[field], self._columns[field] = value, column
         self._id_column = dict(assigned.fields).get("id", ("",))[0]
         if not assigned.known:
-            raise DataError(f"{row.location}: {_unknown_columns(fields)}", kind=NO_COLUMN)
+            raise DataError(f"{row.location}: {_unknown_columns([row])}", kind=NO_COLUMN)
         self._other = {name: fields[name] for name in assigned.other if not _is_nothing(fields[name])}
         self._read_turns(columns)
         if "sources" in self.present and "sources" not in columns and not self._names_sources():
@@ -431,7 +470,12 @@ class _CellValues:
         if value is None or isinstance(value, str):
             return value
         if not isinstance(value, (bool, int, float)):
-            raise self._error(f"{_kind(value)}; give one text", field=field)
+            column = self._columns.get(field, field)
+            paths = proposals([{column: value}], [field]) if field in ("question", "answer") else {}
+            better = f": add {options(paths)}" if paths else ""
+            if field == "answer" and isinstance(value, list) and value and all(isinstance(t, str) for t in value):
+                better = f", or if these are gold answers, add {options({'reference_answers': column, 'answer': ''})}"
+            raise self._error(f"{_kind(value)}; give one text", better, field=field)
         return _written(value)
 
     def turns(self, field: str) -> tuple[Turn, ...]:
@@ -515,39 +559,48 @@ class _CellValues:
     def contexts(self, field: str = "contexts") -> list[dict[str, Any]]:
         """Return the retrieved documents."""
         ids = self.ids("context_ids") if "context_ids" in self.present else None
-        return self._documents(self._items(field) or [], field, ids)
+        items = self._items(field) or []
+        one = len(items) == 1 and isinstance(items[0], dict)
+        return self._documents(documents.listed(items[0]) if one else items, field, ids)
 
     def _documents(self, items: list[Any], field: str, ids: list[str] | None = None) -> list[dict[str, Any]]:
         """Return the fields of documents from objects, or from texts with a list of ids. The default id is the rank."""
         if ids is not None and len(ids) != len(items):
             raise self._error(f"{len(items)} contexts but {len(ids)} context ids")
-        documents = [
+        found = [
             self._document(item, field, rank, ids[rank - 1] if ids is not None else None)
             for rank, item in enumerate(items, 1)
         ]
         seen: set[str] = set()
-        for document in documents:
+        for document in found:
             if document["id"] in seen:
-                raise self._error("duplicate document id", f" {document['id'][:60]!r}", field=field)
+                column = self._columns.get(field, field)
+                better = f"(to number them, add {options({field: f'{column}[*].text'})})"
+                raise self._error(f"duplicate document id {better}", f", got {document['id'][:60]!r}", field=field)
             seen.add(document["id"])
-        return documents
+        return found
 
     def _document(self, item: Any, field: str, rank: int, name: str | None) -> dict[str, Any]:
         if isinstance(item, str):
             return {"id": name or str(rank), "text": item}
         if _is_nothing(item):
             return {"id": name or str(rank), "text": ""}
-        if not isinstance(item, dict):
+        if not isinstance(item, (dict, list, tuple)):
             raise self._error(f"item {rank}: {_kind(item)}; give a text or an object with text", field=field)
-        if isinstance(item.get("node"), dict):
-            item = {**item["node"], "score": item.get("score")}
-        recognized = {
-            _DOCUMENT[key]: value for key, value in item.items() if key in _DOCUMENT and not _is_nothing(value)
-        }
-        if "text" not in recognized:
-            problem = unknown_name("field of a document", min(item, default=""), Document.model_fields)
-            raise self._error(f"item {rank}: no text; {problem}", field=field)
-        return {**recognized, "id": name or str(recognized.get("id", rank))}
+        found = documents.document(item)
+        if found is None:
+            raise self._error(f"item {rank}: no text{self._elsewhere(item, field)}", field=field)
+        return {**found, "id": name or str(found.get("id", rank))}
+
+    def _elsewhere(self, item: Any, field: str) -> str:
+        """Return what to do about an item without a text under a known name."""
+        names = item if isinstance(item, dict) else {}
+        named = {name: value for name, value in names.items() if isinstance(value, str) and not name.endswith("id")}
+        texts = {name: value for name, value in named.items() if not describes(words_of(name))}
+        longest = max(texts, key=lambda name: len(texts[name]), default=None)
+        if longest:
+            return f"; add {options({field: f'{self._columns.get(field, field)}[*].{longest}'})}"
+        return f", only {', '.join(map(str, names)) or _kind(item)}; the texts of the documents are needed"
 
     def answerable(self, field: str) -> bool:
         """Return whether the question can be answered."""
@@ -613,13 +666,6 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
     "evidence": _CellValues.evidence,
 }
 """The reader of each field of a sample."""
-
-_DOCUMENT = {
-    "id": "id", "doc_id": "id", "document_id": "id", "id_": "id", "node_id": "id",
-    "text": "text", "content": "text", "page_content": "text",
-    "title": "title", "score": "score",
-}  # fmt: skip
-"""The fields of a document, and their names in claimeval, LangChain and LlamaIndex. Other fields are dropped."""
 
 
 def _is_nothing(value: object) -> bool:

@@ -1,6 +1,6 @@
 """Read recorded replies of judges as samples, claims and verdicts. A sample's rows must be consecutive.
 
-A mapping (YAML) names the fields. A path in a row has slashes (`judges/gpt-4/raw`, `outputs/0/text`). A row is one
+A mapping (YAML) names the fields, with paths as in `--field` (`judges.gpt-4.raw`, `outputs[0].text`). A row is one
 claim with a single reply (`judge` and `reply`) or with the replies of several judges: in the fields `judges`, in a list
 `replies` in the order of `judges`, or in a list of objects `items_field`. With `claims`, a row has a list of claims.
 With `systems`, a row has the answers of several systems. With `document`, a row is about one chunk of the evidence.
@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, ValidationError, model_validator
 
 from claimeval.data.labels import HumanLabel, parse_label
+from claimeval.data.paths import values_at
 from claimeval.data.result_files import JudgedSample, RecordedResults, assessment, claim, metric_of, recorded_judge
 from claimeval.data.rows import SourceRow, read_rows
 from claimeval.judging.recorded import Meaning, Reader, Vocabulary, is_binary
@@ -159,16 +160,14 @@ def field_map(fields: Mapping[str, Any], name: str = "the mapping") -> FieldMap:
 
 
 def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
-    """Return the value at a path of a row. If it is missing, return None or, unless it is optional, raise DataError."""
-    value: Any = row.fields
-    for part in path.split("/"):
-        if isinstance(value, list):
-            value = value[int(part)] if part.isdecimal() and int(part) < len(value) else None
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-    if value is None and not optional:
+    """Return the value at a path of a row, or a list of several.
+
+    If it is missing, return None or, unless it is optional, raise DataError.
+    """
+    values = list(values_at(row.fields, path))
+    if not values and not optional:
         raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
-    return value
+    return (values[0] if len(values) == 1 else values) if values else None
 
 
 class _Reply(NamedTuple):

@@ -13,6 +13,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -20,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 from pydantic_core import from_json
 
+from claimeval.data.paths import flat, roots, values_at
 from claimeval.types.errors import DataError, not_installed
 
 if TYPE_CHECKING:
@@ -40,6 +42,17 @@ class SourceRow(NamedTuple):
     number: int
     """Number of the row, from 1."""
     fields: dict[str, object]
+    raw: Mapping[str, object] | None = None
+    """The fields as they are in the file, if a mapping changed them."""
+
+    @property
+    def origin(self) -> Mapping[str, object]:
+        """The fields as they are in the file."""
+        return self.fields if self.raw is None else self.raw
+
+    def leads(self, path: str) -> bool:
+        """Return whether the first key of a path is a field."""
+        return bool(roots(tuple(self.fields), path))
 
     def first(self, names: Iterable[str]) -> object:
         """Return the first of these fields that has a value, or None."""
@@ -47,26 +60,6 @@ class SourceRow(NamedTuple):
 
 
 OnError = Callable[[DataError], None]
-
-
-def values_at(value: Any, path: str) -> list[Any]:
-    """Return the values at a path of names with dots, also within lists, without nulls.
-
-    A field whose name has dots takes precedence. A number in the path is an index in a list, from 0.
-    """
-    if isinstance(value, dict) and value.get(path) is not None:
-        return _flat([value[path]])
-    values = [value]
-    for name in path.split("."):
-        if name.isdecimal():
-            values = [value[int(name)] for value in values if isinstance(value, list) and int(name) < len(value)]
-        else:
-            values = [value[name] for value in _flat(values) if isinstance(value, dict) and value.get(name) is not None]
-    return _flat(values)
-
-
-def _flat(values: Iterable[Any]) -> list[Any]:
-    return [inner for value in values for inner in (_flat(value) if isinstance(value, (list, tuple)) else [value])]
 
 
 def stop_at_error(error: DataError) -> None:
@@ -80,6 +73,7 @@ def read_rows(
     *,
     texts: Collection[str] = frozenset(),
     positions: range | None = None,
+    under: str | None = None,
 ) -> Iterator[SourceRow]:
     """Yield the rows of a file. JSON Lines and CSV are streamed.
 
@@ -88,13 +82,16 @@ def read_rows(
         on_error: Called with the error of a single row, which it may ignore.
         texts: Columns of a CSV whose cells are not read as lists or objects.
         positions: The rows to read, from 0; None for all. Rows before these are not parsed.
+        under: The path of the list of rows in a JSON file or in a line.
 
     Raises:
         DataError: If the file cannot be read or is not a list of rows.
     """
     checked_file(path)
     suffix = path.suffix.lower()
-    readers = {".jsonl": _json_lines, ".ndjson": _json_lines, ".json": _json, ".parquet": _parquet}
+    readers: dict[str, Callable[[Path, OnError, range | None], Iterator[SourceRow]]] = {
+        ".jsonl": _json_lines, ".ndjson": _json_lines, ".json": partial(_json, under=under), ".parquet": _parquet,
+    }  # fmt: skip
     try:
         if suffix in (".csv", ".tsv"):
             yield from _csv(path, on_error, texts, positions)
@@ -105,6 +102,16 @@ def read_rows(
             raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def rows_within(rows: Iterable[SourceRow], under: str) -> Iterator[SourceRow]:
+    """Yield the rows in a list at a path of other rows."""
+    number = 0
+    for row in rows:
+        for item in flat(values_at(row.fields, under)):
+            number += 1
+            location = f"{row.location}, {under} {number}"
+            yield SourceRow(location, number, _object(item, location))
 
 
 def count_rows(path: Path) -> int:
@@ -212,7 +219,7 @@ def _json_line(name: str, line: int, number: int, data: bytes) -> SourceRow:
     return SourceRow(location, number, _object(fields, location))
 
 
-def _json(path: Path, on_error: OnError, positions: range | None) -> Iterator[SourceRow]:
+def _json(path: Path, on_error: OnError, positions: range | None, under: str | None = None) -> Iterator[SourceRow]:
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         content = parse_json(_decode(str(path), 1, data))
@@ -223,8 +230,12 @@ def _json(path: Path, on_error: OnError, positions: range | None) -> Iterator[So
         raise DataError(f"{path}: not JSON: {error}") from error
     if not isinstance(content, (dict, list)):
         raise DataError(f"{path}: expected a list of samples, not {type(content).__name__}")
-    rows = content if isinstance(content, list) else table_rows(content, str(path))
-    name = "item" if isinstance(content, list) else _container(content) or "item"
+    if under is not None:
+        rows, name = flat(values_at(content, under)), under
+    elif isinstance(content, list):
+        rows, name = content, "item"
+    else:
+        rows, name = table_rows(content, str(path)), _container(content) or "item"
     for number, fields in _numbered(rows, positions):
         location = f"{path}, {name} {number}"
         try:
@@ -233,8 +244,16 @@ def _json(path: Path, on_error: OnError, positions: range | None) -> Iterator[So
             on_error(error)
 
 
-CONTAINERS = ("examples", "predictions", "results", "testCases", "samples", "data")
-"""Fields with the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas and others."""
+CONTAINERS = (
+    *("examples", "predictions", "results", "results.results", "testCases", "test_cases", "samples", "data"),
+    *("rows", "records", "items", "goldens", "runs", "data.data", "data.items", "data.rows"),
+)
+"""Paths of the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas, promptfoo and others."""
+_OF_A_ROW = frozenset(
+    {"question", "query", "answer", "response", "input", "user_input", "messages", "info", "spans", "resourceSpans",
+     "observations", "trace"}
+)  # fmt: skip
+"""Fields of objects that are rows, although they have lists of objects."""
 
 
 def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
@@ -249,7 +268,7 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
     if isinstance(table.get("columns"), list) and isinstance(table.get("data"), list):
         return [dict(zip(table["columns"], row, strict=False)) for row in table["data"]]
     if container := _container(table):
-        rows = table[container]
+        (rows,) = values_at(table, container)
         made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == ["index"]
         return [{k: v for k, v in row.items() if k != "index"} for row in rows] if made_up else list(rows)
     if values and all(isinstance(value, dict) for value in values):
@@ -269,7 +288,16 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _container(table: Mapping[str, Any]) -> str | None:
-    return next((name for name in CONTAINERS if isinstance(table.get(name), list)), None)
+    """Return the path of the rows in an object: a known one, else that of its only list of objects."""
+    if known := next((name for name in CONTAINERS if any(isinstance(at, list) for at in values_at(table, name))), None):
+        return known
+    inner = {f"{name}.{key}": item for name, at in table.items() if isinstance(at, dict) for key, item in at.items()}
+    lists = [
+        path
+        for path, value in {**table, **inner}.items()
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value)
+    ]
+    return lists[0] if len(lists) == 1 and _OF_A_ROW.isdisjoint(table) else None
 
 
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)

@@ -10,7 +10,7 @@ from statistics import median
 
 from pydantic import Field
 
-from claimeval.data.reading import field_options, suggestions
+from claimeval.data.mapping import RowMapping, presets
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types import html
 from claimeval.types.errors import DataError, visible
@@ -66,6 +66,10 @@ class Survey(Record):
     """The first sample."""
     malformed: tuple[str, ...] = ()
     """The first 20 rows that cannot be read: file, line, field and problem."""
+    mapping: RowMapping = RowMapping()
+    """How the rows are read."""
+    offered: str | None = None
+    """Options that would read more fields."""
     malformed_rows: int = 0
     """The number of rows that cannot be read."""
     metadata: dict[str, int] = Field(default_factory=dict)
@@ -103,7 +107,7 @@ class Survey(Record):
     @property
     def remarks(self) -> list[str]:
         """Remarks on unusual data and on other fields, one line each."""
-        remarks = []
+        remarks = [self.mapping.read_as] if self.mapping.read_as else []
         if self.no_question:
             remarks.append(f"{self.no_question.count} samples have no question (first: {self.no_question.first!r})")
         if self.duplicate_numbers:
@@ -130,15 +134,24 @@ class Survey(Record):
             remarks.append(f"contexts per sample: min {fewest}, median {median:g}, max {most_contexts}")
         if self.metadata:
             remarks.append("kept as metadata: " + ", ".join(self.metadata))
-        if options := field_options(suggestions(self.metadata, self._absent_fields())):
-            remarks.append(f"some of these could be fields: {options}")
+        if self.offered:
+            remarks.append(f"some of these could be fields: {self.offered}")
+        if self.note:
+            remarks.append(self.note)
         generators = [f"{name} ({n})" for name, n in self.generators.items()]
         return [*remarks, "generators: " + ", ".join(generators[:8])]
 
-    def _absent_fields(self) -> list[str]:
-        counts = {lack.field: lack.count for lacks in self.missing_fields.values() for lack in lacks}
-        counts |= {"question": self.no_question.count if self.no_question else 0, "answer": self.no_answer}
-        return [field for field, count in counts.items() if count == self.samples]
+    @property
+    def advice(self) -> str:
+        """What to do about fields that no sample has, as the end of a message."""
+        known = (self.note, self.offered and f"add {self.offered}")
+        return "".join(f"; {part}" for part in known if part)
+
+    @property
+    def note(self) -> str | None:
+        """What an export does not have that was recognized, if the samples lack it."""
+        known = presets().get(self.mapping.preset or "")
+        return known.note if known and self.no_answer == self.samples else None
 
     @property
     def example_in_words(self) -> list[tuple[str, str]]:
@@ -176,20 +189,17 @@ def counted(missing: MissingField | None, part: Part, sample: Sample) -> Missing
     return missing.model_copy(update={"count": missing.count + 1})
 
 
-def no_question(missing: MissingField, samples: int, prompt: str, columns: Iterable[str]) -> DataError:
-    """Return the error of samples without a question if a prompt reads it.
-
-    Args:
-        missing: The samples without a question.
-        samples: Number of samples.
-        prompt: Name of the prompt.
-        columns: Other columns of the data, of which one may be the question.
-    """
-    likely = suggestions(columns, ["question"]) or {"question": "COLUMN"}
+def no_question(missing: MissingField, prompt: str) -> DataError:
+    """Return the error of samples that all have no question if a prompt reads it."""
     return DataError(
-        f"{missing.count} of {samples} samples have no question (first: {missing.first!r}), which prompt {prompt} "
-        f"reads. Try {field_options(likely)}, or a prompt that does not read it"
+        f"no sample has a question (first: {missing.first!r}), which prompt {prompt} reads. Take a prompt that does "
+        "not read it"
     )
+
+
+def left_out(missing: MissingField, samples: int) -> str:
+    """Return how many samples count as `missing_input` because they have no question."""
+    return f"{missing.count} of {samples} samples lack question (first: {missing.first!r}): counted as missing_input"
 
 
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:

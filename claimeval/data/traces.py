@@ -11,10 +11,11 @@ import dataclasses
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
+from claimeval.data.documents import document, listed
 from claimeval.data.rows import SourceRow, parse_json, plain
 from claimeval.types.errors import DataError
 
@@ -23,8 +24,8 @@ Other = TypeVar("Other")
 _KIND_NAMES = {
     "retriever": ("retriever", "retrieval"),
     "reranker": ("reranker",),
-    "llm": ("llm", "chat", "text_completion", "generate_content", "generation"),
-    "chain": ("chain", "agent", "invoke_agent", "invoke_workflow", "span", "trace"),
+    "llm": ("llm", "chat", "text_completion", "generate_content", "generation", "chat_model"),
+    "chain": ("chain", "agent", "invoke_agent", "invoke_workflow", "span", "trace", "workflow"),
     "other": (
         *("embedding", "embeddings", "tool", "execute_tool", "guardrail", "evaluator", "event", "prompt"),
         *("create_agent", "plan"),
@@ -38,7 +39,7 @@ _PROVIDER = ("llm.provider", "gen_ai.provider.name", "gen_ai.system", "llm.syste
 _SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
 _ASKED = ("gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "gen_ai.prompt")
 _SAID = ("output.value", "gen_ai.output.messages", "gen_ai.completion")
-_WHOLE = {*_ASKED, *_SAID, "gen_ai.retrieval.documents", "metadata"}
+_WHOLE = {*_ASKED, *_SAID, "gen_ai.retrieval.documents", "metadata", "mlflow.spanInputs", "mlflow.spanOutputs"}
 """Attributes that are values, not prefixes of others."""
 
 _QUESTION = (
@@ -57,6 +58,19 @@ _MESSAGE = re.compile(
     r"(?P<list>llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(?P<rank>\d+)\."
     r"(?:message\.)?(?P<field>role|content|contents\.\d+\.message_content\.text)"
 )
+_BESIDE = (
+    *("contexts", "context", "retrieved_contexts", "retrieved_context", "retrieved_documents", "retrieval_context"),
+    *("documents", "docs", "source_documents", "source_nodes", "sources", "chunks", "passages", "results"),
+)
+"""Names of the documents in what went into or came out of a span."""
+_OF_LANGFUSE = frozenset(
+    {"sessionId", "session_id", "userId", "user_id", "projectId", "project_id", "public", "bookmarked"}
+)
+TRACES = (
+    *("OpenTelemetry spans", "Phoenix spans", "Langfuse observations", "Langfuse traces", "LangSmith runs"),
+    "MLflow traces of spans",
+)
+"""The kinds of spans that are read as one sample a trace."""
 _NAMED = 3
 """Number of names of unknown spans in the warning."""
 
@@ -74,6 +88,9 @@ class _SpanFacts(NamedTuple):
     model: str | None
     response: str | None
     """The provider's id of the answer."""
+    beside: list[dict[str, Any]]
+    """Documents in what went into or came out of a span that retrieves nothing itself."""
+    reference: str | None
 
 
 class _Raw(NamedTuple):
@@ -96,15 +113,11 @@ class _Trace:
         self.session: str | None = None
 
 
-def samples_in(rows: Iterable[SourceRow | Other], columns: Collection[str] = ()) -> Iterator[SourceRow | Other]:
+def samples_in(rows: Iterable[SourceRow | Other]) -> Iterator[SourceRow | Other]:
     """Yield rows of samples. If the first row is a span, yield one row per trace.
 
     All spans are read before the first row, because those of a trace need not be consecutive. Spans of unknown kinds
-    are counted in a warning.
-
-    Args:
-        rows: The rows of a file or table; rows of other types than `SourceRow` are passed on.
-        columns: Columns that were named for fields of a sample. If the first row has one, rows are not spans.
+    are counted in a warning. Rows of other types than `SourceRow` are passed on.
 
     Raises:
         DataError: If no trace has a question or an answer.
@@ -112,37 +125,30 @@ def samples_in(rows: Iterable[SourceRow | Other], columns: Collection[str] = ())
     iterator = iter(rows)
     first = list(islice(iterator, 1))
     rows = chain(first, iterator)
-    if not first or not isinstance(first[0], SourceRow):
+    if not first or not isinstance(first[0], SourceRow) or not trace_kind(first[0].fields):
         return rows
-    if columns and not first[0].fields.keys().isdisjoint(columns):
-        return rows
-    if not is_trace(first[0].fields):
-        return (_chain_result(row) if isinstance(row, SourceRow) else row for row in rows)
     return _traces(row for row in rows if isinstance(row, SourceRow))
 
 
-def is_trace(fields: Mapping[str, Any]) -> bool:
-    """Return whether a row is a span, several spans, or a trace with its observations."""
+def trace_kind(fields: Mapping[str, Any]) -> str | None:
+    """Return which kind of `TRACES` a row is from: a span, several spans, or a trace with its observations."""
     names = fields.keys()
-    if "resourceSpans" in names or "context.trace_id" in names:
-        return True
-    if isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]:
-        return True
-    if names & {"traceId", "trace_id"} and names & {"spanId", "span_id", "type", "observationType"}:
-        return True
+    if "resourceSpans" in names:
+        return "OpenTelemetry spans"
+    if "context.trace_id" in names or (isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]):
+        return "Phoenix spans"
+    if names & {"traceId", "trace_id"}:
+        if names & {"spanId", "span_id"}:
+            return "OpenTelemetry spans"
+        if names & {"type", "observationType"} and "input" in names:
+            return "Langfuse observations"
     if isinstance(fields.get("observations"), list):
-        return True
-    langfuse_fields = {
-        "sessionId",
-        "session_id",
-        "userId",
-        "user_id",
-        "projectId",
-        "project_id",
-        "public",
-        "bookmarked",
-    }
-    return {"id", "timestamp", "input", "output"} <= names and bool(names & langfuse_fields)
+        return "Langfuse traces"
+    if {"run_type", "inputs", "outputs"} <= names:
+        return "LangSmith runs"
+    if isinstance(_mlflow_spans(fields), list):
+        return "MLflow traces of spans"
+    return "Langfuse traces" if {"id", "timestamp", "input", "output"} <= names and names & _OF_LANGFUSE else None
 
 
 def _traces(rows: Iterable[SourceRow]) -> Iterator[SourceRow]:
@@ -196,6 +202,12 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
         for observation in observations:
             if isinstance(observation, dict):
                 yield _langfuse(observation, name, parent=name)
+    elif "run_type" in fields:
+        yield _langsmith(fields)
+        for run in _listed(fields.get("child_runs")):
+            yield from _spans({"trace_id": fields.get("trace_id") or fields.get("id"), **run})
+    elif spans := _mlflow_spans(fields):
+        yield from _mlflow(fields, spans)
     elif "input" in fields and "output" in fields and "attributes" not in fields:
         yield _langfuse(fields, str(fields.get("traceId") or fields.get("trace_id") or fields.get("id")))
     else:
@@ -248,6 +260,7 @@ def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
         "openinference.span.kind": kind,
         "input.value": fields.get("input"),
         "output.value": fields.get("output"),
+        "reference.value": fields.get("expectedOutput") or fields.get("expected_output"),
         "session.id": one_of("sessionId", "session_id"),
         "llm.model_name": one_of("model", "providedModelName", "provided_model_name", "modelId"),
     }
@@ -255,6 +268,47 @@ def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
     name = one_of("id") or ""
     start = one_of("startTime", "start_time", "timestamp") or ""
     return _Raw(trace, name, "" if parent_id == name else parent_id, one_of("name") or "", start, attributes)
+
+
+def _langsmith(fields: Mapping[str, Any]) -> _Raw:
+    """Return a run of LangSmith as a span."""
+    kind = str(fields.get("run_type"))
+    extra = fields.get("extra")
+    metadata = extra.get("metadata") if isinstance(extra, dict) else None
+    attributes = {
+        "openinference.span.kind": kind if kind in _KINDS else "chain",
+        "input.value": fields.get("inputs"),
+        "output.value": fields.get("outputs"),
+        "reference.value": fields.get("reference_outputs"),
+        "llm.model_name": metadata.get("ls_model_name") if isinstance(metadata, dict) else None,
+    }
+    name = str(fields.get("id") or "")
+    trace, parent, start = (_first(fields, (key,)) or "" for key in ("trace_id", "parent_run_id", "start_time"))
+    return _Raw(trace or name, name, parent, _first(fields, ("name",)) or "", start, attributes)
+
+
+def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:
+    """Return the spans of a trace of MLflow, as its data frames, files and records have them."""
+    data = _parsed(fields.get("data")) if "info" in fields else fields
+    spans = _parsed(data.get("spans")) if isinstance(data, dict) else None
+    return spans if isinstance(spans, list) and {"trace_id", "request_id", "info"} & fields.keys() else None
+
+
+def _mlflow(fields: Mapping[str, Any], spans: list[Any]) -> Iterator[_Raw]:
+    info = _parsed(fields.get("info")) if "info" in fields else fields
+    trace = _first(info, ("trace_id", "request_id")) or ""
+    rated = (each for each in _listed(_parsed(info.get("assessments"))) if isinstance(each.get("expectation"), dict))
+    expected = {each.get("assessment_name") or each.get("name"): each["expectation"].get("value") for each in rated}
+    for span in _listed(spans):
+        raw = _span(span)
+        kind = str(_parsed(raw.attributes.get("mlflow.spanType") or span.get("span_type"))).lower()
+        attributes = {
+            "openinference.span.kind": kind if kind in _KINDS else "chain",
+            "input.value": raw.attributes.get("mlflow.spanInputs", span.get("inputs")),
+            "output.value": raw.attributes.get("mlflow.spanOutputs", span.get("outputs")),
+            "reference.value": expected.get("expected_response"),
+        }
+        yield raw._replace(trace=trace, attributes={**raw.attributes, **attributes})
 
 
 def _any_value(value: Any) -> Any:
@@ -301,8 +355,10 @@ def _read(raw: _Raw) -> _SpanFacts | None:
     kind = _KINDS.get((_first(attributes, _KIND) or "").lower(), "")
     listed_documents = messages.get("reranker.output_documents") or messages.get("retrieval.documents")
     listed_documents = listed_documents or attributes.get("gen_ai.retrieval.documents")
-    if kind not in ("retriever", "reranker", "llm") and (listed_documents or _are_pages(output)):
-        kind = "retriever"
+    pages = _are_pages(output)
+    if kind not in ("retriever", "reranker", "llm") and (listed_documents or pages):
+        answers = kind == "chain" and not pages and _text(output, _ANSWER)
+        kind = "chain" if answers else "retriever"
     model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
     if not kind and not model:
         return None
@@ -315,8 +371,28 @@ def _read(raw: _Raw) -> _SpanFacts | None:
     response = _first(attributes, ("gen_ai.response.id",))
     if kind in ("retriever", "reranker"):
         documents = _documents(output if listed_documents is None else listed_documents)
-        return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None)
-    return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response)
+        return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None, [], None)
+    beside = (
+        []
+        if kind == "llm"
+        else _documents(listed_documents or []) or _beside(output) or _beside(attributes.get("input.value"))
+    )
+    reference = _text(attributes.get("reference.value"), _ANSWER)
+    return _SpanFacts(
+        raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response, beside, reference
+    )
+
+
+def _beside(value: Any, depth: int = 2) -> list[dict[str, Any]]:
+    """Return the documents under a name for them in an object, or in the objects in it."""
+    value = _parsed(value)
+    if not isinstance(value, dict):
+        return []
+    for name in _BESIDE:
+        items = listed(value.get(name))
+        if items and all(isinstance(item, str) or document(item) for item in items):
+            return _documents(items)
+    return next((found for inner in value.values() if depth and (found := _beside(inner, depth - 1))), [])
 
 
 def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
@@ -351,8 +427,15 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     }
     fields: dict[str, Any] = {"id": name, "question": question or "", "answer": last.answer if last else None}
     reranked = [span for span in retrievals if span.kind == "reranker"]
-    if retrievals:
+    beside: list[dict[str, Any]] = next(
+        (span.beside for span in [*reversed(top), *reversed(with_text)] if span.beside), []
+    )
+    if retrievals and (any(span.documents for span in retrievals) or not beside):
         fields["contexts"] = _distinct(reranked[-1:] or retrievals)
+    elif beside:
+        fields["contexts"] = _unique(beside)
+    if reference := next((span.reference for span in top if span.reference), None):
+        fields["reference_answers"] = [reference]
     if writer:
         fields["generator"] = writer.model
     fields["metadata"] = {key: value for key, value in metadata.items() if value}
@@ -369,20 +452,23 @@ def _depth(name: str, parents: Mapping[str, str]) -> int:
 
 def _distinct(spans: Iterable[_SpanFacts]) -> list[dict[str, Any]]:
     """Return the documents of spans without duplicates, with unique ids."""
+    return _unique(found for span in spans for found in span.documents or ())
+
+
+def _unique(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     distinct: dict[tuple[Any, Any], dict[str, Any]] = {}
-    for span in spans:
-        for document in span.documents or ():
-            distinct.setdefault((document.get("id"), document["text"]), document)
+    for each in found:
+        distinct.setdefault((each.get("id"), each["text"]), each)
     names: set[str] = set()
     documents = []
-    for rank, document in enumerate(distinct.values(), 1):
-        document_id = str(document["id"]) if document.get("id") not in (None, "") else str(rank)
+    for rank, each in enumerate(distinct.values(), 1):
+        document_id = str(each["id"]) if each.get("id") not in (None, "") else str(rank)
         name, number = document_id, 1
         while name in names:
             number += 1
             name = f"{document_id}#{number}"
         names.add(name)
-        documents.append({**document, "id": name})
+        documents.append({**each, "id": name})
     return documents
 
 
@@ -393,26 +479,11 @@ def _documents(value: Any) -> list[dict[str, Any]]:
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
     documents: list[dict[str, Any]] = []
     for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, str):
-            documents.append({"id": None, "text": item, "score": None})
-            continue
-        if not isinstance(item, dict):
-            continue
-        for inner in ("kwargs", "node", "document"):
-            if isinstance(item.get(inner), dict):
-                item = {**item, **item[inner]}
-        text = _first(item, ("content", "text", "page_content", "document.content"))
-        metadata = item.get("metadata")
-        names = {**(metadata if isinstance(metadata, dict) else {}), **item}
-        documents.append(
-            {"id": _first(names, ("id", "document.id", "id_", "doc_id")), "text": text or "", "score": _score(names)}
-        )
+        if isinstance(item, (str, dict)):
+            metadata = item.get("metadata") if isinstance(item, dict) else None
+            named = _first(metadata, ("id", "doc_id")) if isinstance(metadata, dict) else None
+            documents.append({"id": named, "text": "", **(document(item) or {})})
     return documents
-
-
-def _score(fields: Mapping[str, Any]) -> float | None:
-    score = fields.get("score", fields.get("document.score"))
-    return float(score) if isinstance(score, (int, float)) and not isinstance(score, bool) else None
 
 
 def _are_pages(value: Any) -> bool:
@@ -442,6 +513,11 @@ def _parsed(value: Any) -> Any:
     return value
 
 
+def spoken(value: Any, field: str) -> str | None:
+    """Return the question or the answer in an object, in messages or in JSON; None if there is none."""
+    return _text(value, _QUESTION if field == "question" else _ANSWER)
+
+
 def _text(value: Any, keys: tuple[str, ...]) -> str | None:
     """Return the text in the input or output of a span; of messages, the last one of the user or the assistant."""
     original, value = value, _parsed(value)
@@ -467,27 +543,6 @@ def _role(message: Any) -> str:
     return role.lower() if isinstance(role, str) else ""
 
 
-_CHAINS = (
-    {"input": "question", "context": "contexts", "answer": "answer"},
-    {"question": "question", "context": "contexts", "answer": "answer"},
-    {"query": "question", "source_documents": "contexts", "result": "answer"},
-    {"question": "question", "source_documents": "contexts", "answer": "answer"},
-)
-"""The result fields of LangChain's retrieval chains, with the fields of a sample."""
-
-
-def _chain_result(row: SourceRow) -> SourceRow:
-    """Return a row with the field names of a sample if it is the result of a LangChain chain, else unchanged."""
-    fields = row.fields
-    if "context" not in fields and "source_documents" not in fields:
-        return row
-    for names in _CHAINS:
-        documents = next(fields.get(name) for name, field in names.items() if field == "contexts")
-        if names.keys() <= fields.keys() and (_are_pages(documents) or documents == []):
-            return row._replace(fields={names.get(name, name): value for name, value in fields.items()})
-    return row
-
-
 def unpacked(item: Any) -> Any:
     """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts.
 
@@ -499,7 +554,7 @@ def unpacked(item: Any) -> Any:
     if isinstance(item, Mapping):
         fields: dict[str, Any] = {}
         for name, value in item.items():
-            fields |= _of_response(value) if _is_response(value) else {str(name): _pages(value)}
+            fields |= _of_response(value) if _is_response(value) else {str(name): _pages(_content(value))}
         return plain(fields)
     return plain(item)
 
@@ -509,20 +564,26 @@ def _is_response(value: Any) -> bool:
 
 
 def _of_response(response: Any) -> dict[str, Any]:
-    nodes = [
-        {"id": scored.node.node_id, "text": scored.node.get_content(), "score": plain(scored.score)}
-        for scored in response.source_nodes
-    ]
     answer = response.response
-    return {"answer": None if answer is None else str(answer), "contexts": nodes}
+    return {"answer": None if answer is None else str(answer), "contexts": _pages(response.source_nodes)}
+
+
+def _content(value: Any) -> Any:
+    """Return the text of a message of LangChain; other values stay."""
+    is_message = hasattr(value, "content") and hasattr(value, "type") and isinstance(value.content, str)
+    return value.content if is_message else value
 
 
 def _pages(value: Any) -> Any:
-    if not isinstance(value, (list, tuple)) or not any(hasattr(item, "page_content") for item in value):
-        return value
-    return [
-        {"id": getattr(item, "id", None), "page_content": item.page_content}
-        if hasattr(item, "page_content") and not dataclasses.is_dataclass(item)
-        else item
-        for item in value
-    ]
+    return [_page(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _page(item: Any) -> Any:
+    """Return the fields of a document of LangChain or a node of LlamaIndex; other values stay."""
+    if hasattr(item, "page_content") and not dataclasses.is_dataclass(item):
+        return {"id": getattr(item, "id", None), "page_content": item.page_content}
+    if hasattr(item, "node") and hasattr(item.node, "get_content"):
+        return {"id": item.node.node_id, "text": item.node.get_content(), "score": plain(item.score)}
+    if hasattr(item, "get_content") and hasattr(item, "node_id"):
+        return {"id": item.node_id, "text": item.get_content()}
+    return item

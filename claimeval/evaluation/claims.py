@@ -6,6 +6,7 @@ need. Claims and verdicts of an earlier result of the sample are reused.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from claimeval.data.survey import Survey, no_question
+from claimeval.data.survey import Survey, left_out, no_question
 from claimeval.evaluation.ask import Answers, CallAddress, ask_until_read, ask_windows, numbered, smaller_room
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -68,6 +69,7 @@ FIRST_TEXTS, UNGROUNDED_SHARE = 20, 0.9
 """A run stops if more than this share of the claims in its first texts is ungrounded."""
 LANGUAGE_SAMPLES = 200
 """Number of samples, from the first, that determine the language of the prompts."""
+logger = logging.getLogger("claimeval")
 NAME = "score"
 EXTRACT_PROMPT, ASSESS_PROMPT = "atomic", "three_way"
 """Default prompts for extracting and assessing claims."""
@@ -152,6 +154,8 @@ class ClaimsJob(PanelJob):
     """Number of the order in which judges see the claims of a sample; None for text order."""
     remarks: tuple[str, ...] = ()
     """Notes about settings that depend on the data."""
+    needs_question: bool = False
+    """Whether samples without a question count as `missing_input`, because a prompt reads it."""
     name = NAME
 
     @property
@@ -320,7 +324,8 @@ Extracted = Answers[tuple[Claim, ...]]
 
 
 async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts) -> SampleResult:
-    metrics = [metric for metric in job.metrics if metric.missing_part(sample) is None]
+    unasked = job.needs_question and not sample.question.strip() and not earlier.calls
+    metrics = [metric for metric in job.metrics if metric.missing_part(sample) is None and not unasked]
     parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
     extracted: list[Extracted] = await gather_all([_claims(sample, part, job, executor, earlier) for part in parts])
     claims = {
@@ -521,17 +526,11 @@ def choose_metrics(requested: MetricSelection | None, surveyed: Survey) -> Metri
     chosen = requested.rows if requested else about_answers or usable
     if not chosen:
         needs = "; ".join(incomplete(surveyed, [METRICS[name] for name in ABOUT_ANSWERS]))
-        raise UsageError(
-            f"no sample can feed a metric: {needs}. Name the columns with --field, as in --field answer=draft, or "
-            "name a metric over the fields that there are, as in --metrics on_policy=answer:policy"
-        )
+        raise UsageError(f"no sample can feed a metric: {needs}{surveyed.advice}")
     for metric in chosen:
         if not surveyed.has_inputs_for(metric.name):
             lacks = ", ".join(incomplete(surveyed, [metric]))
-            raise UsageError(
-                f"no sample can feed {metric.name}: {lacks}. Choose other --metrics, or name the "
-                "column with --field, as in --field answer=draft"
-            )
+            raise UsageError(f"no sample can feed {metric.name}: {lacks}{surveyed.advice}")
     return requested or MetricSelection(chosen, None)
 
 
@@ -678,18 +677,22 @@ def metric_prompts(metrics: Sequence[Metric], judges: Sequence[Judge], settings:
     return by_metric
 
 
-def check_questions(job: ClaimsJob, surveyed: Survey) -> None:
-    """Raise DataError if samples have no question but a prompt needs it."""
-    if not surveyed.no_question:
-        return
+def with_questions(job: ClaimsJob, surveyed: Survey) -> ClaimsJob:
+    """Return the job, which leaves out samples without a question if a prompt reads it.
+
+    Raises DataError if no sample has a question.
+    """
     used: list[Prompt] = []
     if any(map(reads_prompts, job.asked_judges)):
         used += (job.assess_prompt, *job.metric_prompts.values())
     if job.extracts and reads_prompts(job.extractor):
         used.append(job.extract_prompt)
-    for prompt in used:
-        if "question" in prompt.reads:
-            raise no_question(surveyed.no_question, surveyed.samples, prompt.name, surveyed.metadata)
+    reading = next((prompt for prompt in used if "question" in prompt.reads), None)
+    if reading and (lack := surveyed.no_question):
+        if lack.count == surveyed.samples:
+            raise no_question(lack, reading.name)
+        logger.info("%s", left_out(lack, surveyed.samples))
+    return replace(job, needs_question=reading is not None)
 
 
 def check_families(job: ClaimsJob, generators: Iterable[str]) -> None:

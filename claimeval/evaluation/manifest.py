@@ -8,7 +8,6 @@ import platform
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -23,6 +22,7 @@ from pydantic import (
 )
 
 from claimeval import __version__
+from claimeval.data.mapping import NO_MAPPING, RowMapping
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import PromptRecord
 from claimeval.metrics.derived import is_derived
@@ -49,8 +49,8 @@ class DataSource(Record):
     """Number of samples in the run; None until it is complete."""
     limit: int | None = None
     """Maximum number of samples that are read; None for all."""
-    fields: dict[str, str] = Field(default_factory=dict)
-    """Column names in the file, by sample field, if they differ."""
+    mapping: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
+    """How the rows are read, as in a mapping file, also of an export that was recognized."""
 
 
 class RunSource(Record):
@@ -259,12 +259,10 @@ class Manifest(Record):
         extractor = self.extractor and with_lessons(self.extractor)
         return self.model_copy(update={"judges": tuple(map(with_lessons, self.judges)), "extractor": extractor})
 
-    def of_data(
-        self, data: str | None, *, limit: int | None = None, fields: Mapping[str, str] = MappingProxyType({})
-    ) -> Manifest:
+    def of_data(self, data: str | None, *, limit: int | None = None, mapping: RowMapping = NO_MAPPING) -> Manifest:
         """Return the manifest of a run on a file, or on samples given in Python (`data` None)."""
         digest = file_digest(Path(data)) if data and Path(data).is_file() else None
-        source = DataSource(path=data, digest=digest, limit=limit, fields=dict(fields))
+        source = DataSource(path=data, digest=digest, limit=limit, mapping=mapping.content)
         return self.model_copy(update={"data": source})
 
     def finished(self, samples: int) -> Manifest:
@@ -284,7 +282,7 @@ class Manifest(Record):
         for field in (*compared, "cluster"):
             if _decisive(getattr(self, field)) != _decisive(getattr(other, field)):
                 return field
-        for field in ("path", "digest", "limit", "fields"):
+        for field in ("path", "digest", "limit", "mapping"):
             if getattr(self.data, field) != getattr(other.data, field):
                 return f"data.{field}"
         for field in ("path", "digest"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import NamedTuple, cast
 
 from pydantic import JsonValue
 
-from claimeval.data.survey import MissingField, counted, no_question
+from claimeval.data.survey import MissingField, counted, left_out, no_question
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -46,6 +47,7 @@ from claimeval.types.scales import (
     criterion_question,
 )
 
+logger = logging.getLogger("claimeval")
 NAME = "rate"
 ANSWERED, ABSTENTION_ACCURACY = "answered", "abstention_accuracy"
 """`answered`: 1 if the answer gives at least part of the requested information. `abstention_accuracy`: 1 if an
@@ -80,6 +82,12 @@ class PutQuestion:
         if self.question == ABSTENTION:
             return ANSWERED, ABSTENTION_ACCURACY
         return (self.question.metric, *self.question.flags)
+
+    def missing(self, sample: Sample, rated: Sequence[Assessment] | None) -> Reason | None:
+        """Return why this cannot be asked about a sample, which may have been rated; None if it can."""
+        if "question" in self.prompt.reads and not sample.question.strip() and not rated:
+            return "missing_input"
+        return missing(self.question, sample)
 
     @cached_property
     def records(self) -> tuple[QuestionRecord, ...]:
@@ -200,7 +208,7 @@ class RateJob(QuestionJob):
             [
                 judge(rating_question(sample, put), [_WholeAnswer()], context)
                 for put in self.questions
-                if missing(put.question, sample) is None
+                if put.missing(sample, None if earlier is None else earlier.whole) is None
             ]
         )
         calls = context.earlier.calls + tuple(call for subjects in judged for call in subjects.calls)
@@ -212,7 +220,7 @@ class RateJob(QuestionJob):
         votes = {vote.question: vote for vote in result.whole}
         scores: dict[str, Score] = {}
         for put in self.questions:
-            because = missing(put.question, result.sample)
+            because = put.missing(result.sample, result.whole)
             scores |= _unasked(put, result.sample, because) if because else _scores(put, result.sample, votes)
         return result.model_copy(update={"scores": scores})
 
@@ -319,10 +327,13 @@ def make_job(
         return PutQuestion(question, prompt, panel)
 
     job = RateJob(judges, tuple(map(put, questions)), judging.cluster, name=name)
-    if survey.no_question:
+    if lack := survey.no_question:
         for prompt in job.prompts:
             if "question" in prompt.reads:
-                raise no_question(survey.no_question, survey.samples, prompt.name, survey.columns)
+                if lack.count == survey.samples:
+                    raise no_question(lack, prompt.name)
+                logger.info("%s", left_out(lack, survey.samples))
+                break
     job.check_families(survey.generators)
     return job
 
@@ -346,8 +357,6 @@ class _AnswerCounts(NamedTuple):
     samples: int
     no_question: MissingField | None
     """Samples without a question, if there are any."""
-    columns: tuple[str, ...]
-    """Names in the metadata."""
 
 
 def _named(name: str, rated: Mapping[str, RatingQuestion]) -> RatingQuestion:
@@ -364,7 +373,6 @@ def _survey(
     ids: dict[str, int] = {}
     generators: dict[str, None] = {}
     without: MissingField | None = None
-    columns: dict[str, None] = {}
     for number, sample in enumerate(samples, 1):
         if (first := ids.setdefault(sample.id, number)) != number:
             raise repeated_id(sample.id, first, number)
@@ -376,16 +384,15 @@ def _survey(
             generators[sample.generator] = None
         if not sample.question.strip():
             without = counted(without, "question", sample)
-            columns.update(dict.fromkeys(sample.metadata))
     if not ids:
         raise DataError("there are no samples")
     if not available:
-        raise UsageError("no sample has an answer to rate; name its column with --field, as in --field answer=draft")
+        raise UsageError("no sample has an answer to rate")
     for question in requested:
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
-    return _AnswerCounts(frozenset(available), tuple(generators), len(ids), without, tuple(columns))
+    return _AnswerCounts(frozenset(available), tuple(generators), len(ids), without)
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:

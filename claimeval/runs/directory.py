@@ -310,7 +310,7 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
             "data.path": "data",
             "data.digest": "contents of its data file",
             "data.limit": "--limit",
-            "data.fields": "--field",
+            "data.mapping": "--field, --mapping or --group",
             "source.path": "source",
             "source.digest": "contents of its source",
             "asked_with": "prompts of its judges",

@@ -11,7 +11,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.data.rows import SourceRow, read_rows, values_at
+from claimeval.data.paths import flat, values_at
+from claimeval.data.rows import SourceRow, read_rows
 from claimeval.runs.directory import cluster_field, load_manifest, read_results
 from claimeval.statistics import correlation
 from claimeval.types.clusters import cluster_of
@@ -152,7 +153,7 @@ def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pa
         _add(tables, row, item, clusters)
         unmatched += before == sum(len(of) for one in tables for of in one.by_annotator.values())
         for name, values in columns:
-            numbers = [_number(value, row, name) for value in values_at(row.fields, name)]
+            numbers = [_number(value, row, name) for value in flat(values_at(row.fields, name))]
             numeric = [value for value in numbers if value is not None]
             if len(numeric) == 1 + pairs:
                 values[item] = numeric[-1] - numeric[0] if pairs else numeric[0]
@@ -165,7 +166,7 @@ def rate_table(table: Path, scores: Sequence[str], ratings: Sequence[str], *, pa
 def _expanded(rows: Sequence[SourceRow], path: str) -> list[str]:
     """Return the paths of the numbers at a path: the path, or one for each field of an object."""
     for row in rows:
-        for value in values_at(row.fields, path):
+        for value in flat(values_at(row.fields, path)):
             return [f"{path}.{name}" for name in value] if isinstance(value, dict) else [path]
     columns = sorted({name for row in rows[:1] for name in row.fields})
     raise UsageError(f"no row has the field {path!r}; the first has {', '.join(columns)}")
@@ -176,7 +177,7 @@ def _add(ratings: Iterable[_Ratings], row: SourceRow, item: str, items: Mapping[
         return
     named = row.first(("annotator", "annotator_id"))
     for name, by_annotator in ratings:
-        for number, value in enumerate(values_at(row.fields, name), 1):
+        for number, value in enumerate(flat(values_at(row.fields, name)), 1):
             rating = _number(value, row, name)
             if rating is not None:
                 who = str(named) if named is not None else f"annotator {number}"

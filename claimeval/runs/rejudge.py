@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from claimeval.data.reading import NO_FIELDS, Problems, read_samples
+from claimeval.data.mapping import NO_MAPPING, RowMapping
+from claimeval.data.reading import Problems, mapping_of_file, read_samples
 from claimeval.data.result_files import recognize
 from claimeval.data.survey import Survey, survey
 from claimeval.evaluation.claims import (
@@ -20,11 +21,11 @@ from claimeval.evaluation.claims import (
     ClaimsJob,
     ClaimsOptions,
     check_families,
-    check_questions,
     choose_metrics,
     citing,
     default_assess_prompt,
     metric_prompts,
+    with_questions,
 )
 from claimeval.evaluation.claims import notes as notes_of
 from claimeval.evaluation.job import Reiterable
@@ -76,24 +77,25 @@ class RejudgeSource(NamedTuple):
     """The file of the results; None for a run in memory and for plain samples."""
     stored: RunResults | None = None
     """The results of a run directory, of which a range can be read without parsing the lines before it."""
+    mapping: RowMapping = NO_MAPPING
+    """How the rows of plain samples are read."""
 
-    def recorded(self, record: Manifest, limit: int | None, fields: Mapping[str, str] = NO_FIELDS) -> Manifest:
+    def recorded(self, record: Manifest, limit: int | None) -> Manifest:
         """Return the manifest of a run made from this source, completed by its data, digest and prompts.
 
         Args:
             record: The manifest of the new run.
             limit: The number of samples, from the first; None for all.
-            fields: Sample field to column name, for a file of samples.
         """
         before = self.manifest
         if before is None:
-            return record.of_data(self.name, limit=limit, fields=fields)
+            return record.of_data(self.name, limit=limit, mapping=self.mapping)
         data = before.data.model_copy(update={"samples": None, "limit": limit or before.data.limit})
         source = RunSource.of(self.file and Path(self.name), self.file, record.asked_with)
         return record.model_copy(update={"data": data, "source": source})
 
 
-def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malformed: bool = False) -> RejudgeSource:
+def open_source(path: Path, *, mapping: RowMapping = NO_MAPPING, skip_malformed: bool = False) -> RejudgeSource:
     """Open a run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
         note: str | None = None
@@ -111,12 +113,13 @@ def open_source(path: Path, *, fields: Mapping[str, str] = NO_FIELDS, skip_malfo
         record = recorded_manifest(kind, str(path), panel)
         return RejudgeSource(str(path), lambda: (recorded.result for recorded in kind.samples()), record, file=path)
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
+    mapping = mapping_of_file(path, mapping)
 
     def unjudged() -> Iterator[SampleResult]:
         """Read the samples without verdicts."""
-        return (SampleResult.of(sample) for sample in read_samples(path, fields=fields, problems=problems))
+        return (SampleResult.of(sample) for sample in read_samples(path, mapping=mapping, problems=problems))
 
-    return RejudgeSource(str(path), unjudged, None, problems.note)
+    return RejudgeSource(str(path), unjudged, None, problems.note, mapping=mapping)
 
 
 class Results(Reiterable[T]):
@@ -216,7 +219,7 @@ def _prepare_claims(
         cluster=requested.cluster or (source.manifest.cluster if source.manifest else None),
     )
     if surveyed and source.manifest is None:
-        check_questions(plan, surveyed)
+        plan = with_questions(plan, surveyed)
     check_families(plan, surveyed.generators if surveyed else ())
     return PreparedRejudge(
         plan=plan,

@@ -61,7 +61,7 @@ def test_a_draw_says_where_rows_come_from(tmp_path: Path) -> None:
     assert [json.loads(line) for line in (tmp_path / "set.jsonl").read_text().splitlines()] == list(drawn)
     assert set(drawn.strata) == {"odd", "even"}
     with pytest.raises(ce.UsageError, match="unknown field of a log"):
-        draw(log, fields={"answer": "x"})
+        draw(log, mapping={"answer": "x"})
 
 
 def test_results_of_another_tool_become_a_run(tmp_path: Path) -> None:

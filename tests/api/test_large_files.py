@@ -71,8 +71,8 @@ def test_a_large_file_is_measured_as_a_small_one(tmp_path: Path) -> None:
 
 
 def test_rows_at_the_beginning_are_examined_before_any_call(tmp_path: Path) -> None:
-    file = write(tmp_path / "data.jsonl", [{"id": "q0", "answer": "A", "contexts": ["A"]}, *rows()[1:]])
-    with pytest.raises(ce.DataError, match="1 of 3 samples have no question"):
+    file = write(tmp_path / "data.jsonl", [{"id": "q0", "answer": "A", "contexts": ["A"]}])
+    with pytest.raises(ce.DataError, match="no sample has a question"):
         ce.score(file, judges="openai:x@http://127.0.0.1:9/v1")
 
 

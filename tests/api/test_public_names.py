@@ -20,7 +20,7 @@ from tests.conftest import StartServer
 if TYPE_CHECKING:
     import pandas
 
-READ, WRITE, ASK = ("fields", "limit", "skip_malformed"), ("out", "overwrite"), ("panel", "options")
+READ, WRITE, ASK = ("mapping", "group", "limit", "skip_malformed"), ("out", "overwrite"), ("panel", "options")
 QUESTIONS = (
     *("judges", "metrics", "extractor", "extract_prompt", "assess_prompt", "per_document", "shuffle_contexts"),
     *("claims_per_call", "reasons", "quotes", "extract_per_judge"),
@@ -54,14 +54,14 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     ),
     "correct": ("run", "labels", "metric", "method", "cluster"),
     "annotate": (
-        *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run", "fields"),
-        "out",
+        *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run"),
+        *("mapping", "group", "out"),
     ),
     "measure": ("data", "metrics", "match", "collapse_ids", "normalization", "local", *READ, *WRITE, "options"),
     "read_samples": ("data", *READ),
     "probe": ("judge", "options"),
-    "doctor": ("data", "metrics", "fields"),
-    "draw": ("log", "n", "every", *DRAW, "fields", "out"),
+    "doctor": ("data", "metrics", "mapping", "group"),
+    "draw": ("log", "n", "every", *DRAW, "mapping", "out"),
     "import_replies": ("file", "mapping", "out", "overwrite", "panel", "cluster"),
 }
 

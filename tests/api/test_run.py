@@ -236,10 +236,10 @@ def test_data_may_be_rows_of_any_shape(start_server: StartServer, tmp_path: Path
     shapes = [file, [row], dataclasses.asdict(row), [dataclasses.asdict(row)], columns, pandas.DataFrame(columns)]
     shapes += [pandas.DataFrame(columns).iloc[0], {**dataclasses.asdict(row), "draft": row.draft.encode()}]
     for shape in shapes:
-        (sample,) = ce.read_samples(shape, fields={"answer": "draft"})
+        (sample,) = ce.read_samples(shape, mapping={"answer": "draft"})
         assert (sample.answer, [document.text for document in sample.contexts or ()]) == (row.draft, row.contexts)
     server = start_server(judge=claim_judge.answer)
-    run = ce.score(columns, judges=spec(server), metrics="faithfulness", fields={"answer": "draft"})
+    run = ce.score(columns, judges=spec(server), metrics="faithfulness", mapping={"answer": "draft"})
     assert [s.question for s in ce.read_samples(run)] == ["How high?"]
     assert len(list(ce.read_samples(SAMPLES, limit=2))) == 2
     with pytest.raises(ce.UsageError, match="data: int"):

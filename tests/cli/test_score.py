@@ -179,7 +179,7 @@ def test_a_rejected_key_exits_with_3_and_the_providers_words(
         (["score", "DATA", "-j", "local:lexical", "--assess-prompt", "tree_way"], "Did you mean 'assess/three_way'"),
         (
             ["score", "DATA", "-j", "local:lexical", "--field", "answer"],
-            "--field 'answer' is not of the form FIELD=COLUMN",
+            "--field 'answer' is not of the form FIELD=PATH",
         ),
         (["score", "DATA", "-j", "local:lexical", "--out", "DATA"], "is a file; --out names a directory"),
         (["score", "DATA", "-j", "local:lexical", "--out", ".."], "is not empty and holds no run"),

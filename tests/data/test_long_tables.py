@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,17 +49,53 @@ def test_commands_refuse_it_with_the_column_and_the_way_out(tmp_path: Path, comm
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "long.tsv has one row a document: in 4 of 4 rows" in done.stderr
     assert "only 'document' differs" in done.stderr
-    assert ".groupby(['qid', 'question', 'answer']" in done.stderr
+    assert "--group qid to join them, or --group none if each row is a sample" in done.stderr
 
 
 def test_what_the_message_says_joins_the_rows(tmp_path: Path) -> None:
     """Joined, each answer has a document that supports it: faithfulness is 1, and n 2, not 0.5 and 4."""
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    refused = call("doctor", table(tmp_path).name, folder=tmp_path)
-    snippet = refused.stderr.partition("as with ")[2].partition(". If each row")[0]
-    subprocess.run([sys.executable, "-c", f"import pandas; {snippet}"], cwd=tmp_path, check=True)
-    run = ce.score(tmp_path / "joined.jsonl", judges="local:lexical", metrics="faithfulness")
+    refused = call("doctor", table(tmp_path).name, folder=tmp_path).stderr
+    joined = shlex.split(refused.partition("all its documents: add ")[2].partition(" to join them")[0])
+    assert joined == ["--field", "contexts=document", "--group", "qid"]
+    score = ("score", "long.tsv", "-j", "local:lexical", "-m", "faithfulness", "-q", "-o")
+    assert call(*score, "joined", *joined, folder=tmp_path).returncode == 0
+    run = ce.Run.load(tmp_path / "joined")
     assert (run["faithfulness"].mean, run["faithfulness"].n) == (1.0, 2)
+    assert run.manifest.data.mapping == {"contexts": "document", "group": "qid"}
+    assert [result.sample.id for result in run] == ["q1", "q2"]
+    as_it_is = ("rows", "--field", "contexts=document", "--group", "none")
+    assert call(*score, *as_it_is, folder=tmp_path).returncode == 0
+    run = ce.Run.load(tmp_path / "rows")
+    assert (run["faithfulness"].mean, run["faithfulness"].n) == (0.5, 4)
+
+
+def test_joined_documents_are_ordered_by_rank_and_keep_what_belongs_to_them() -> None:
+    rows = [row | {"rank": 3 - n % 2, "score": n / 4, "doc_id": f"d{n}"} for n, row in enumerate(LONG)]
+    first, second = ce.read_samples([rows[0], rows[2], rows[1], rows[3]], mapping={"contexts": "document"}, group="qid")
+    assert first.contexts == (
+        ce.Document(id="d1", text=LONG[1]["document"], score=0.25),
+        ce.Document(id="d0", text=LONG[0]["document"], score=0.0),
+    )
+    assert [document.id for document in second.contexts or ()] == ["d3", "d2"]
+    assert first.metadata == {"qid": "q1"}
+
+
+def test_several_columns_may_join_rows_and_an_exploded_frame_is_joined_by_its_id() -> None:
+    two = [row | {"answer": f"Answer {n // 2}."} for n, row in enumerate([*LONG[:2], *LONG[:2]])]
+    with pytest.raises(ce.DataError, match="--group answer to join"):
+        ce.doctor(two)
+    assert [len(s.contexts or ()) for s in ce.read_samples(two, group="question,answer")] == [2, 2]
+    exploded = [{"id": row["qid"], "question": row["question"], "answer": row["answer"], "contexts": [row["document"]]}
+                for row in LONG]  # fmt: skip
+    assert [(s.id, len(s.contexts or ())) for s in ce.read_samples(exploded, group="id")] == [("q1", 2), ("q2", 2)]
+
+
+def test_rows_that_differ_in_more_than_documents_are_named(tmp_path: Path) -> None:
+    path = table(tmp_path, [*LONG[:3], LONG[3] | {"answer": "Nobody built it."}])
+    with pytest.raises(ce.DataError, match=r"line 5, answer: 'Nobody built it.' differs from .*line 4, though qid is"):
+        list(ce.read_samples(path, mapping={"contexts": "document"}, group="qid"))
+    with pytest.raises(ce.DataError, match="line 2: no 'topic', which --group names; it has qid, question, answer"):
+        list(ce.read_samples(path, group="topic"))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +110,7 @@ def test_what_the_message_says_joins_the_rows(tmp_path: Path) -> None:
 )
 def test_rows_in_python_are_refused(rows: list[dict[str, Any]]) -> None:
     with pytest.raises(ce.DataError, match="one row a document"):
-        ce.score(rows, judges="local:lexical", metrics="faithfulness", fields={"contexts": "document"})
+        ce.score(rows, judges="local:lexical", metrics="faithfulness", mapping={"contexts": "document"})
 
 
 def test_a_list_of_one_document_without_an_id_is_one_row_a_document() -> None:
@@ -100,7 +135,7 @@ ORDINARY: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_files_are_read(name: str) -> None:
     rows = ORDINARY[name]
-    assert len(list(ce.read_samples(rows, fields={"contexts": "document"}))) == len(rows)
+    assert len(list(ce.read_samples(rows, mapping={"contexts": "document"}))) == len(rows)
 
 
 def test_a_large_file_is_refused_before_the_first_call_and_in_bounded_memory(

@@ -27,7 +27,7 @@ def renamed(message: dict[str, str]) -> dict[str, str]:
 
 
 def read(row: dict[str, Any], **fields: str) -> Sample:
-    (sample,) = ce.read_samples([row], fields=fields)
+    (sample,) = ce.read_samples([row], mapping=fields)
     return sample
 
 

@@ -50,7 +50,7 @@ FIELDS = {"question": "input.question", "answer": "output.answer", "contexts": "
 
 
 def test_rows_are_read_by_paths_in_python_and_by_the_command(tmp_path: Path) -> None:
-    (sample,) = ce.read_samples([{"id": "s", "topic": "towers", **ROW}], fields=FIELDS)
+    (sample,) = ce.read_samples([{"id": "s", "topic": "towers", **ROW}], mapping=FIELDS)
     assert (sample.question, sample.answer) == ("How high?", "90 m")
     assert [document.text for document in sample.contexts or ()] == ["It is 90 m high.", "It is old."]
     assert sample.metadata["topic"] == "towers"
@@ -61,14 +61,15 @@ def test_rows_are_read_by_paths_in_python_and_by_the_command(tmp_path: Path) -> 
         "score", "export.jsonl", "-j", "local:lexical", "-m", "faithfulness", *options, "-o", "run", folder=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert ce.Run.load(tmp_path / "run").manifest.data.fields == FIELDS
+    mapping = ce.Run.load(tmp_path / "run").manifest.data.mapping
+    assert mapping == {**mapping, **FIELDS}
 
 
 def test_columns_of_a_table_become_contexts_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text(
         "question,answer,context_2,context_10,context_1\nQ,A,two,,one\n", encoding="utf-8"
     )
-    (sample,) = ce.read_samples(tmp_path / "wide.csv", fields={"contexts": "context_*"})
+    (sample,) = ce.read_samples(tmp_path / "wide.csv", mapping={"contexts": "context_*"})
     assert [document.text for document in sample.contexts or ()] == ["one", "two"]
 
 
@@ -76,14 +77,14 @@ def test_a_path_that_a_row_cannot_follow_is_missing_or_refused() -> None:
     found: list[dict[str, Any]] = [{"hits": [{"text": "one"}]}, {"hits": []}, {}]
     rows = [{"question": f"Q{n}", "answer": "A", "docs": docs} for n, docs in enumerate(found)]
     for path in ("docs.hits", "docs.hits[*].text"):
-        one, none, unknown = ce.read_samples(rows, fields={"contexts": path})
+        one, none, unknown = ce.read_samples(rows, mapping={"contexts": path})
         assert [document.text for document in one.contexts or ()] == ["one"]
         assert (none.contexts, unknown.contexts) == ((), None), "nothing was retrieved; nothing is known"
     with pytest.raises(ce.DataError, match=r"no field 'dox.hits', which was given for contexts"):
-        list(ce.read_samples(rows, fields={"contexts": "dox.hits"}))
+        list(ce.read_samples(rows, mapping={"contexts": "dox.hits"}))
 
 
 def test_several_values_for_one_text_are_refused() -> None:
     rows = [{"question": "Q", "outputs": [{"answer": "A"}, {"answer": "B"}]}]
     with pytest.raises(ce.DataError, match="answer: a list; give one text"):
-        list(ce.read_samples(rows, fields={"answer": "outputs[*].answer"}))
+        list(ce.read_samples(rows, mapping={"answer": "outputs[*].answer"}))

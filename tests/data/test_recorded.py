@@ -27,7 +27,7 @@ BY_NAME: dict[str, Any] = {
     "human_label": "human",
     "forms": ["first_word", "statement"],
 }
-BY_NAME |= {"judges": {"gpt-4": "judges/gpt-4/raw", "said": {"reply": "judges/gpt-4/verdict", "forms": ["word"]}}}
+BY_NAME |= {"judges": {"gpt-4": "judges.gpt-4.raw", "said": {"reply": "judges.gpt-4.verdict", "forms": ["word"]}}}
 ROWS: list[dict[str, Any]] = [
     {
         "row": 0,
@@ -297,7 +297,7 @@ def test_a_row_without_claims_says_why(tmp_path: Path) -> None:
     """A list that is empty means that there is nothing to judge; one that is missing, that a step failed."""
     _, empty, failed = by_name(tmp_path, "ragas", traced(STATEMENTS), traced([]), RAGAS).samples()
     assert (empty.result.unextracted, failed.result.unextracted) == ({"answer": "no_claims"}, {"answer": "incomplete"})
-    with pytest.raises(DataError, match="no row has claims in 'traces/faithfulness/"):
+    with pytest.raises(DataError, match=r"no row has claims in 'traces\.faithfulness\."):
         by_name(tmp_path, "ragas", RAGAS)
 
 

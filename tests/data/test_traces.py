@@ -207,7 +207,7 @@ def test_a_trace_of_langfuse_with_its_observations(tmp_path: Path) -> None:
         assert sample.metadata == {"trace_id": "t1", "span_id": "t1", "conversation": "c7"}
     (alone,) = ce.read_samples(write(tmp_path / "traces.jsonl", trace))
     assert (alone.question, alone.answer, alone.contexts) == (ASKED, SAID, None)
-    (chosen,) = ce.read_samples(write(tmp_path / "traces.jsonl", trace), fields={"answer": "name", "question": "id"})
+    (chosen,) = ce.read_samples(write(tmp_path / "traces.jsonl", trace), mapping={"answer": "name", "question": "id"})
     assert chosen.answer == "rag", "columns that are named are read as they stand"
 
 

@@ -78,6 +78,6 @@ def test_numbers_are_places_in_the_sources_of_a_row(server: ThreadHandle) -> Non
 
 def test_a_column_of_texts_that_is_called_sources_is_no_list_of_names() -> None:
     texts = ["A text with what was retrieved has more words than the name of a document has.", "b"]
-    for row in ({"sources": texts, "contexts": ["c"]}, {"sources": ["a", "b"]}, {"sources": [{"text": "b"}]}):
+    for row in ({"sources": texts, "contexts": ["c"]}, {"sources": ["a", "b"]}):
         (sample,) = ce.read_samples([{"question": "?", "answer": "a", **row}])
         assert (sample.sources, sample.metadata["sources"]) == ((), row["sources"])

@@ -230,7 +230,7 @@ def test_tables_of_a_run_become_data_sets() -> None:
 
 def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
     data = frame().rename(columns=BUSINESS)
-    run = ce.score(data, judges="local:lexical", metrics="faithfulness", fields=BUSINESS)
+    run = ce.score(data, judges="local:lexical", metrics="faithfulness", mapping=BUSINESS)
     assert run["faithfulness"].mean == 0.5
 
 
@@ -241,7 +241,7 @@ def test_one_metric_may_be_given_as_a_text_and_columns_by_fields() -> None:
         (b"x", "data: bytes; give the name of a file"),
         (["a text"], "sample 1 is str 'a text'; give the name of a file"),
         ({"question": ["Q", "R"], "answer": ["A"]}, "columns of different lengths (question 2, answer 1)"),
-        ([{"Question": "Q"}], "data: no column is known; it has Question. Try --field question=Question"),
+        ([{"Question": "Q"}], "data: no column is known; it has Question. Add --field question=Question"),
         ([{"question": "Q", "answer": ["A"]}], "sample 1, answer: a list; give one text"),
         (
             [{"question": "Q", "answer": "A", "contexts": "array(['a', ..., 'z'], dtype=object)"}],
@@ -275,10 +275,9 @@ def test_a_run_says_how_many_rows_were_left_out(tmp_path: Path) -> None:
 
 
 def test_a_question_is_needed_only_where_a_prompt_reads_it(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text("Prompt,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n")
+    (tmp_path / "data.csv").write_text("topic,answer,contexts\nQ,A town.,A town.\nR,A lake.,A town.\n")
     judged = call("score", "data.csv", "-j", "openai:x@http://127.0.0.1:9/v1", folder=tmp_path)
     assert judged.returncode == 2
-    assert "2 of 2 samples have no question (first: '1'), which prompt assess/three_way reads" in judged.stderr
-    assert "Try --field question=Prompt" in judged.stderr
+    assert "no sample has a question (first: '1'), which prompt assess/three_way reads" in judged.stderr
     assert call("score", "data.csv", "-j", "local:lexical", "-m", "faithfulness", folder=tmp_path).returncode == 0
     assert call("lexical", "data.csv", folder=tmp_path).returncode == 0

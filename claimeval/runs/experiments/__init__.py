@@ -60,7 +60,8 @@ class Experiment(Record):
     baseline: str
     """The name of the arm that the others are compared with."""
     metrics: tuple[str, ...] | None = None
-    fields: dict[str, str] = Field(default_factory=dict)
+    mapping: str | dict[str, Any] | None = None
+    group: str | None = None
     limit: int | None = Field(default=None, ge=1)
     skip_malformed: bool = False
     """Whether to leave out rows that cannot be read or repeat an id."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimeval.data.survey import survey
-from claimeval.evaluation.claims import AUTO, ClaimsJob, check_questions, choose_metrics, prompt_language
+from claimeval.evaluation.claims import AUTO, ClaimsJob, choose_metrics, prompt_language, with_questions
 from claimeval.evaluation.job import run_identity
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
@@ -99,9 +99,7 @@ def prepare(design: Experiment, samples: Iterable[Sample]) -> tuple[ClaimsJob, .
         raise UsageError("two arms have names that differ only in signs; name them by hand")
     auto = any(arm.language == AUTO for arm in design.arms)
     plans = _plans(design, metrics, prompt_language(samples) if auto else None)
-    for job in plans:
-        check_questions(job, surveyed)
-    return plans
+    return tuple(with_questions(job, surveyed) for job in plans)
 
 
 def _plans(design: Experiment, metrics: MetricSelection, settled: tuple[str, str] | None) -> tuple[ClaimsJob, ...]:

@@ -1,0 +1,112 @@
+"""Retrieved documents as tools write them: texts, objects, pairs with a score, and objects of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from claimeval.data.rows import read_cell
+
+_TEXT = (
+    "text", "content", "page_content", "pageContent", "document.content", "body", "chunk", "passage", "snippet",
+    "segment", "contents", "document", "paragraph", "chunk_text", "passage_text", "text_content", "message",
+)  # fmt: skip
+"""Names of the text of a document, most reliable first."""
+_ID = ("id", "doc_id", "document_id", "id_", "node_id", "docid", "_id", "chunk_id", "document.id", "docno", "pid")
+_SCORE = ("score", "document.score", "_score", "relevance_score", "similarity")
+_AROUND = (
+    "kwargs",
+    "node",
+    "document",
+    "doc",
+    "payload",
+    "_source",
+    "content",
+    "segment",
+    "chunk",
+    "entity",
+    "data",
+    "dataclass",
+)
+"""Names of the object with the text, within the object of a document."""
+_TEXTS = ("sentences", "passage_text", "texts", "documents", "contents", "passages", "chunks", "text", "content")
+"""Names of the list of texts in an object of lists."""
+
+
+_NOT_IDS = frozenset({"question", "query", "answer", "response", "context", "input", "output", "title", "prompt"})
+
+
+def document(item: Any) -> dict[str, Any] | None:
+    """Return the fields `text`, `id`, `title` and `score` of a document, as far as it has them; None without a text."""
+    if isinstance(item, str):
+        return {"text": item}
+    if isinstance(item, (list, tuple)):
+        if len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list):  # a title and its sentences
+            return {"title": item[0], "text": "".join(map(str, item[1]))}
+        scored = len(item) == 2 and isinstance(item[1], (int, float)) and isinstance(item[0], (str, dict))
+        inner = document(item[0]) if scored else None
+        return inner and {**inner, "score": item[1]}
+    if not isinstance(item, Mapping):
+        return None
+    for name in _AROUND:
+        if isinstance(item.get(name), Mapping):
+            item = {**item, **item[name]}
+    metadata = item.get("metadata")
+    text = _first(item, _TEXT, str)
+    if text is None and isinstance(metadata, Mapping):
+        text = _first(metadata, _TEXT, str)
+    if text is None:
+        return None
+    fields = {"text": text, "id": _first(item, _ID, (str, int, float)), "title": _first(item, ("title",), str)}
+    fields["score"] = _first(item, _SCORE, (int, float))
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the documents in a value: a list, one of them, or an object of lists or of texts by their ids."""
+    if isinstance(value, str):
+        value = read_cell(value)
+    if isinstance(value, (list, tuple)):
+        nested = len(value) == 1 and isinstance(value[0], list) and document(value[0]) is None
+        return listed(value[0]) if nested else list(value)
+    if isinstance(value, Mapping):
+        return _of_lists(value) or _by_id(value) or [value]
+    return [] if value is None else [value]
+
+
+def _of_lists(value: Mapping[str, Any]) -> list[Any]:
+    """Return the documents of an object with a list for each of their fields, as Chroma and data sets have them."""
+    for name in _TEXTS:
+        texts = value.get(name)
+        if isinstance(texts, list) and texts and isinstance(texts[0], list) and "title" not in value:
+            texts = texts[0]  # of the first query
+        if isinstance(texts, list):
+            ids, titles = (_beside(value.get(key), len(texts)) for key in ("ids", "title"))
+            texts = ["".join(text) if isinstance(text, list) else text for text in texts]
+            rows = zip(texts, ids, titles, strict=True)
+            return [{"text": text, "id": name, "title": title} for text, name, title in rows]
+    return []
+
+
+def _beside(values: Any, count: int) -> list[Any]:
+    if isinstance(values, list) and len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    return values if isinstance(values, list) and len(values) == count else [None] * count
+
+
+def _by_id(value: Mapping[str, Any]) -> list[Any]:
+    """Return the documents of an object that has them by their ids."""
+    if document(value) is not None or len(value) < 2 or not _NOT_IDS.isdisjoint(value):
+        return []
+    if all(isinstance(item, str) and " " in item for item in value.values()):
+        return [{"id": name, "text": text} for name, text in value.items()]
+    found = {name: document(item) for name, item in value.items() if isinstance(item, Mapping)}
+    return [{"id": name, **item} for name, item in found.items() if item] if all(found.values()) else []
+
+
+def _first(fields: Mapping[str, Any], names: tuple[str, ...], kind: Any) -> Any:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, kind) and not isinstance(value, bool) and value == value and value != "":
+            return value
+    return None

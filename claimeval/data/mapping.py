@@ -1,0 +1,246 @@
+"""Mappings from the rows of an export to the fields of samples, as the caller gives them or as a preset of a tool.
+
+A mapping names for each field one or several paths, of which the first that gives something counts; contexts take
+the values of all. A key that begins a path is left out of the metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from claimeval.data import documents
+from claimeval.data.paths import LISTS, is_path, opened, roots, values_at
+from claimeval.data.rows import SourceRow
+from claimeval.data.traces import TRACES, spoken
+from claimeval.types.errors import UsageError, first_problem, read_yaml, unknown_name
+from claimeval.types.records import Record, Sample
+
+MappingSpec = str | Path | Mapping[str, Any]
+"""A YAML file, the name of a preset, or the content of a mapping."""
+_PRESETS = Path(__file__).with_name("presets.yaml")
+LOOKED_AT = 20
+"""Rows that are looked at to recognize an export."""
+FIELDS = (*(name for name in Sample.model_fields if name != "references"), "context_ids", "messages")
+_DOCUMENT_LISTS = ("contexts", "reference_contexts")
+
+
+class RowMapping(Record):
+    """Where the fields of a sample are in the rows of a file."""
+
+    preset: str | None = None
+    """The export that was recognized, or that the caller named."""
+    rows: str | None = None
+    """Path of the list of rows in a JSON file or in a line."""
+    where: str | None = None
+    """A path that rows have to have, or NAME=VALUE; other rows are left out."""
+    group: str | None = None
+    """Columns, separated by commas, whose equal values make rows one sample; `none` for rows that are samples."""
+    split: str | None = None
+    """The separator of contexts that are joined in one text."""
+    join: str | None = None
+    """The text between the parts of an answer; None if an answer is one text."""
+    fields: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The paths of each field. An empty path says that the data do not have the field."""
+    read_as: str | None = Field(default=None, exclude=True)
+    """What was recognized, in words."""
+
+    @property
+    def of_spans(self) -> bool:
+        """Whether spans are read as one sample a trace, which paths cannot say."""
+        return self.preset in TRACES
+
+    @property
+    def row_each(self) -> bool:
+        """Whether each row is a sample."""
+        return not (self.of_spans or self.where or self.rows or self.group not in (None, "none"))
+
+    def overridden_by(self, other: RowMapping) -> RowMapping:
+        """Return this mapping with what the other one has."""
+        given = {name: value for name in _SETTINGS if (value := getattr(other, name))}
+        return self.model_copy(update={**given, "fields": {**self.fields, **other.fields}})
+
+    @property
+    def content(self) -> dict[str, str | tuple[str, ...]]:
+        """The content of a mapping file."""
+        settings = self.model_dump(exclude={"fields", "read_as"}, exclude_none=True)
+        return settings | {name: paths[0] if len(paths) == 1 else paths for name, paths in self.fields.items()}
+
+
+class Preset(Record):
+    """An export of a tool: how it is recognized, and its mapping."""
+
+    has: tuple[str, ...]
+    lacks: tuple[str, ...] = ()
+    note: str | None = None
+    """What the export does not have."""
+    mapping: RowMapping
+
+    def fits(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether one of the rows has all paths of this export."""
+        return any(_has(row, self.has, all) and not _has(row, self.lacks, any) for row in rows)
+
+
+NO_MAPPING = RowMapping()
+_SETTINGS = tuple(name for name in RowMapping.model_fields if name not in ("fields", "read_as"))
+
+
+def _has(row: Mapping[str, Any], paths: Iterable[str], quantifier: Any) -> bool:
+    keys = row.keys()
+    return bool(quantifier(path in keys or any(True for _ in values_at(row, path)) for path in paths))
+
+
+@lru_cache(maxsize=1)
+def presets() -> dict[str, Preset]:
+    """Return the exports that are recognized, by name."""
+    table = read_yaml(_PRESETS, "table of exports")
+    return {
+        name: Preset(
+            **{key: row.pop(key) for key in ("has", "lacks", "note") if key in row},
+            mapping=_parsed({"preset": name, **row}, name),
+        )
+        for name, row in table.items()
+    }
+
+
+def parse_mapping(given: MappingSpec | None, group: str | None = None) -> RowMapping:
+    """Return the mapping in a file, a preset by its name, or the content of a mapping.
+
+    Raises:
+        UsageError: The file cannot be read, or a name in it is unknown.
+    """
+    if isinstance(given, str) and given in presets():
+        given = {"preset": given}
+    if isinstance(given, (str, Path)):
+        content, name = read_yaml(Path(given), "mapping"), str(given)
+    else:
+        content, name = given or {}, "mapping"
+    if not isinstance(content, Mapping):
+        raise UsageError(f"{name}: {type(content).__name__}; give paths by the fields of samples, as in answer: draft")
+    mapping = _parsed({**content, **({"group": group} if group else {})}, name)
+    if mapping.preset and not mapping.of_spans:
+        if mapping.preset not in presets():
+            raise unknown_name("preset", mapping.preset, presets())
+        mapping = presets()[mapping.preset].mapping.overridden_by(mapping)
+    return mapping
+
+
+def _parsed(content: Mapping[str, Any], name: str) -> RowMapping:
+    paths = {field: value for field, value in content.items() if field not in _SETTINGS}
+    for field in paths:
+        if field not in FIELDS:
+            raise unknown_name("field of a sample", field, FIELDS)
+    try:
+        return RowMapping(
+            **{key: content[key] for key in _SETTINGS if key in content},
+            fields={key: (value,) if isinstance(value, str) else tuple(value or ("",)) for key, value in paths.items()},
+        )
+    except (ValidationError, TypeError) as error:
+        field, problem, value = first_problem(error) if isinstance(error, ValidationError) else ("", str(error), "")
+        raise UsageError(f"{name}, {field}: {problem}{value and f', got {value}'}") from error
+
+
+def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
+    """Return the mapping of a recognized export with a line that says which of its paths are in the rows."""
+    used = {
+        field: [path for path in paths if path and any(_has(row.fields, (path,), any) for row in rows)]
+        for field, paths in mapping.fields.items()
+        if field in ("question", "answer", "contexts", "reference_answers")
+    }
+    parts = ", ".join(f"{field} from {' or '.join(paths)}" for field, paths in used.items() if paths)
+    return mapping.model_copy(update={"read_as": f"read as {mapping.preset}{parts and f': {parts}'}"})
+
+
+def recognized(rows: Iterable[SourceRow]) -> Preset | None:
+    """Return the export that the first rows are from; None if it is none of those that are known."""
+    first = [row.fields for row in islice(rows, LOOKED_AT)]
+    return next((preset for preset in presets().values() if preset.fits(first)), None) if first else None
+
+
+def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[SourceRow | Sample]:
+    """Yield the rows with a column for each field that the mapping has, named as `columns` says."""
+    for row in rows:
+        if not isinstance(row, SourceRow):
+            yield row
+        elif mapping.where is None or _is_chosen(row.fields, mapping.where):
+            yield _mapped(row, mapping)
+
+
+def _is_chosen(row: Mapping[str, Any], where: str) -> bool:
+    name, equals, wanted = where.partition("=")
+    return any(not equals or str(value) == wanted for value in values_at(row, name))
+
+
+def columns(mapping: RowMapping) -> dict[str, str]:
+    """Return the column of each field in mapped rows."""
+    return {field: " or ".join(paths) for field, paths in mapping.fields.items()}
+
+
+def _mapped(row: SourceRow, mapping: RowMapping) -> SourceRow:
+    values, used, names = dict[str, object](), set[str](), tuple(row.fields)
+    for field, paths in mapping.fields.items():
+        column = " or ".join(paths)
+        if len(paths) == 1 and not mapping.preset and (paths[0] in row.fields or not is_path(paths[0])):
+            continue  # a column by its name, or the error of a column that is not there
+        starts = [roots(names, path) for path in paths]
+        if not mapping.preset and not any(starts) and paths != ("",):
+            continue
+        values[column] = _value(row.fields, field, paths, mapping)
+        if field == "id" and mapping.preset and values[column] is None:
+            values[column] = row.number
+        used.update(name for found in starts for name in found)
+    kept = {name: value for name, value in row.fields.items() if name not in used}
+    return row._replace(fields={**kept, **values}, raw=row.fields)
+
+
+def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: RowMapping) -> object:
+    """Return the value of a field: of the first path that gives something; lists of documents take all of a path."""
+    empty: object = None
+    merged: list[Any] = []
+    split, join = mapping.split, mapping.join
+    for path in paths:
+        found = list(values_at(row, path)) if path else []
+        if not found:
+            empty = [] if field in LISTS and _is_empty_list(row, path) else empty
+        elif field in _DOCUMENT_LISTS:
+            merged += [item for value in found for item in _documents(value, split) if item not in merged]
+            empty = []
+        elif field in LISTS:
+            return found[0] if len(found) == 1 else found
+        elif field in ("question", "answer"):
+            text = _text(found, field, join)
+            if text is not None and (not isinstance(text, str) or text.strip() or path == paths[-1]):
+                return text
+        else:
+            return found[0] if len(found) == 1 else found
+    return merged or empty
+
+
+def _documents(value: Any, split: str | None) -> list[Any]:
+    value = opened(value)
+    return value.split(split) if split and isinstance(value, str) else documents.listed(value)
+
+
+def _text(found: list[Any], field: str, join: str | None) -> object:
+    """Return the text in the values at a path, also within objects and messages."""
+    if len(found) > 1:
+        return found if join is None else join.join(map(str, found))
+    value = found[0]
+    if isinstance(value, str) and value[:1] not in ("{", "[", '"'):
+        return value
+    parts = opened(value)
+    if isinstance(parts, list) and (field == "question" or all(isinstance(part, str) for part in parts)):
+        return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
+    text = spoken(value, field)
+    return value if text is None else text
+
+
+def _is_empty_list(row: Mapping[str, Any], path: str) -> bool:
+    """Return whether a path without values leads through an empty list: nothing was retrieved, rather than recorded."""
+    before, every, _ = path.partition("[*]")
+    return bool(every) and any(opened(value) == [] for value in values_at(row, before))

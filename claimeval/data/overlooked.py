@@ -1,0 +1,161 @@
+"""Find out whether a file would be read otherwise than it is meant: fields beside those that are read, JSON as a text,
+names of documents as their texts. Such a file is refused with the options that read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from claimeval.data.hints import longest_text, options, proposals, speaks_of_documents, words_of
+from claimeval.data.mapping import RowMapping, presets
+from claimeval.data.paths import opened, roots
+from claimeval.data.rows import SourceRow
+from claimeval.types.errors import DataError
+from claimeval.types.records import Sample
+
+OVERLOOKED = "overlooked"
+"""The kind of the error."""
+_LOOKED_AT = 1000
+"""Rows that are looked at, from the first."""
+_KEPT = 20
+"""Rows that are kept to look for a field in them."""
+_TEXTS = ("question", "answer")
+_NAME = re.compile(r"(?=.*[A-Za-z])(?=.*[\d_])[A-Za-z0-9_.:/#-]{3,100}")
+"""A text that is more likely the name of a document."""
+Reads = Callable[[Sequence[SourceRow], RowMapping], bool]
+"""Whether rows can be read with a mapping."""
+
+
+class Overlooked:
+    """Looks at samples and their rows one by one."""
+
+    def __init__(self, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]], reads: Reads) -> None:
+        self._name, self._mapping, self._names, self._reads = name, mapping, names, reads
+        self._given = {} if mapping.preset else mapping.fields
+        self._rows = 0
+        self._having: dict[str, list[SourceRow]] = {field: [] for field in (*_TEXTS, "contexts", "reference_answers")}
+        self._lacking: dict[str, list[SourceRow]] = {field: [] for field in self._having}
+        self._seen = Counter[str]()
+        self._json: dict[str, SourceRow] = {}
+        self._jsons, self._names_only = Counter[str](), Counter[bool]()
+
+    @property
+    def open(self) -> bool:
+        """Whether further rows are looked at."""
+        return self._rows < _LOOKED_AT
+
+    def add(self, sample: Sample, row: SourceRow) -> bool:
+        """Add the sample in a row. Return whether it is the last one that is looked at."""
+        self._rows += 1
+        texts = [each.text for each in sample.contexts or ()]
+        has = {
+            "question": bool(sample.question.strip()), "answer": sample.answer is not None,
+            "contexts": any(text.strip() for text in texts), "reference_answers": bool(sample.reference_answers),
+        }  # fmt: skip
+        for field, present in has.items():
+            self._seen[field] += present
+            kept = (self._having if present else self._lacking)[field]
+            if len(kept) < _KEPT:
+                kept.append(row)
+        for field, text in zip(_TEXTS, (sample.question, sample.answer), strict=True):
+            if text and text[0] in "{[" and text.rstrip()[-1:] in ("}", "]") and not isinstance(opened(text), str):
+                self._jsons[field] += 1
+                self._json.setdefault(field, row)
+        if texts:
+            self._names_only[all(map(_NAME.fullmatch, texts))] += 1
+        return not self.open
+
+    def check(self) -> str | None:
+        """Return options that would read more, if there are any. Raises DataError for what is read otherwise."""
+        if not self._rows or self._mapping.of_spans:
+            return None
+        self._check_json()
+        self._check_names()
+        absent = [field for field in self._having if not self._seen[field] and self._mapping.fields.get(field) != ("",)]
+        found = self._offered({field: self._lacking[field] for field in absent})
+        missing = [field for field in found if field != "reference_answers"]
+        if missing:
+            without = " ".join(f"--field {field}=" for field in missing)
+            raise self._error(
+                f"{_and(missing)} would not be read, and may be in other fields: add {options(found)} ({without}: "
+                "read without)"
+            )
+        self._check_documents_without_texts()
+        note = presets()[self._mapping.preset].note if self._mapping.preset in presets() else None
+        if note and "contexts" in absent and self._seen["answer"]:
+            raise self._error(f"{note} (--field contexts=: read without)")
+        self._check_some_rows()
+        return options(found) or None
+
+    def _offered(self, lacking: Mapping[str, Sequence[SourceRow]]) -> dict[str, str]:
+        rows = {id(row): row for of_field in lacking.values() for row in of_field}.values()
+        taken = {path for paths in self._mapping.fields.values() for path in paths}
+        taken |= {name for field, names in self._names.items() if field not in (*lacking, "sources") for name in names}
+        found = proposals([row.origin for row in rows], list(lacking), taken, certain=True)
+        return self._readable(found, list(rows))
+
+    def _readable(self, found: Mapping[str, str], rows: Sequence[SourceRow]) -> dict[str, str]:
+        """Return the paths that can be read together, as far as possible."""
+        readable: dict[str, str] = {}
+        for field, path in found.items():
+            fields: dict[str, tuple[str, ...]] = {name: (at,) for name, at in {**readable, field: path}.items()}
+            originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
+            if self._reads(originals, self._mapping.overridden_by(RowMapping(fields=fields))):
+                readable[field] = path
+        return readable
+
+    def _check_json(self) -> None:
+        for field, row in self._json.items():
+            if 2 * self._jsons[field] < self._seen[field] or field in self._given:
+                continue
+            names = [*self._mapping.fields.get(field, ()), *self._names[field]]
+            column = next((root for name in names for root in roots(tuple(row.origin), name)), field)
+            inside = {column: row.origin.get(column)}
+            path = proposals([inside], [field]).get(field) or longest_text(inside[column], column)
+            better = f"add {options({field: path})}, or " if path else "add "
+            raise self._error(f"{field} is JSON text: {better}{options({field: column})} to take the whole")
+
+    def _check_names(self) -> None:
+        if self._names_only[True] and not self._names_only[False] and "contexts" not in self._given:
+            first = self._having["contexts"][0]
+            column = next((name for name in self._names["contexts"] if name in first.origin), "contexts")
+            raise self._error(
+                f"{column} seem to be names of documents, without their texts, which are in the corpus: add the texts "
+                f"to each row as a list {column}. If they are the texts: {options({'contexts': column})}"
+            )
+
+    def _check_documents_without_texts(self) -> None:
+        """Raise DataError if the rows only have the names of their documents."""
+        if self._seen["contexts"] or not self._seen["answer"] or self._mapping.fields.get("contexts") == ("",):
+            return
+        for name, value in self._lacking["contexts"][0].origin.items():
+            listed = opened(value)
+            objects = isinstance(listed, list) and listed and all(isinstance(item, dict) for item in listed)
+            if objects and speaks_of_documents(words_of(name)):
+                raise self._error(
+                    f"{name} has {', '.join(listed[0])} of documents, but not their texts, which are in the corpus: "
+                    "add them to each object as text (--field contexts=: read without)"
+                )
+
+    def _check_some_rows(self) -> None:
+        """Raise DataError if rows without a question or an answer have it under a name that others do not have."""
+        for field in _TEXTS:
+            lacking, having = self._lacking[field], self._having[field]
+            if not lacking or not having or field in self._given:
+                continue
+            path = self._offered({field: lacking}).get(field)
+            if path and not any(roots(tuple(row.origin), path) for row in having):
+                usual = self._mapping.fields.get(field) or tuple(
+                    name for name in self._names[field] if any(name in row.origin for row in having)
+                )
+                where = lacking[0].location
+                raise self._error(f"{where}: {field} is in {path!r}: add {options({field: [*usual, path]})}")
+
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"{self._name}: {problem}", kind=OVERLOOKED)
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,74 @@
+"""Files as tools write them are read as samples at once: one example each in `exports`, with the samples beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import claimeval as ce
+from claimeval.data.mapping import presets
+from tests.command_line import call
+
+FOLDER = Path(__file__).parent / "exports"
+FILES = sorted(path for path in FOLDER.iterdir() if not path.name.endswith(".expected.json"))
+
+
+def plain(sample: ce.Sample) -> dict[str, Any]:
+    return {
+        "question": sample.question,
+        "answer": sample.answer,
+        "contexts": None if sample.contexts is None else [document.text for document in sample.contexts],
+        "reference_answers": list(sample.reference_answers),
+    }
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_export_is_read_at_once_and_by_the_mapping_that_doctor_writes(file: Path, tmp_path: Path) -> None:
+    expected = json.loads(file.with_name(f"{file.stem}.expected.json").read_text())
+    assert [plain(sample) for sample in ce.read_samples(file)] == expected
+    surveyed = ce.doctor(file)
+    assert surveyed.remarks[0].startswith("read as ")
+    mapping = tmp_path / "map.yaml"
+    assert call("doctor", file, "--write-mapping", mapping, folder=tmp_path).returncode == 0
+    assert [plain(sample) for sample in ce.read_samples(file, mapping=mapping)] == expected
+    assert yaml.safe_load(mapping.read_text())["preset"] in surveyed.remarks[0]
+
+
+def test_what_was_recognized_is_said_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text(
+        json.dumps({"input": "Q?", "actual_output": "A.", "retrieval_context": ["A."]})
+    )
+    line = (
+        "read as DeepEval test cases: question from input, answer from actual_output, contexts from retrieval_context"
+    )
+    assert line in " ".join(call("doctor", "cases.jsonl", folder=tmp_path).stdout.split())
+    done = call("score", "cases.jsonl", "-j", "local:lexical", "-m", "faithfulness", "-o", "run", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ce.Run.load(tmp_path / "run").manifest.data.mapping["preset"] == "DeepEval test cases"
+
+
+def test_a_field_that_is_named_goes_before_that_of_the_preset() -> None:
+    row = {"input": "Q?", "actual_output": "A.", "draft": "B.", "retrieval_context": ["A."]}
+    (sample,) = ce.read_samples([row], mapping={"answer": "draft"})
+    assert (sample.question, sample.answer, len(sample.contexts or ())) == ("Q?", "B.", 1)
+
+
+def test_a_preset_may_be_named() -> None:
+    (sample,) = ce.read_samples(
+        [{"query": "Q?", "result": "A.", "source_documents": []}], mapping="LangChain retrieval QA"
+    )
+    assert (sample.question, sample.answer, sample.contexts) == ("Q?", "A.", ())
+    with pytest.raises(ce.UsageError, match="Did you mean 'LangChain retrieval QA'"):
+        list(ce.read_samples([{}], mapping={"preset": "LangChain retrieval"}))
+
+
+@pytest.mark.parametrize("name", presets())
+def test_a_preset_names_fields_of_samples_by_paths(name: str) -> None:
+    mapping = presets()[name].mapping
+    assert mapping.preset == name
+    assert mapping.fields
+    assert all(paths and all(paths) for paths in mapping.fields.values())
