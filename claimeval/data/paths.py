@@ -30,8 +30,8 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def is_path(text: str) -> bool:
-    """Return whether a column name may be a path."""
-    return any(sign in text for sign in ".[*")
+    """Return whether a column name may be a path; an empty one leads nowhere."""
+    return not text or any(sign in text for sign in ".[*")
 
 
 def values_at(value: Any, path: str) -> Iterator[Any]:
