@@ -286,8 +286,9 @@ def alce_precision(m: Matrix) -> FormulaResult:
         supported = _entailed(sentence, sentence.cited, m)
         for name in sentence.cited:
             others = [other for other in sentence.cited if other != name]
-            needed = not_(_entailed(sentence, others, m)) if others else True
-            truths.append(and_(supported, or_([_entailed(sentence, [name], m), needed])))
+            alone = supported is not False and _entailed(sentence, [name], m)
+            needed = not others or (alone is not True and not_(_entailed(sentence, others, m)))
+            truths.append(and_(supported, or_([alone, needed])))
     return truths
 
 

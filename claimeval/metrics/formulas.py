@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
@@ -103,7 +104,7 @@ class Matrix:
         """Return for each claim of a part its support, as `support` does, by each single context."""
         return self._rows(of, [self._support(of, evidence) for evidence in self._single])
 
-    @property
+    @cached_property
     def _single(self) -> list[Evidence]:
         """The single contexts. One that is alone is the whole."""
         ranks = self.sample.ranks("contexts")

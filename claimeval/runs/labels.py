@@ -298,7 +298,9 @@ def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRec
     if not rated:
         raise UsageError(f"{run} is a run of {record.job}, which has neither claims nor ratings of answers")
     if name is None and len(rated) > 1:
-        raise UsageError(f"the run has several ratings: name one of {', '.join(rated)}")
+        raise UsageError(
+            f"the run has several ratings: name one of {', '.join(rated)} (--score of agreement, --metric of correct)"
+        )
     if name is not None and name not in rated:
         raise unknown_name("rating of the run", name, rated)
     return rated[name or next(iter(rated))]
