@@ -44,7 +44,7 @@ def test_runs_samples_slices_comparisons_and_agreement_show_themselves(shown: li
         "judged by lexical",
         "<b>handbook-mileage:",
         "<th>metadata.kind</th>",
-        "<b>a = ",
+        "b = ",
         "<b>agreement</b>: ",
     )
     assert [mark in page for mark, page in zip(marks, pages, strict=False)] == [True] * 5

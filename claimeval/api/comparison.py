@@ -16,7 +16,8 @@ from claimeval.api.run import Run
 from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name, metric_names
 from claimeval.report import forms
-from claimeval.runs.compare import differences, limited
+from claimeval.runs.compare import differences
+from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import incomplete, write_lines
 from claimeval.runs.ending import Ending
 from claimeval.runs.overview import MetricComparison, PairedRuns
@@ -71,6 +72,11 @@ class Comparison:
         """Differences of the last run to the baseline, by metric: `metrics["faithfulness"].difference.low`."""
         return {metric.metric: metric for metric in self.against(self._last).metrics}
 
+    @property
+    def culprit(self) -> Culprit:
+        """What changed from the baseline to the last run: `culprit.sentence`, its metric, causes and documents."""
+        return self.against(self._last).culprit
+
     @cached_property
     def trend(self) -> Series:
         """Each run compared with the previous one and with the baseline, in order, and the slope of each metric."""
@@ -84,9 +90,7 @@ class Comparison:
         """Compare a run, by its position, with the baseline: differences, tests, and the claims that flipped."""
         if run not in self._pairs:
             with self.runs[self.baseline].on_disk() as a, self.runs[run].on_disk() as b:
-                pair = differences(a, b, cluster=self._cluster, by=self._by)
-            if self._metrics is not None:
-                pair = limited(pair, self._metrics)
+                pair = differences(a, b, cluster=self._cluster, by=self._by, metrics=self._metrics)
             named = {"a": self._name(self.baseline), "b": self._name(run)}
             self._pairs[run] = pair.model_copy(update=named)
         return self._pairs[run]

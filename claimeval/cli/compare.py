@@ -21,7 +21,10 @@ FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
-    """Compare two or more runs, sample by sample: paired differences, intervals, tests, and the claims that flipped.
+    """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers that it rests on.
+
+    The first line names the cause where the data can tell it: a document that retrieval lost, other answers, another
+    judge, one slice. --details prints tests, the causes of all metrics and the claims that flipped.
 
     Samples are paired by id, and samples of one run only are counted. Runs of two systems, judges or prompts can be
     compared if they have metrics in common, also runs without a judge. With three or more runs, oldest first, each is
@@ -41,8 +44,10 @@ class CompareOptions:
     """Run to compare the others with: its name, or its position from 0.  [default: the first]"""
     by: str | None = None
     """Also print a table by this field, as in metadata.topic."""
+    details: bool = False
+    """Print all numbers: settings, tests, causes of every metric, flipped claims."""
     flips: int = 10
-    """Flipped claims to print; with three or more runs, changed samples (at most 5)."""
+    """Flipped claims that --details prints; with three or more runs, changed samples (at most 5)."""
     out: Out = None
     """File for the report: a page (.html), Markdown with pictures next to it (.md) or the numbers (.json)."""
     plot: Path | None = None
@@ -78,8 +83,18 @@ def do(args: CompareOptions) -> int:
         metrics = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
         return args.output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": metrics})
     pairs = [compared.against(i) for i in range(len(compared.runs)) if i != compared.baseline]
-    for pair in pairs:
-        args.output.draw(views.view(pair, args.by or "", args.flips))
+    for pair, path in zip(pairs, (path for i, path in enumerate(args.runs) if i != compared.baseline), strict=True):
+        args.output.draw(views.front(pair))
+        if args.details:
+            args.output.draw(views.details(pair, args.by or "", args.flips))
+        elif args.by:
+            args.output.draw([views.slices(pair, args.by)])
+        args.output.line()
+        if pair.culprit.separate:
+            args.output.line(f"To tell them apart: {pair.culprit.separate}")
+        baseline_run = args.runs[compared.baseline]
+        more = "" if args.details else " (all causes, tests and flips: --details)"
+        args.output.line(f"Next: claimeval report {baseline_run} --compare {path}{more}")
     _write(args, compared)
     record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
     return args.output.result("compare", record)

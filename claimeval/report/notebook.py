@@ -56,7 +56,7 @@ def comparison(pair: PairedRuns, trend: Series | None = None) -> str:
     if trend:
         return page(*parts(trend))
     drawn = _drawn(pictures.of_comparison(pair))
-    return page(comparison_view.view(pair, flips=FLIPS), drawn)
+    return page(comparison_view.front(pair), comparison_view.details(pair, flips=FLIPS), drawn)
 
 
 def experiment(result: ExperimentResult, flips: Sequence[Flip]) -> str:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
@@ -256,7 +257,8 @@ class Details:
     """Writer of the full results of a run, in chunks named `chunk-0`, `chunk-1` and so on.
 
     A chunk is `{"results": [[line of run a, line of run b?], ...], "requests": [[request or null per call of a], ...],
-    "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a, of b?], ...], "literals": [...]}`.
+    "diagnosis": [[sentence of a, of b?], ...], "citations": [[citations of a, of b?], ...],
+    "documents": [{part: [[rank in a, rank in b, change], ...]}, ...], "literals": [...]}`.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -272,6 +274,7 @@ class Details:
         self._requests: list[object] = []
         self._summaries: list[Sequence[str]] = []
         self._citations: list[object] = []
+        self._documents: list[object] = []
         self._bytes = 0
 
     def add(
@@ -279,8 +282,12 @@ class Details:
         results: Sequence[SampleResult],
         requests: Sequence[Sequence[RequestPieces | None]],
         summaries: Sequence[str],
+        documents: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
-        """Add a sample: its JSON, the requests of its calls, its diagnosis and its citations, in each run."""
+        """Add a sample: its JSON, the requests of its calls, its diagnosis and its citations, in each run.
+
+        `documents` are those of two runs in one list, by part.
+        """
         if not self._lines:
             self.starts.append(self._samples)
         self._samples += 1
@@ -288,6 +295,7 @@ class Details:
         self._citations.append([[mark._asdict() for mark in checked(result)] for result in results])
         self._requests.append(requests)
         self._summaries.append(summaries)
+        self._documents.append(dict(documents))
         self._bytes += len(self._lines[-1])
         if self._bytes >= CHUNK:
             self.close()
@@ -302,6 +310,7 @@ class Details:
                 "requests": self._requests,
                 "diagnosis": self._summaries,
                 "citations": self._citations,
+                "documents": self._documents,
                 "literals": self.literals.texts(),
             }
         )

@@ -46,18 +46,19 @@ from claimeval.report.pictures import (
     of_slices,
 )
 from claimeval.report.selection import SHOWN, WHOLE, SampleSelection
-from claimeval.runs.causes import CAUSES, Cause, Causes, CauseTally
+from claimeval.runs.causes import CAUSES
 from claimeval.runs.directory import RunResults, label_files, load_manifest
+from claimeval.runs.documents import aligned
 from claimeval.runs.notes import Note
 from claimeval.runs.overview import Overview, PairedRuns, bar, gather
 from claimeval.runs.slices import CELLS, FAITHFULNESS, RECALL, Facet, SliceTally, diagnose
 from claimeval.runs.views import Block, tables
-from claimeval.runs.views.comparison import differences
+from claimeval.runs.views.comparison import differences, documents, where
 from claimeval.runs.views.run import judges
 from claimeval.runs.views.run import of as view_of
 from claimeval.statistics.formatting import decimal
 from claimeval.types.errors import DataError, UsageError, visible
-from claimeval.types.records import REASONS, SampleResult
+from claimeval.types.records import REASONS, Part, SampleResult
 
 if TYPE_CHECKING:
     from claimeval.runs.agreement import Agreement
@@ -180,12 +181,34 @@ class _PageData(NamedTuple):
             "facets": [facet._asdict() for facet in self.facets],
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
             "tables": [_drawn(blocks) for blocks in self._views()],
-            "compared": _drawn([differences(self.comparison)] if self.comparison else ()),
+            "compared": _drawn(self._compared()),
+            "because": self._because(),
             "causes": CAUSES,
             "cells": CELLS,
             "agreement": self.agreement.model_dump(mode="json") if self.agreement else None,
             "reasons": REASONS,
             "version": __version__,
+        }
+
+    def _compared(self) -> list[Block]:
+        if not (pair := self.comparison):
+            return []
+        return [differences(pair), documents(pair.culprit), where(pair.culprit)]
+
+    def _because(self) -> dict[str, list[dict[str, object]]]:
+        """Return the rows of the table of causes of each metric."""
+        metrics = self.comparison.metrics if self.comparison else ()
+        return {
+            metric.metric: [
+                {
+                    "words": row.words,
+                    "figure": row.figure,
+                    "inner": row.inner,
+                    "part": row.part and row.part.model_dump(mode="json", exclude={"largest", "parts"}),
+                }
+                for row in metric.cause_rows
+            ]
+            for metric in metrics
         }
 
     def _views(self) -> Iterator[list[Block]]:
@@ -324,7 +347,7 @@ class _TwoRuns:
 
         def add(pair: Pair[SampleResult], changes: PairChanges) -> None:
             """Add a pair of samples to the page."""
-            self._add(samples, pair, len(changes.flips), changes.causes)
+            self._add(samples, pair, len(changes.flips), changes)
 
         compared = compare(*self._folders, add, sliced=True)
         samples.close()
@@ -332,7 +355,7 @@ class _TwoRuns:
 
     def some(self, samples: _Samples, first: int | None) -> _PageData:
         """Add a selection of the pairs, or the pairs from `first` on."""
-        from claimeval.runs.compare import Pair, compare
+        from claimeval.runs.compare import ComparisonBuilder, Pair, compare
 
         names = [metric.name for metric in self._metrics] + list(self._others)
         selection = SampleSelection(1 + len(names))
@@ -355,35 +378,38 @@ class _TwoRuns:
         )
         positions = selection.chosen(SHOWN, sample_ids) if first is None else _from(first, len(ids))
         runs = [RunResults.of(folder) for folder in self._folders]
-        causes = Causes(*self._manifests)
+        builder = ComparisonBuilder(*self._folders)
         by_id = [run.places({ids[position] for position in positions}) for run in runs]
 
         def add(position: int) -> None:
             """Add a pair of samples to the page."""
             sample_id = ids[position]
             pair = Pair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
-            metrics = {metric.name: metric for metric in self._metrics}
-            tally = CauseTally(causes, {**metrics, **dict.fromkeys(self._others)})
-            changes = tally.add(sample_id, pair.a.scores, pair.b.scores, pair)
-            self._add(samples, pair, flips[position], changes)
+            self._add(samples, pair, flips[position], builder.add(pair, pair))
 
         shown = samples.add_fitting(positions, add)
         kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"
         text = _shown(shown, len(ids), first, kinds)
         return _PageData(_with_note(compared.a, text), compared.b, compared.comparison, samples.facets.facets())
 
-    def _add(
-        self, samples: _Samples, pair: Pair[SampleResult], flips: int, causes: Mapping[str, Mapping[Cause, float]]
-    ) -> None:
+    def _add(self, samples: _Samples, pair: Pair[SampleResult], flips: int, changes: PairChanges) -> None:
         """Add a pair of samples to the index and its details."""
         judges = ([judge.name for judge in manifest.judges] for manifest in self._manifests)
         rows = (row(result, self._metrics, self._others, names) for result, names in zip(pair, judges, strict=True))
-        rounded = {name: {cause: round(value, 6) for cause, value in of.items()} for name, of in causes.items()}
-        samples.index.add((*rows, flips, changed_parts(pair.a.sample, pair.b.sample), rounded))
+        rounded = {name: {cause: round(value, 6) for cause, value in of.items()} for name, of in changes.causes.items()}
+        parts = changed_parts(pair.a.sample, pair.b.sample)
+        samples.index.add((*rows, flips, parts, rounded, [name for _, name in changes.documents]))
         samples.facets.add(pair.a.sample, {})
         details = samples.details
         requests = [_requests(result, r, details.literals) for result, r in zip(pair, self._rebuilders, strict=True)]
-        details.add(pair, requests, _summaries(self._manifests[0], *pair))
+        listed = {part: _listed(pair, part) for part in {metric.against for metric in self._metrics}}
+        details.add(pair, requests, _summaries(self._manifests[0], *pair), listed)
+
+
+def _listed(pair: Pair[SampleResult], part: Part) -> list[tuple[int | None, int | None, str]]:
+    """Return the documents of a part in both runs, as one list."""
+    a, b = (list(zip(result.sample.ranks(part), result.sample.documents(part) or (), strict=True)) for result in pair)
+    return aligned(a, b)
 
 
 def _summaries(manifest: Manifest, *results: SampleResult) -> list[str]:

@@ -22,45 +22,70 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.flips import assessments_by_text
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.statistics.formatting import adding_up, signed
-from claimeval.types.records import ASKED, Label, Labeled, Part, Record, Sample, Score, ScoredSample
+from claimeval.runs.inputs import Inputs, Retrieval
+from claimeval.statistics.formatting import adding_up, number_of, signed
+from claimeval.types.records import ASKED, HISTORY, REASONS, Label, Labeled, Part, Record, Sample, Score, ScoredSample
 
 Cause = Literal[
-    "evidence",
-    "answer",
-    "reference",
     "judge",
     "several",
-    "disagreement",
     "extraction",
     "label",
+    "reference",
+    "question",
+    "lost",
+    "gained",
+    "rewritten",
+    "order",
+    "evidence",
+    "missing",
+    "refusal",
+    "longer",
+    "shorter",
+    "answer",
+    "disagreement",
     "score",
     "samples",
 ]
 CAUSES: dict[Cause, str] = {
-    "evidence": "other evidence",
-    "answer": "other answer",
-    "reference": "another gold answer",
     "judge": "other judges, prompt or settings",
     "several": "several of these at once",
-    "disagreement": "judges disagree with themselves",
     "extraction": "other claims from the same text",
     "label": "a label in one run only",
+    "reference": "another gold answer",
+    "question": "another question or history",
+    "lost": "lost documents",
+    "gained": "gained documents",
+    "rewritten": "rewritten documents",
+    "order": "documents in another order",
+    "evidence": "other evidence",
+    "missing": "answers missing in one run",
+    "refusal": "refusals",
+    "longer": "longer answers",
+    "shorter": "shorter answers",
+    "answer": "other answers",
+    "disagreement": "judges disagree with themselves",
     "score": "a score in one run only",
     "samples": "samples of one run only",
 }
 """Causes and their names in tables, in table order."""
+RETRIEVAL: dict[Cause, str] = {"lost": "retrieval lost", "gained": "retrieval gained", "rewritten": "rewritten:"}
+"""Causes that may name a document, and what stands before its name."""
 UNPAIRED: tuple[Cause, ...] = ("score", "samples")
 """Causes that are not part of the paired difference."""
+OF_DOCUMENTS = ("grade", "retrieval")
+"""Jobs whose scores are about the documents alone."""
+MOSTLY = 0.6
+"""Share of a part from which one document names it."""
 LARGEST = 20
 """Largest changes that a part lists."""
 
@@ -92,18 +117,40 @@ class CausePart(Record):
     """Samples of these claims, or the samples that are counted."""
     largest: tuple[ChangedClaim, ...]
     """The largest changes of the part, at most 20."""
+    name: str | None = None
+    """The document that makes most of the part, or why samples have a score in one run only."""
+    names: int = 0
+    """Number of documents."""
+    together: bool = False
+    """Whether these are answers that changed together with the documents: nobody exchanged one without the other."""
+    parts: tuple[CausePart, ...] = ()
+    """What the part consists of; empty if it is of one kind."""
 
     @property
     def words(self) -> str:
         """The cause in words."""
-        return CAUSES[self.cause]
+        if self.cause == "score" and self.name:
+            return f"{CAUSES[self.cause]} ({self.name})"
+        if not self.names:
+            return CAUSES[self.cause]
+        if self.name is None:
+            return f"{RETRIEVAL[self.cause]} {number_of(self.names, 'document')}"
+        others = f" and {number_of(self.names - 1, 'other')}" if self.names > 1 else ""
+        return f"{RETRIEVAL[self.cause]} “{self.name}”{others}"
+
+    @property
+    def kind(self) -> str:
+        """What the part is inside a larger one, in words."""
+        if self.cause == "score":
+            return self.name or CAUSES[self.cause]
+        return "answers changed with it" if self.together else "the same claims judged on other documents"
 
 
 class Decomposition(NamedTuple):
     """The parts of a difference, and their sum."""
 
     parts: tuple[CausePart, ...] = ()
-    """In the order of `CAUSES`; causes without a change are left out."""
+    """Largest first, `UNPAIRED` last; causes without a change are left out."""
     change: float | None = None
     """The mean of run b minus that of run a, each over all samples with a value; the sum of the parts."""
 
@@ -118,6 +165,18 @@ class ClaimChange(NamedTuple):
     claim: str | None = None
     a: Label | None = None
     b: Label | None = None
+    name: str | None = None
+    """The document that it is about."""
+    together: bool = False
+    """Whether it is of an answer that changed together with the documents."""
+
+
+class _Why(NamedTuple):
+    """Why a claim counts differently: the fields of a `ClaimChange`."""
+
+    cause: Cause
+    name: str | None = None
+    together: bool = False
 
 
 class _JudgedClaim(NamedTuple):
@@ -138,28 +197,52 @@ class Causes:
     """Finds the causes for which values of samples differ between two runs."""
 
     def __init__(self, a: Manifest, b: Manifest) -> None:
-        self._judged_alike = a.judges_alike(b)
+        self.judged_alike = a.judges_alike(b)
+        self.extracted_alike = _extraction(a) == _extraction(b)
         self._judged = bool(a.judges or b.judges)
+        self._of_documents = a.job in OF_DOCUMENTS
 
-    def of_sample(self, name: str, metric: Metric | None, a: Sample, b: Sample) -> Cause:
+    def of_sample(self, name: str, metric: Metric | None, inputs: Inputs, *, up: bool = False) -> _Why:
         """Return the cause of a change of a metric that cannot be attributed to claims.
 
         Args:
             name: The name of the metric.
             metric: The metric, if it is over claims.
-            a: The sample in the first run.
-            b: The same sample in the second run.
+            inputs: The inputs of the sample.
+            up: Whether the value rose.
         """
-        changed = list(
-            dict.fromkeys(_cause_of_part(part) for part in _parts(name, metric, a, b) if _differs(a, b, part))
-        )
-        if not self._judged_alike:
-            changed.append("judge")
+        a, b = inputs.a, inputs.b
+        parts = [part for part in self._parts(name, metric, a, b) if _differs(a, b, part)]
+        changed = dict.fromkeys(_cause_of_part(part) for part in parts)
+        if not self.judged_alike:
+            changed["judge"] = None
+        documents = inputs.documents()
+        if changed.keys() == {"evidence", "answer"} and parts.count("contexts") and not documents.changed:
+            del changed["evidence"]  # only their order
         if not changed:
-            return "disagreement" if self._judged else "judge"
-        return changed[0] if len(changed) == 1 else "several"
+            return _Why("disagreement" if self._judged else "judge")
+        if "contexts" in parts and changed.keys() <= {"evidence", "answer"} and documents.changed:
+            found = inputs.changed_for("contexts", "", up=up)
+            assert found, "documents changed"
+            return _Why(*found, "answer" in changed)
+        (cause, *others) = changed
+        if others:
+            return _Why("several")
+        if cause == "evidence":
+            return _Why("order" if documents.moved else cause)
+        return _Why(inputs.answer or cause) if cause == "answer" else _Why(cause)
 
-    def changes(self, name: str, metric: Metric | None, a: ScoredSample, b: ScoredSample) -> list[ClaimChange]:
+    def _parts(self, name: str, metric: Metric | None, a: Sample, b: Sample) -> Sequence[Part]:
+        """Return the parts of a sample that a metric depends on; all parts if that is not known."""
+        if metric:
+            return ASKED, metric.claims_of, metric.against
+        if is_derived(name):
+            return ASKED, *(part for pair in derived(name).pairs for part in pair)
+        if self._of_documents:
+            return ASKED, "contexts", "reference_contexts"
+        return ASKED, "contexts", *a.evidence, *b.evidence, "answer", "reference", "reference_contexts"
+
+    def changes(self, name: str, metric: Metric | None, inputs: Inputs) -> list[ClaimChange]:
         """Return the contributions of claims to the difference of a sample's values.
 
         If the metric is not a share of claims, the sample as a whole is the only contribution.
@@ -167,21 +250,18 @@ class Causes:
         Args:
             name: The name of the metric.
             metric: The metric, if it is over claims.
-            a: The sample in run a, with a value.
-            b: The sample in run b, with a value.
+            inputs: The inputs and results of the sample, which has a value in both runs.
         """
-        values = exact(a.scores[name]), exact(b.scores[name])
-        if (
-            metric is None
-            or (changed := self._claims(metric, a, b)) is None
-            or sum(c.value for c in changed) != (values[1] - values[0])
-        ):
-            cause = self.of_sample(name, metric, a.sample, b.sample)
-            return [ClaimChange(cause, values[1] - values[0])] if values[0] != values[1] else []
+        values = [exact(result.scores[name]) for result in inputs.results]
+        change = values[1] - values[0]
+        changed = self._claims(metric, inputs) if metric else None
+        if changed is None or sum(one.value for one in changed) != change:
+            why = self.of_sample(name, metric, inputs, up=change > 0)
+            return [ClaimChange(why.cause, change, name=why.name, together=why.together)] if change else []
         return changed
 
-    def _claims(self, metric: Metric, a: ScoredSample, b: ScoredSample) -> list[ClaimChange] | None:
-        sides = _judged(metric, a), _judged(metric, b)
+    def _claims(self, metric: Metric, inputs: Inputs) -> list[ClaimChange] | None:
+        sides = [_judged(metric, result) for result in inputs.results]
         judged = [sum(claim.counts for claim in side.values()) for side in sides]
         if 0 in judged:
             return None
@@ -193,54 +273,72 @@ class Causes:
             hits = (Fraction(sum(c.value for c in side.values() if c.counts)) for side in sides)
             level = sum((count * weight for count, weight in zip(hits, weights, strict=True)), Fraction()) / 2
         flip = sum(weights, Fraction()) / 2
-        cause_of_flips = self._cause_of_flips(metric.against, a.sample, b.sample)
-        cause_of_claims = self._cause_of_claims(metric.claims_of, a.sample, b.sample)
         changed = []
         for key in dict.fromkeys([*sides[0], *sides[1]]):
             in_a, in_b = sides[0].get(key), sides[1].get(key)
             counts = bool(in_a and in_a.counts), bool(in_b and in_b.counts)
-            cause: Cause
-            value: Fraction
             if in_a and in_b and counts == (True, True):
-                value, cause = (in_b.value - in_a.value) * flip, cause_of_flips
+                if not (turn := in_b.value - in_a.value):
+                    continue
+                value, why = turn * flip, self._of_flip(metric.against, inputs, key[0], up=turn > 0)
             elif in_a and counts[0]:
-                value, cause = (level - in_a.value) * weights[0], _cause_in_one_run(in_b, cause_of_claims)
+                value, why = (level - in_a.value) * weights[0], self._in_one_run(in_b, metric.claims_of, inputs)
             elif in_b and counts[1]:
-                value, cause = (in_b.value - level) * weights[1], _cause_in_one_run(in_a, cause_of_claims)
+                value, why = (in_b.value - level) * weights[1], self._in_one_run(in_a, metric.claims_of, inputs)
             else:
                 continue
-            if value or counts != (True, True):
-                claim = in_a or in_b
-                assert claim is not None, "a key is of one of the runs"
-                labels = in_a.assessment.support if in_a else None, in_b.assessment.support if in_b else None
-                run: Literal["a", "b"] = "a" if in_a else "b"
-                changed.append(ClaimChange(cause, value, claim.assessment.subject, run, claim.text, *labels))
+            claim = in_a or in_b
+            assert claim is not None, "a key is of one of the runs"
+            labels = in_a.assessment.support if in_a else None, in_b.assessment.support if in_b else None
+            run: Literal["a", "b"] = "a" if in_a else "b"
+            named = claim.assessment.subject, run, claim.text, *labels
+            changed.append(ClaimChange(why.cause, value, *named, why.name, why.together))
         return changed
 
-    def _cause_of_flips(self, against: Part, a: Sample, b: Sample) -> Cause:
-        """Return why the labels of claims that both runs judged differ."""
-        if a.full_question == b.full_question and not _differs(a, b, against):
-            return "disagreement" if self._judged_alike else "judge"
-        if not self._judged_alike:
-            return "several"
-        return _cause_of_part(against)
+    def _of_flip(self, against: Part, inputs: Inputs, claim: str, *, up: bool) -> _Why:
+        """Return why the label of a claim that both runs judged differs."""
+        differs = _differs(inputs.a, inputs.b, against)
+        if not inputs.question and not differs:
+            return _Why("disagreement" if self.judged_alike else "judge")
+        if not self.judged_alike or (inputs.question and differs):
+            return _Why("several")
+        cause = "question" if inputs.question else _cause_of_part(against)
+        if cause != "evidence":
+            return self._of_answer(inputs) if cause == "answer" else _Why(cause)
+        if found := inputs.changed_for(against, claim, up=up):
+            return _Why(*found)
+        return _Why("order" if inputs.documents(against).moved else cause)
 
-    def _cause_of_claims(self, of: Part, a: Sample, b: Sample) -> Cause:
-        """Return why a run has claims that the other lacks."""
-        return "extraction" if a.texts(of) == b.texts(of) else _cause_of_part(of)
+    def _in_one_run(self, other: _JudgedClaim | None, of: Part, inputs: Inputs) -> _Why:
+        """Return why a claim counts in one run only; `other` is the claim in the other run."""
+        if other is not None:
+            return _Why("label" if other.assessment.label is None else "reference")
+        if inputs.a.texts(of) == inputs.b.texts(of):
+            return _Why("question" if inputs.question and self.extracted_alike else "extraction")
+        if not (self.judged_alike and self.extracted_alike):
+            return _Why("several")
+        cause = _cause_of_part(of)
+        return self._of_answer(inputs) if cause == "answer" else _Why(cause)
+
+    def _of_answer(self, inputs: Inputs) -> _Why:
+        """Return why something differs that follows from another answer."""
+        if found := inputs.with_answer():
+            return _Why(*found, True)
+        return _Why(inputs.answer or "answer")
+
+
+def _extraction(manifest: Manifest) -> object:
+    """Return what decides which claims a text has."""
+    prompts = [prompt.id for prompt in manifest.prompts if prompt.step == "extract"]
+    return manifest.extractor and manifest.extractor.model_copy(update={"name": ""}), prompts
 
 
 def _cause_of_part(part: Part) -> Cause:
     if part in ("reference", "reference_contexts"):
         return "reference"
+    if part in (ASKED, HISTORY):
+        return "question"
     return "answer" if part == "answer" else "evidence"
-
-
-def _cause_in_one_run(other: _JudgedClaim | None, cause_of_claims: Cause) -> Cause:
-    """Return why a claim counts in one run only; `other` is the claim in the other run."""
-    if other is None:
-        return cause_of_claims
-    return "label" if other.assessment.label is None else "reference"
 
 
 def _judged(metric: Metric, result: ScoredSample) -> dict[tuple[str, int], _JudgedClaim]:
@@ -260,15 +358,6 @@ def _texts(sample: Sample, part: Part) -> object:
     """Return the texts of a part that judges are shown."""
     documents = sample.documents(part)
     return documents and [(document.title, document.text) for document in documents]
-
-
-def _parts(name: str, metric: Metric | None, a: Sample, b: Sample) -> Sequence[Part]:
-    """Return the parts of a sample that a metric depends on; all parts if that is not known."""
-    if metric:
-        return ASKED, metric.claims_of, metric.against
-    if is_derived(name):
-        return ASKED, *(part for pair in derived(name).pairs for part in pair)
-    return ASKED, "contexts", "history", *a.evidence, *b.evidence, "answer", "reference", "reference_contexts"
 
 
 def _differs(a: Sample, b: Sample, part: Part) -> bool:
@@ -314,34 +403,58 @@ class _PartTally:
 
     def __init__(self) -> None:
         self.value = Fraction()
-        self.claims = self.samples = 0
+        self.claims = 0
         self.whole = False
         """Whether whole samples are counted."""
+        self.samples: dict[int, float] = {}
+        """What each sample adds, before it is divided by their number."""
         self._largest: list[tuple[Fraction, int, str, ClaimChange]] = []
 
-    def add(self, sample: str, changes: Sequence[ClaimChange], order: int) -> None:
-        """Add the changes of a sample."""
-        self.samples += 1
-        for position, change in enumerate(changes):
-            self.value += change.value
-            self.claims += change.subject is not None
-            self.whole |= change.subject is None
-            entry = (abs(change.value), -(order << 20) - position, sample, change)
-            push = heapq.heappush if len(self._largest) < LARGEST else heapq.heappushpop
-            push(self._largest, entry)
+    def add(self, sample: str, change: ClaimChange, order: int, position: int) -> None:
+        """Add a change of a sample; `order` is the sample's number, `position` that of the change in it."""
+        self.value += change.value
+        self.claims += change.subject is not None
+        self.whole |= change.subject is None
+        self.samples[order] = self.samples.get(order, 0.0) + float(change.value)
+        self._push((abs(change.value), -(order << 20) - position, sample, change))
 
-    def largest(self, weight: Fraction) -> Iterator[ChangedClaim]:
-        """Yield the largest changes, largest first, multiplied by their weight in the difference."""
-        for _, _, sample, change in sorted(self._largest, key=lambda entry: entry[:2], reverse=True):
-            yield ChangedClaim(
-                sample_id=sample,
-                subject=change.subject,
-                run=change.run,
-                claim=change.claim,
-                a=change.a,
-                b=change.b,
-                value=float(change.value * weight),
-            )
+    def _push(self, entry: tuple[Fraction, int, str, ClaimChange]) -> None:
+        push = heapq.heappush if len(self._largest) < LARGEST else heapq.heappushpop
+        push(self._largest, entry)
+
+    def join(self, other: _PartTally) -> _PartTally:
+        """Add another tally to this one, and return this one."""
+        self.value += other.value
+        self.claims += other.claims
+        self.whole |= other.whole
+        for order, value in other.samples.items():
+            self.samples[order] = self.samples.get(order, 0.0) + value
+        for entry in other._largest:
+            self._push(entry)
+        return self
+
+    def part(self, cause: Cause, weight: Fraction, **fields: Any) -> CausePart:
+        """Return the part, with everything multiplied by its weight in the difference."""
+        largest = sorted(self._largest, key=lambda entry: entry[:2], reverse=True)
+        return CausePart(
+            cause=cause,
+            value=float(self.value * weight),
+            claims=None if self.whole else self.claims,
+            samples=len(self.samples),
+            largest=tuple(
+                ChangedClaim(
+                    sample_id=sample,
+                    subject=change.subject,
+                    run=change.run,
+                    claim=change.claim,
+                    a=change.a,
+                    b=change.b,
+                    value=float(change.value * weight),
+                )
+                for _, _, sample, change in largest
+            ),
+            **fields,
+        )
 
 
 class CauseTally:
@@ -349,19 +462,15 @@ class CauseTally:
 
     def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
         """`metrics` maps all names to metrics; None for those that are not over claims."""
-        self._causes, self._metrics = causes, metrics
-        self._parts: defaultdict[str, defaultdict[Cause, _PartTally]] = defaultdict(lambda: defaultdict(_PartTally))
+        self.causes, self._metrics = causes, metrics
+        self._parts: dict[str, defaultdict[_Why, _PartTally]] = {name: defaultdict(_PartTally) for name in metrics}
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
-        self._once: dict[str, list[tuple[str, bool, Fraction]]] = {name: [] for name in metrics}
-        """By metric, the samples with a value in one run only: id, whether it is run b, and the value."""
+        self._once: dict[str, list[_Once]] = {name: [] for name in metrics}
+        """By metric, the samples with a value in one run only."""
         self._samples = 0
 
     def add(
-        self,
-        sample: str,
-        a: Mapping[str, Score],
-        b: Mapping[str, Score],
-        pair: tuple[ScoredSample, ScoredSample] | None,
+        self, sample: str, a: Mapping[str, Score], b: Mapping[str, Score], inputs: Inputs | None
     ) -> dict[str, dict[Cause, float]]:
         """Add a sample; return the contribution of each cause to the difference of its values, by metric.
 
@@ -369,91 +478,127 @@ class CauseTally:
             sample: Its id.
             a: Its scores in run a.
             b: Its scores in run b.
-            pair: Its results in both; None if claims, labels and scores are the same.
+            inputs: Its inputs and results in both; None if claims, labels and scores are the same.
         """
-        self._samples += 1
         parts_of: dict[str, dict[Cause, float]] = {}
         for name, metric in self._metrics.items():
             scores = a[name], b[name]
             if scores[0].value is None or scores[1].value is None:
                 for is_b, score in enumerate(scores):
                     if score.value is not None:
-                        self._once[name].append((sample, bool(is_b), exact(score)))
+                        reason = _why_missing(scores[1 - is_b], inputs)
+                        self._once[name].append(_Once(self._samples, sample, bool(is_b), exact(score), reason))
                         parts_of[name] = {"score": score.value * (1 if is_b else -1)}
                 continue
             for side, score in zip(self._paired, scores, strict=True):
                 side.add({name: score})
-            if pair is None:
+            if inputs is None:
                 continue
-            grouped: dict[Cause, list[ClaimChange]] = {}
-            for change in self._causes.changes(name, metric, *pair):
-                grouped.setdefault(change.cause, []).append(change)
-            for cause, changes in grouped.items():
-                self._parts[name][cause].add(sample, changes, self._samples)
+            grouped: dict[Cause, Fraction] = {}
+            for position, change in enumerate(self.causes.changes(name, metric, inputs)):
+                why = _Why(change.cause, change.name, change.together)
+                self._parts[name][why].add(sample, change, self._samples, position)
+                grouped[change.cause] = grouped.get(change.cause, Fraction()) + change.value
             if grouped:
-                parts_of[name] = {cause: float(sum(c.value for c in changes)) for cause, changes in grouped.items()}
+                parts_of[name] = {cause: float(value) for cause, value in grouped.items()}
+        self._samples += 1
         return parts_of
 
     def decomposition(self, name: str, a: Totals, b: Totals) -> Decomposition:
         """Return the parts of the difference of a metric; `a` and `b` are totals over all samples of the runs."""
-        n = self._paired[0].counts[name]
         counts = a.counts[name], b.counts[name]
         if 0 in counts:
             return Decomposition()
-        parts = [
-            CausePart(
-                cause=cause,
-                value=float(part.value / n),
-                claims=None if part.whole else part.claims,
-                samples=part.samples,
-                largest=tuple(part.largest(Fraction(1, n))),
-            )
-            for cause, part in self._parts[name].items()
-        ]
-        parts += self._unpaired(name, (a, b))
-        order = get_args(Cause)
-        parts.sort(key=lambda part: order.index(part.cause))
+        causes = dict.fromkeys(why.cause for why in self._parts[name])
+        parts = [*(self._part(name, cause) for cause in causes), *self._unpaired(name, (a, b))]
+        parts.sort(key=lambda part: (part.cause in UNPAIRED, -abs(part.value)))
         return Decomposition(tuple(parts), math.fsum(part.value for part in parts))
+
+    def _part(self, name: str, cause: Cause) -> CausePart:
+        """Return the part of a cause, with the document that makes most of it."""
+        weight = Fraction(1, self._paired[0].counts[name])
+        kinds = {flag: _PartTally() for flag in (False, True)}
+        for key, part in self._parts[name].items():
+            if key.cause == cause:
+                kinds[key.together].join(part)
+        inner = tuple(kinds[flag].part(cause, weight, together=flag) for flag in kinds if kinds[flag].samples)
+        whole, together = kinds[False].join(kinds[True]), all(part.together for part in inner)
+        values = {of: value for (change, of), value in self.documents(name).items() if change == cause}
+        most = max(values, key=lambda of: values[of] * float(whole.value), default="")
+        if not values or values[most] * float(whole.value) < MOSTLY * sum(map(abs, values.values())) * abs(whole.value):
+            most = ""
+        parts = inner if len(inner) > 1 else ()
+        return whole.part(cause, weight, name=most or None, names=len(values), together=together, parts=parts)
+
+    def documents(self, name: str) -> dict[tuple[Retrieval, str], float]:
+        """Return what changed documents add to the difference of a metric, by change and name of the document."""
+        found: defaultdict[tuple[Retrieval, str], Fraction] = defaultdict(Fraction)
+        for why, part in self._parts[name].items():
+            if why.cause in ("lost", "gained", "rewritten") and why.name is not None:
+                found[why.cause, why.name] += part.value / self._paired[0].counts[name]
+        return {key: float(value) for key, value in found.items()}
+
+    def by_sample(self, name: str, causes: Collection[Cause], *, together: bool | None = None) -> dict[int, float]:
+        """Return what each sample adds to the difference of a metric because of these causes, by its number."""
+        n, found = self._paired[0].counts[name], dict[int, float]()
+        for why, part in self._parts[name].items():
+            if why.cause in causes and together in (None, why.together):
+                for order, value in part.samples.items():
+                    found[order] = found.get(order, 0.0) + value / n
+        return found
 
     def _unpaired(self, name: str, totals: tuple[Totals, Totals]) -> Iterator[CausePart]:
         """Yield the parts of samples with a value in one run only."""
         n = self._paired[0].counts[name]
         means = [side.sum(name) / n if n else Fraction() for side in self._paired]
         weights = [Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)]
-        once = [(sample, is_b, (value - means[is_b]) * weights[is_b]) for sample, is_b, value in self._once[name]]
-        if once:
-            largest = heapq.nlargest(LARGEST, once, key=lambda entry: abs(entry[2]))
-            yield CausePart(
-                cause="score",
-                value=float(sum(value for *_, value in once)),
-                claims=None,
-                samples=len(once),
-                largest=tuple(
-                    ChangedClaim(
-                        sample_id=sample,
-                        subject=None,
-                        run="b" if is_b else "a",
-                        claim=None,
-                        a=None,
-                        b=None,
-                        value=float(value),
-                    )
-                    for sample, is_b, value in largest
-                ),
-            )
-        shared = [[value for _, is_b, value in self._once[name] if is_b == side] for side in (False, True)]
-        lone = [side.counts[name] - n - len(values) for side, values in zip(totals, shared, strict=True)]
-        if any(lone):
-            value = sum(
-                (
-                    (side.sum(name) - paired.sum(name) - sum(values) - count * mean) * weight
-                    for side, paired, values, count, mean, weight in zip(
-                        totals, self._paired, shared, lone, means, weights, strict=True
-                    )
-                ),
-                Fraction(),
-            )
-            yield CausePart(cause="samples", value=float(value), claims=None, samples=sum(lone), largest=())
+        kinds: defaultdict[str, _PartTally] = defaultdict(_PartTally)
+        for one in self._once[name]:
+            value = (one.value - means[one.is_b]) * weights[one.is_b]
+            kinds[one.why].add(one.id, ClaimChange("score", value, run="b" if one.is_b else "a"), one.order, 0)
+        if kinds:
+            inner = tuple(part.part("score", Fraction(1), name=reason) for reason, part in kinds.items())
+            whole = _PartTally()
+            for part in kinds.values():
+                whole.join(part)
+            only = inner[0].name if len(inner) == 1 else None
+            yield whole.part("score", Fraction(1), name=only, parts=() if only else inner)
+        lone = self.lone(name, totals)
+        if any(count for count, _ in lone):
+            value = sum((deviation * weight for (_, deviation), weight in zip(lone, weights, strict=True)), Fraction())
+            samples = sum(count for count, _ in lone)
+            yield CausePart(cause="samples", value=float(value), claims=None, samples=samples, largest=())
+
+    def lone(self, name: str, totals: tuple[Totals, Totals]) -> list[tuple[int, Fraction]]:
+        """Return of each run the number of samples that the other lacks, and how far they are off the mean in all."""
+        n, found = self._paired[0].counts[name], []
+        for is_b, (side, paired) in enumerate(zip(totals, self._paired, strict=True)):
+            shared = [one.value for one in self._once[name] if one.is_b == is_b]
+            count = side.counts[name] - n - len(shared)
+            mean = paired.sum(name) / n if n else Fraction()
+            found.append((count, side.sum(name) - paired.sum(name) - sum(shared) - count * mean))
+        return found
+
+    def once(self, name: str) -> Sequence[_Once]:
+        """Return the shared samples with a value in one run only."""
+        return self._once[name]
+
+
+class _Once(NamedTuple):
+    """A sample with a value in one run only."""
+
+    order: int
+    id: str
+    is_b: bool
+    value: Fraction
+    why: str
+
+
+def _why_missing(score: Score, inputs: Inputs | None) -> str:
+    """Return why a sample has no score in one run."""
+    if inputs and inputs.answer in ("missing", "refusal"):
+        return CAUSES[inputs.answer]
+    return REASONS[score.because] if score.because else CAUSES["score"]
 
 
 def of_whole_samples(parts: Iterable[CausePart]) -> bool:
@@ -462,10 +607,20 @@ def of_whole_samples(parts: Iterable[CausePart]) -> bool:
     return bool(paired) and all(part.claims is None for part in paired)
 
 
-def cells(
-    parts: Iterable[CausePart], difference: float | None, change: float | None
-) -> list[tuple[str, str, str, str]]:
-    """Return the rows of a table: cause, contribution, claims, samples; the rounded figures add up too.
+class CauseRow(NamedTuple):
+    """A row of the table of causes."""
+
+    words: str
+    figure: str
+    """What it adds; the figures of the rows that are not inside another one add up."""
+    part: CausePart | None = None
+    """None for a sum."""
+    inner: bool = False
+    """Whether the row is a part of the row above it."""
+
+
+def rows(parts: Iterable[CausePart], difference: float | None, change: float | None) -> list[CauseRow]:
+    """Return the rows of a table of causes; the rounded figures add up too, and those inside a row to that row.
 
     Args:
         parts: The parts of one metric.
@@ -475,17 +630,18 @@ def cells(
     parts = list(parts)
     paired = [part for part in parts if part.cause not in UNPAIRED]
     others = [part for part in parts if part.cause in UNPAIRED]
-    rows = _rows(paired, difference or 0.0)
+    found = _rows(paired, difference or 0.0)
     samples = "samples with a score in both runs"
     if others:
-        rows.append((samples if paired else f"{samples}: no change", signed(difference), "", ""))
-        rows += _rows(others, change or 0.0, difference or 0.0)
-    return [*rows, ("all", signed(change), "", "")] if rows else []
+        found.append(CauseRow(samples if paired else f"{samples}: no change", signed(difference)))
+        found += _rows(others, change or 0.0, difference or 0.0)
+    return [*found, CauseRow("all", signed(change))] if found else []
 
 
-def _rows(parts: Sequence[CausePart], total: float, start: float = 0.0) -> list[tuple[str, str, str, str]]:
-    figures = adding_up([part.value for part in parts], total, start)
-    return [
-        (part.words, figure, "" if part.claims is None else str(part.claims), str(part.samples))
-        for part, figure in zip(parts, figures, strict=True)
-    ]
+def _rows(parts: Sequence[CausePart], total: float, start: float = 0.0) -> list[CauseRow]:
+    found = []
+    for part, figure in zip(parts, adding_up([part.value for part in parts], total, start), strict=True):
+        found.append(CauseRow(part.words, figure, part))
+        inner = adding_up([one.value for one in part.parts], float(figure))
+        found += [CauseRow(one.kind, of, one, True) for one, of in zip(part.parts, inner, strict=True)]
+    return found

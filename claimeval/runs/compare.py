@@ -16,6 +16,7 @@ from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, claim_pairs, counted_differently, flip
 from claimeval.metrics.rows import Metric
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
+from claimeval.runs.culprit import Case, RunFacts
 from claimeval.runs.directory import (
     RunResults,
     attached,
@@ -24,6 +25,7 @@ from claimeval.runs.directory import (
     load_manifest,
     load_summary,
 )
+from claimeval.runs.inputs import Facts, Inputs
 from claimeval.runs.notes import open_to_doubt
 from claimeval.runs.overview import (
     DiscordantCounts,
@@ -82,11 +84,13 @@ class Pair(NamedTuple, Generic[T]):
 
 
 class PairChanges(NamedTuple):
-    """Flips and causes of a sample whose results differ."""
+    """Flips and causes of a sample, and the documents that changed."""
 
     flips: list[ClaimPair]
     causes: dict[str, dict[Cause, float]]
     """By metric, the contribution of each cause to the difference of the sample's values."""
+    documents: Sequence[tuple[str, str]]
+    """What happened to documents, and their names."""
 
 
 class OtherRun(Generic[T]):
@@ -165,14 +169,17 @@ def compare(
     return ComparedRuns(overviews[0].overview(a), overviews[1].overview(b), paired)
 
 
-def differences(a: Path, b: Path, *, cluster: str | None = None, by: str | None = None) -> PairedRuns:
-    """Compare two run directories; verdicts are only read for the flips that are listed.
+def differences(
+    a: Path, b: Path, *, cluster: str | None = None, by: str | None = None, metrics: Collection[str] | None = None
+) -> PairedRuns:
+    """Compare two run directories; verdicts are only read for flips that are listed and documents that changed.
 
     Args:
         a: The first run.
         b: The second run.
         cluster: Field whose equal values are one cluster in intervals and tests. Default: that of the first run.
         by: Field by whose values the samples are also compared separately, as in `metadata.topic`.
+        metrics: The names of the metrics that are compared. Default: all.
 
     Returns:
         The comparison of every shared metric.
@@ -195,12 +202,12 @@ def differences(a: Path, b: Path, *, cluster: str | None = None, by: str | None 
             yield result
 
     def full(sample: str) -> Pair[SampleResult]:
-        """Return the results of the current sample with the verdicts."""
-        return Pair(runs[0][position], runs[1][other.positions[sample]])
+        """Return the results of the current sample with the verdicts, without calls."""
+        return Pair(runs[0].judged(position), runs[1].judged(other.positions[sample]))
 
     for pair in other.pairs(scored()):
         builder.add(pair, partial(full, pair.a.id))
-    return builder.comparison((totals, other.totals))
+    return builder.comparison((totals, other.totals), metrics)
 
 
 class PairedValues:
@@ -209,14 +216,17 @@ class PairedValues:
     def __init__(self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes) -> None:
         """`metrics` maps names to metrics; None for a metric that is not over claims."""
         self._source, self._cluster = source, cluster
-        self._causes = CauseTally(causes, metrics)
+        self.causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
         self.clusters = array("q")
         self.values: dict[str, Pairs] = {name: [] for name in metrics}
-        self._units: dict[str, str] = {}
+        self.units: dict[str, str] = {}
 
-    def add(self, pair: Pair[T], *, changed: bool) -> dict[str, dict[Cause, float]]:
-        """Add a sample, and return the contribution of each cause to the difference of its values, by metric."""
+    def add(self, pair: Pair[T], inputs: Inputs | None) -> dict[str, dict[Cause, float]]:
+        """Add a sample, and return the contribution of each cause to the difference of its values, by metric.
+
+        `inputs` None: its results are the same.
+        """
         a, b = pair
         self.ids.append(a.id)
         self.clusters.append(cluster_of(a.sample, self._cluster))
@@ -224,13 +234,13 @@ class PairedValues:
             if name not in a.scores or name not in b.scores:
                 raise DataError(f"sample {a.id!r} has no {name} in one of the runs: its results are damaged")
             score = a.scores[name]
-            self._units[name] = score.unit
+            self.units[name] = score.unit
             values.append((score.value, b.scores[name].value))
-        return self._causes.add(a.id, a.scores, b.scores, pair if changed else None)
+        return self.causes.add(a.id, a.scores, b.scores, inputs)
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
         """Return a comparison for each metric with its causes; `totals` are over all samples of both runs."""
-        parts = {name: self._causes.decomposition(name, *totals) for name in self.values}
+        parts = {name: self.causes.decomposition(name, *totals) for name in self.values}
         return [
             metric.model_copy(update={"because": parts[metric.metric].parts, "change": parts[metric.metric].change})
             for metric in self.compared(range(len(self.ids)))
@@ -240,7 +250,7 @@ class PairedValues:
         """Return a comparison for each metric over the samples at some positions."""
         ids, clusters = [self.ids[i] for i in positions], [self.clusters[i] for i in positions]
         return [
-            compared_values(name, self._source, ids, [values[i] for i in positions], clusters, self._units.get(name))
+            compared_values(name, self._source, ids, [values[i] for i in positions], clusters, self.units.get(name))
             for name, values in self.values.items()
         ]
 
@@ -294,6 +304,8 @@ class ComparisonBuilder:
         names |= dict.fromkeys((*shared_derived(before, after), *shared_others(before, after)))
         self._paired = PairedValues(source_of(before), names, self._cluster, Causes(before, after))
         self._sliced = SliceTally(tuple(names), self._cluster) if sliced else None
+        self._facts: list[Facts] = []
+        self._facets = SliceTally((), None)
         self._discordant: Counter[tuple[str, bool]] = Counter()
         self._other_texts = self._other_claims = 0
         graded = before.panel.scale.ordered and before.panel.scale == after.panel.scale
@@ -310,12 +322,16 @@ class ComparisonBuilder:
         if self._sliced:
             self._sliced.add(a.sample, a.scores, b.scores)
         changed = pair.changed
-        causes = self._paired.add(pair, changed=changed)
+        inputs = Inputs(a, b, full if callable(full) else lambda: full)
+        causes = self._paired.add(pair, inputs if changed else None)
+        self._facts.append(Facts.of(inputs))
+        self._facets.add(b.sample, {})
+        documents = sorted(self._facts[-1].documents)
         if a.sample != b.sample:
             self._other_texts += _texts(a) != _texts(b)
         elif not changed:
             self._tally.add_same(a)
-            return PairChanges([], causes)
+            return PairChanges([], causes, documents)
         pairs = list(claim_pairs(a, b))
         flips = self._tally.add(pairs)
         if flips and len(self._flips) < SHOWN:
@@ -326,7 +342,7 @@ class ComparisonBuilder:
         if changed:
             self._other_claims += _claims(a) != _claims(b)
             self._count_discordant(pairs)
-        return PairChanges(flips, causes)
+        return PairChanges(flips, causes, documents)
 
     def _count_discordant(self, pairs: Sequence[ClaimPair]) -> None:
         for claim, before, after in pairs:
@@ -336,10 +352,15 @@ class ComparisonBuilder:
                 ):
                     self._discordant[metric.name, before.support == "supported"] += 1
 
-    def comparison(self, totals: tuple[Totals, Totals]) -> PairedRuns:
+    def comparison(self, totals: tuple[Totals, Totals], chosen: Collection[str] | None = None) -> PairedRuns:
         """Return the comparison over the samples so far, with the metrics of attached runs.
 
-        `totals` are over all samples of each run. Raises UsageError if the runs share no sample or no metric.
+        Args:
+            totals: The totals over all samples of each run.
+            chosen: The names of the metrics, with or without their source; all by default.
+
+        Raises:
+            UsageError: If the runs share no sample or no metric.
         """
         a, b = (folder.resolve().name for folder in self.folders)
         summaries = [load_summary(folder) for folder in self.folders]
@@ -361,6 +382,10 @@ class ComparisonBuilder:
             raise UsageError(
                 f"the runs have no metric in common: one has {metric_names[0]}, the other {metric_names[1]}"
             )
+        if chosen is not None:
+            metrics = [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(chosen)]
+        metrics = adjusted(metrics)
+        settings = (*changed_settings(*self._manifests), *inside.settings)
         return PairedRuns(
             a=a,
             b=b,
@@ -371,18 +396,47 @@ class ComparisonBuilder:
             only_b=summaries[1].samples - shared,
             changed_texts=self._other_texts,
             changed_claims=self._other_claims,
-            settings=(*changed_settings(*self._manifests), *inside.settings),
+            settings=settings,
             abstained=tuple(self._abstained(*summaries)),
-            metrics=tuple(adjusted(metrics)),
-            by=self._by_value(),
+            metrics=tuple(metrics),
+            by=self._by_value(chosen),
             slices=tuple(map(self._sliced.changes, self._sliced.fields)) if self._sliced else (),
             **self._tally.counts()._asdict(),
             flips=tuple(self._flips),
+            culprit=Case(
+                self._facts,
+                self._facets.facets(),
+                {metric.metric: metric for metric in metrics},
+                self._paired,
+                totals,
+                (self._run(0, summaries[0]), self._run(1, summaries[1])),
+                settings,
+                self._repeated,
+            ).culprit(),
         )
 
-    def _by_value(self) -> dict[str, tuple[MetricComparison, ...]]:
+    def _run(self, place: int, summary: Summary) -> RunFacts:
+        manifest = self._manifests[place]
+        planned = manifest.data.samples or 0
+        return RunFacts(str(self.folders[place]), summary.samples, planned, summary.complete, _judging(manifest))
+
+    def _repeated(self) -> tuple[int, int]:
+        """Return how many samples of only one run repeat a question of both."""
+        ids, known = set(self._paired.ids), set(self._paired.clusters)
+        a, b = (
+            sum(
+                one.id not in ids and cluster_of(one.sample, self._cluster) in known
+                for one in RunResults.of(folder).scored()
+            )
+            for folder in self.folders
+        )
+        return a, b
+
+    def _by_value(self, chosen: Collection[str] | None) -> dict[str, tuple[MetricComparison, ...]]:
         slices = sorted(self._slices.items(), key=lambda item: -len(item[1]))
         compared = {value: self._paired.compared(positions) for value, positions in slices}
+        if chosen is not None:
+            compared = {value: [m for m in of if m.metric in chosen] for value, of in compared.items()}
         counts = Counter[str]()
         for metrics in compared.values():
             counts.update({metric.metric: metric.n for metric in metrics})
@@ -443,17 +497,6 @@ def _adjusted_by(compared: Mapping[str, Sequence[MetricComparison]]) -> dict[str
     return {value: tuple(itertools.islice(tested, len(metrics))) for value, metrics in compared.items()}
 
 
-def limited(compared: PairedRuns, names: Collection[str]) -> PairedRuns:
-    """Return the comparison as if the runs had only these metrics; `names` are with or without their source."""
-
-    def chosen(metrics: Iterable[MetricComparison]) -> list[MetricComparison]:
-        """Return the comparisons of the chosen metrics."""
-        return [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(names)]
-
-    by = {value: chosen(metrics) for value, metrics in compared.by.items()}
-    return compared.model_copy(update={"metrics": tuple(adjusted(chosen(compared.metrics))), "by": _adjusted_by(by)})
-
-
 class Attached(NamedTuple):
     """Comparison of the attached runs in two run directories."""
 
@@ -477,7 +520,7 @@ def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
         totals, other = Totals(), OtherRun(in_b[job], RunResults.of(in_b[job]).scored())
         results = RunResults.of(folder).scored()
         for pair in other.pairs(results):
-            paired.add(pair, changed=pair.changed)
+            paired.add(pair, Inputs(*pair) if pair.changed else None)
         for result in results:
             totals.add(result.scores)
         metrics += paired.explained((totals, other.totals)) if paired.ids else ()
@@ -497,6 +540,13 @@ def _labels(result: ScoredSample) -> list[tuple[object, ...]]:
 
 def _claims(result: ScoredSample) -> list[tuple[str, str]]:
     return [(claim.id, claim.text) for claim in result.claims]
+
+
+def _judging(manifest: Manifest) -> str:
+    """Return the options of `rejudge` for the judges and the prompt of a run."""
+    judges = (f"-j {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}" for judge in manifest.judges)
+    prompts = (f"--assess-prompt {prompt.name}" for prompt in manifest.prompts if prompt.step == "assess")
+    return " ".join([*judges, *prompts])
 
 
 def _prompt_names(manifest: Manifest) -> dict[str, str]:

@@ -548,6 +548,10 @@ class RunResults(Sequence[SampleResult]):
     def __iter__(self) -> Iterator[SampleResult]:
         return self.part(range(sys.maxsize))
 
+    def judged(self, position: int) -> SampleResult:
+        """Return the result at a position without its calls, which are longest to read."""
+        return self._result(position + 1, self._results[position], None)
+
     def scored(self) -> ScoredSamples:
         """Return claims, labels and scores, without verdicts and calls."""
         return ScoredSamples(self._results)

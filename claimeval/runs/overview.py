@@ -24,16 +24,18 @@ from claimeval.metrics.flips import Flip, FlipCounts
 from claimeval.metrics.rows import Metric
 from claimeval.providers.prices import counted
 from claimeval.runs import directory
-from claimeval.runs.causes import CausePart, cells
+from claimeval.runs.causes import CausePart, CauseRow, rows
+from claimeval.runs.culprit import Culprit
 from claimeval.runs.directory import ScoresSummary, load_manifest, load_summary, read_results
 from claimeval.runs.front import Front, FrontBuilder
+from claimeval.runs.inputs import cited
 from claimeval.runs.judges import EXCERPT as REPLY_EXCERPT
 from claimeval.runs.judges import FailedReply, JudgeNumbers, judge_numbers
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ChangeSlices, DiagnosisCounts, DiagnosisTally, Slices, SliceTally, doubtful
 from claimeval.runs.worst import SHOWN
 from claimeval.types.estimates import Cost, Estimate
-from claimeval.types.records import Assessment, Call, Claim, Reason, Record, SampleResult
+from claimeval.types.records import Call, Claim, Reason, Record, SampleResult
 from claimeval.types.requests import Judge
 
 BINS = 12
@@ -188,6 +190,11 @@ class MetricComparison(Record):
     """The mean of run b minus that of run a, each over all its samples with a value. It equals the difference if all
     of these samples have a value in both runs; otherwise the parts `score` and `samples` make up the rest."""
 
+    @property
+    def cause_rows(self) -> list[CauseRow]:
+        """Rows of the table of causes, whose rounded figures add up."""
+        return rows(self.because, self.difference.value, self.change)
+
 
 class PairedRuns(Record):
     """Two runs on the same samples."""
@@ -221,15 +228,8 @@ class PairedRuns(Record):
     labeled_once: int
     flips: tuple[Flip, ...]
     """The first claims that flipped."""
-
-    @property
-    def cause_cells(self) -> list[tuple[str, ...]]:
-        """Rows of the table of causes: metric (in its first row), cause, b - a, claims, samples."""
-        return [
-            (metric.metric if i == 0 else "", *row)
-            for metric in self.metrics
-            for i, row in enumerate(cells(metric.because, metric.difference.value, metric.change))
-        ]
+    culprit: Culprit
+    """What changed, in one sentence, and what it rests on."""
 
     @property
     def other_changes(self) -> str:
@@ -461,10 +461,3 @@ class _RankTally:
             )
             for rank in sorted(self._samples)
         )
-
-
-def cited(assessment: Assessment) -> set[str]:
-    """Return the documents that judges cite for a supported claim; cites of outvoted judges do not count."""
-    if assessment.support != "supported":
-        return set()
-    return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}

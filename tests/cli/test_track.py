@@ -168,11 +168,11 @@ def test_long_names_wrap_at_80_columns_and_no_two_rows_read_alike(claimeval: Run
     names += [f"query_likelihood_best@{k}" for k in (3, 5)]
     for name in ("a", "b"):
         write_scores(tmp_path / "here" / name, "relevance", **dict.fromkeys(names, 0.5))
-    done = claimeval("compare", "a", "b", COLUMNS="80")
+    done = claimeval("compare", "a", "b", "--details", COLUMNS="80")
     assert done.returncode == 0, done.stderr
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     rows: list[str] = []
-    for line in done.stdout.partition("samples higher")[0].splitlines()[4:-1]:
+    for line in done.stdout.partition("with other claims")[2].partition(" not shown")[0].splitlines()[3:]:
         name, numbers = line[:25].strip(), line[25:].strip()
         rows = [*rows, name] if numbers else [*rows[:-1], rows[-1] + name]
     assert sorted(rows) == sorted(["base", *names])

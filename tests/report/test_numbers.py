@@ -115,7 +115,7 @@ def test_differences_and_small_p_values_read_alike_in_compare_track_and_markdown
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forms.write(runs[0], "md", tmp_path / "two.md", compared=runs[1])
-    compare(CompareOptions(runs=tuple(runs), flips=0))
+    compare(CompareOptions(runs=tuple(runs), details=True, flips=0))
     compared = capsys.readouterr().out
     compare(CompareOptions(runs=(*runs, runs[0]), flips=0))
     tracked = capsys.readouterr().out

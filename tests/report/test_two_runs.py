@@ -159,14 +159,28 @@ OPENS, COSTS, CAFE, KIOSK = (
 @pytest.mark.parametrize(
     ("ids", "texts", "counts", "cards"),
     [
-        ("123 12", (COSTS, CAFE), "2 in both, 1 only in a", [("a1", "a only"), ("a2b1", "both"), ("a3b2", "both")]),
-        ("123 123", (CAFE, OPENS, COSTS), "3 in both", [("a1b2", "both"), ("a2b3", "both"), ("a3b1", "both")]),
+        (
+            "123 12",
+            (COSTS, CAFE),
+            "2 in both, 2 of them at another rank, 1 only in a",
+            [("a1", "a only"), ("a2b1", "both"), ("a3b2", "both")],
+        ),
+        (
+            "123 123",
+            (CAFE, OPENS, COSTS),
+            "3 in both, 3 of them at another rank",
+            [("a1b2", "both"), ("a2b3", "both"), ("a3b1", "both")],
+        ),
         (
             *("123 123", (KIOSK, COSTS, KIOSK), "1 in both, 2 only in a, 2 only in b"),
             [("b1", "b only"), ("a1", "a only"), ("a2b2", "both"), ("b3", "b only"), ("a3", "a only")],
         ),
         (
-            *("pqr qxp", (COSTS, KIOSK, f"{OPENS} And at noon on Sunday."), "1 in both, 1 with another text, "),
+            *(
+                "pqr qxp",
+                (COSTS, KIOSK, f"{OPENS} And at noon on Sunday."),
+                "1 in both, 1 of them at another rank, 1 with another text, ",
+            ),
             [("a1", "a text"), ("a2b1", "both"), ("b2", "b only"), ("b3", "b text"), ("a3", "a only")],
         ),
     ],

@@ -42,20 +42,22 @@ def count(browser: Browser) -> int:
 def test_parts_of_a_difference_add_up_and_lead_to_their_samples(
     browser: Browser, compared: Path, realistic: Realistic
 ) -> None:
-    (metric, *_) = compare(realistic.a, realistic.b).comparison.metrics
+    found = compare(realistic.a, realistic.b).comparison
+    metric = next(one for one in found.metrics if one.metric == found.culprit.metric)
     browser.open(compared)
     browser.picture("why-1440")
-    card = ".why-card:first-child"
-    figures = [figure(text) for text in browser.texts(f"{card} tbody td.strong")]
+    assert browser.line("h1") == found.culprit.sentence
+    card = ".why-front .why-card"
+    figures = [figure(text) for text in browser.texts(f"{card} tbody tr:not(:has(.inner)) td.strong")]
     sums = browser.texts(f"{card} tr.sum th")
     paired = len([part for part in metric.because if part.cause not in UNPAIRED])
     assert round(sum(figures[:paired]), 3) == figures[paired]
     assert round(sum(figures[paired : -1 if len(sums) > 1 else None]), 3) == figures[-1]
-    evidence = next(part for part in metric.because if part.cause == "evidence")
-    browser.one(f"{card} a[href*='cause=evidence']").click()
+    lost = next(part for part in metric.because if part.cause == "lost")
+    browser.one(f"{card} a[href*='cause=lost']").click()
     browser.one(".row")
-    assert count(browser) == evidence.samples
-    assert browser.texts(".count .token") == ["because of other evidence ✕", "show all"]
+    assert count(browser) == lost.samples
+    assert browser.texts(".count .token") == ["because of lost documents ✕", "show all"]
     assert set(browser.texts(".row .flag")) & {"other contexts"}
     assert browser.complaints() == []
 
@@ -66,7 +68,7 @@ def test_filters_add_up_and_live_in_the_address(browser: Browser, compared: Path
     browser.open(compared, "#/samples?is=metadata.field%3DLaw&is=metadata.field%3DLaw")
     law = count(browser)
     assert 0 < law < every
-    browser.open(compared, "#/samples?is=metadata.field%3DLaw&cause=evidence&judge=strict")
+    browser.open(compared, "#/samples?is=metadata.field%3DLaw&cause=lost&judge=strict")
     both = count(browser)
     assert both < law
     browser.all(".count .token")[1].click()
@@ -138,15 +140,15 @@ def test_five_questions_are_answered_by_a_click_or_two(
             browser.one(selector).click()
 
     both = compare(realistic.a, realistic.b, sliced=True).comparison
-    (metric, *_) = both.metrics
+    metric = next(one for one in both.metrics if one.metric == both.culprit.metric)
     clicks()  # why is b lower than a
     most = max(metric.because, key=lambda part: abs(part.value))
-    assert browser.line(".why-card:first-child tbody tr").startswith(most.words)
+    assert browser.line(".why-front .why-card tbody tr").startswith(most.words)
     clicks("nav a[href*=slices]")  # in which field
     rows = [row for row in both.slices[0].rows if row.metric == metric.metric]
     worst = max(rows, key=lambda row: abs(row.contribution or 0))
     browser.until(lambda: browser.line("#main tbody tr").startswith(f"{worst.value or '(without)'} {worst.n}"))
-    clicks(".why-card:first-child a[href*='cause=evidence']", ".row a")  # which documents vanished
+    clicks(".why-front .why-card a[href*='cause=lost']", ".row a")  # which documents vanished
     browser.one(".document.only-a")
     found = [card.get_attribute("data-document") for card in browser.all(".document.only-a")]
     number = int(re.findall(r"/sample/q(\d+)", browser.fragment())[0])

@@ -12,8 +12,9 @@ import pytest
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import scores
-from claimeval.runs.causes import UNPAIRED, Cause, Causes, CauseTally, Totals, cells
+from claimeval.runs.causes import UNPAIRED, Cause, Causes, CauseTally, Totals, rows
 from claimeval.runs.compare import compare
+from claimeval.runs.inputs import Inputs
 from claimeval.statistics.formatting import adding_up
 from claimeval.types.records import Assessment, Claim, Document, Sample, SampleResult
 from tests.report.runs import DOCUMENTS, TOWER, TOWER_SAYS, make
@@ -71,7 +72,7 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
             total.add(result.scores)
     for n in runs[0].keys() & runs[1].keys():
         pair = runs[0][n], runs[1][n]
-        tally.add(pair[0].sample.id, pair[0].scores, pair[1].scores, pair)
+        tally.add(pair[0].sample.id, pair[0].scores, pair[1].scores, Inputs(*pair))
     for name in NAMES:
         values = [{n: v for n, one in run.items() if (v := value(one, name)) is not None} for run in runs]
         parts, change = tally.decomposition(name, *totals)
@@ -85,13 +86,19 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
         paired = sum((values[1][n] - values[0][n] for n in both), Fraction()) / max(1, len(both))
         of_pairs = math.fsum(part.value for part in parts if part.cause not in UNPAIRED)
         assert of_pairs == pytest.approx(float(paired), abs=1e-15)
-        printed = [Fraction(row[1]) for row in cells(parts, of_pairs, change)]
+        table = rows(parts, of_pairs, change)
+        printed = [Fraction(row.figure) for row in table if not row.inner]
+        outer = [row.words for row in table if not row.inner]
         if any(part.cause in UNPAIRED for part in parts):
-            subtotal = next(i for i, row in enumerate(cells(parts, of_pairs, change)) if "both runs" in row[0])
+            subtotal = next(i for i, words in enumerate(outer) if "both runs" in words)
             assert sum(printed[:subtotal]) == printed[subtotal]
             assert sum(printed[subtotal:-1]) == printed[-1]
         elif parts:
             assert sum(printed[:-1]) == printed[-1]
+        for place, row in enumerate(table):
+            if row.part and row.part.parts and not row.inner:
+                inner = [Fraction(one.figure) for one in table[place + 1 :][: len(row.part.parts)]]
+                assert sum(inner) == Fraction(row.figure)
 
 
 def test_every_claim_of_a_sample_adds_its_share() -> None:
@@ -111,7 +118,7 @@ def test_every_claim_of_a_sample_adds_its_share() -> None:
 
     a = one("A.", old="supported", red="supported", high="not_found")
     b = one("B.", old="supported", red="not_found", new="contradicted", tall="supported")
-    changes = Causes(Manifest(), Manifest()).changes("faithfulness", METRICS["faithfulness"], a, b)
+    changes = Causes(Manifest(), Manifest()).changes("faithfulness", METRICS["faithfulness"], Inputs(a, b))
     assert [(c.claim, c.cause, c.run, c.value) for c in changes] == [
         ("red", "disagreement", "a", Fraction(-7, 24)),
         ("high", "answer", "a", Fraction(1, 4)),
@@ -138,10 +145,10 @@ def test_causes_are_told_apart(tmp_path: Path) -> None:
     answer = make(tmp_path / "answer", [TOWER.model_copy(update={"answer": "It is 90 metres high."})])
     assert causes(base, base) == {}
     assert causes(base, same) == {"disagreement": (THIRD, 1, 1)}
-    assert causes(base, fewer) == {"evidence": (THIRD, 1, 1)}
+    assert causes(base, fewer) == {"lost": (THIRD, 1, 1)}
     assert causes(base, other) == {"judge": (THIRD, 1, 1)}
     assert causes(base, both) == {"several": (THIRD, 1, 1)}
-    assert causes(base, answer) == {"answer": (-THIRD, 2, 1)}
+    assert causes(base, answer) == {"shorter": (-THIRD, 2, 1)}
     assert causes(base, answer, "coverage") == {}
 
 

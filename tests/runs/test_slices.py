@@ -97,7 +97,7 @@ def test_differences_by_slice_add_up_to_the_difference(runs: tuple[Path, Path]) 
     assert {value: (row.n, row.contribution) for value, row in rows.items()} == {"x": (2, -1 / 6), "y": (2, 0.0)}
     assert rows["x"].difference.value == pytest.approx(-1 / 3)
     assert found.metrics[0].difference.value == pytest.approx(math.fsum(row.contribution or 0 for row in rows.values()))
-    assert [part.cause for part in found.metrics[0].because] == ["evidence"]
+    assert [part.cause for part in found.metrics[0].because] == ["lost"]
     assert compare(*runs).comparison.slices == ()
 
 

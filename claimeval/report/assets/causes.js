@@ -7,48 +7,47 @@ import { number, plural, signed } from "./numbers.js";
 import { address, rowOf, sampleAddress } from "./route.js";
 import { data } from "./text.js";
 
-const UNPAIRED = new Set(["score", "samples"]); // causes beyond the samples with a value in both runs
-
-/** Why the means changed; nothing if none did. */
-export function causeSection() {
-  const metrics = (report.comparison?.metrics ?? []).filter(({ because }) => because.length);
+/**
+ * Why the means changed, a card for each metric; nothing if none did.
+ *
+ * @param {string | null} headline the metric that the front is about, which has its card there
+ */
+export function causeSection(headline) {
+  const metrics = (report.comparison?.metrics ?? []).filter((one) => one.because.length && one.metric !== headline);
   if (!metrics.length) return null;
   return section(
     "why",
-    "Why it changed",
+    "Why the other metrics changed",
     el(
       "p",
       { class: "quiet" },
       "What the difference b − a consists of. The parts add up to it; each links to its samples, largest first.",
     ),
-    el("div", { class: "cards why" }, metrics.map(card)),
+    el("div", { class: "cards why" }, metrics.map(causeCard)),
   );
 }
 
 /** @param {Page.MetricComparison} metric */
-function card(metric) {
+export function causeCard(metric) {
   const id = `why-${report.comparison?.metrics.indexOf(metric)}`;
   const reach = Math.max(...metric.because.map(({ value }) => Math.abs(value)));
-  const paired = metric.because.filter(({ cause }) => !UNPAIRED.has(cause));
-  const others = metric.because.filter(({ cause }) => UNPAIRED.has(cause));
-  const start = addingUp(paired, metric.difference.value ?? 0, 0);
-  const end = addingUp(others, metric.change ?? 0, metric.difference.value ?? 0);
-  const parts = (/** @type {Page.CausePart[]} */ found, /** @type {string[]} */ figures) =>
-    found.map((part, i) => partCells(metric, part, figures[i], reach));
-  const unbarred = (/** @type {string} */ words, /** @type {string} */ figure) =>
-    row({ class: "sum" }, [words, el("td", { class: "num strong" }, figure), el("td", { colspan: "3" })]);
+  const unpaired = metric.because.some(({ cause }) => cause === "score" || cause === "samples");
   const means = report.runs.map(({ summary }) => number(summary.metrics[metric.metric]?.mean));
   const shared = `${number(metric.a)} → ${number(metric.b)}`;
+  const rows = report.because[metric.metric].map(({ words, figure, inner, part }) =>
+    part
+      ? partCells(metric, part, inner ? el("span", { class: "inner" }, "– ", words) : words, figure, reach)
+      : row({ class: "sum" }, [
+          words === "all" ? words : [words, `, ${shared}`],
+          el("td", { class: "num strong" }, figure),
+          el("td", { colspan: "3" }),
+        ]),
+  );
+  const paired = metric.because.filter(({ cause }) => cause !== "score" && cause !== "samples");
   return el(
     "article",
     { class: "why-card" },
-    el(
-      "h3",
-      { id },
-      data(metric.metric),
-      " ",
-      el("span", { class: "quiet" }, others.length ? means.join(" → ") : shared),
-    ),
+    el("h3", { id }, data(metric.metric), " ", el("span", { class: "quiet" }, unpaired ? means.join(" → ") : shared)),
     scrolling(
       id,
       table(
@@ -59,16 +58,10 @@ function card(metric) {
           [el("span", { class: "unseen" }, "bar"), "bar-cell"],
           ...numeric("claims", "samples"),
         ],
-        [
-          ...parts(paired, start),
-          others.length > 0 && unbarred(`samples with a score in both, ${shared}`, signed(metric.difference.value)),
-          ...parts(others, end),
-          unbarred("all", signed(metric.change)),
-        ],
+        rows,
       ),
     ),
-    metric.because.some(({ claims }) => claims === null) &&
-      paired.length > 0 &&
+    paired.length > 0 &&
       paired.every(({ claims }) => claims === null) &&
       el("p", { class: "quiet small" }, "Not a share of claims: whole samples are counted."),
     largest(metric),
@@ -77,17 +70,22 @@ function card(metric) {
 
 /**
  * @param {Page.MetricComparison} metric
- * @param {Page.CausePart} part
+ * @param {Omit<Page.CausePart, "largest" | "parts">} part
+ * @param {any} words
  * @param {string} figure
  * @param {number} reach the value of the longest bar
  */
-function partCells(metric, { cause, value, claims, samples }, figure, reach) {
-  const words = report.causes[cause];
+function partCells(metric, { cause, name, value, claims, samples }, words, figure, reach) {
   const width = reach ? (Math.abs(value) / reach) * 48 : 0;
+  const named = ["lost", "gained", "rewritten"].includes(cause) ? name : null;
   return [
     cause === "samples"
       ? words
-      : el("a", { href: address(["samples"], { metric: metric.metric, cause, sort: "cause" }) }, words),
+      : el(
+          "a",
+          { href: address(["samples"], { metric: metric.metric, cause, document: named, sort: "cause" }) },
+          words,
+        ),
     figure,
     el("td", { class: "bar-cell", "aria-hidden": "true" }, bar(value, width)),
     claims?.toLocaleString("en"),
@@ -142,20 +140,4 @@ function largest(metric) {
 /** @param {string | null} label */
 function inWords(label) {
   return label ? LABELS[label].word : "missing or not judged";
-}
-
-/**
- * The figures that are shown add up too, as `adding_up` of claimeval/statistics/formatting.py has them.
- *
- * @param {Page.CausePart[]} parts
- * @param {number} total
- * @param {number} start
- */
-function addingUp(parts, total, start) {
-  const scaled = parts.map(({ value }) => value * 1000);
-  const whole = scaled.map(Math.floor);
-  let left = Math.round(1000 * (Number(number(total)) - Number(number(start)))) - whole.reduce((a, b) => a + b, 0);
-  const order = scaled.map((_, i) => i).sort((a, b) => whole[a] - scaled[a] - (whole[b] - scaled[b]));
-  for (const i of order) if (left > 0) [whole[i], left] = [whole[i] + 1, left - 1];
-  return whole.map((one) => signed(one / 1000));
 }

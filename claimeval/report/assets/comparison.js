@@ -1,9 +1,9 @@
 // Comparison of two runs: changed settings, differences of the means, and flipped claims.
 
-import { causeSection } from "./causes.js";
+import { causeCard, causeSection } from "./causes.js";
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, fill, intro, picture, section } from "./elements.js";
+import { el, figure, fill, intro, picture, quiet, section } from "./elements.js";
 import { LABELS, partName, sign } from "./labels.js";
 import { clustersInWords, plural } from "./numbers.js";
 import { cautionBox } from "./overview.js";
@@ -17,7 +17,7 @@ export function drawComparison(main) {
   if (comparison === null) return;
   fill(
     main,
-    intro("Two runs on the same samples", [
+    intro(data(comparison.culprit.sentence), [
       runLetter(0),
       data(comparison.a),
       " and ",
@@ -26,10 +26,19 @@ export function drawComparison(main) {
       `: ${plural(comparison.shared, "shared sample")}${clustersInWords(comparison.shared, comparison.clusters, comparison.cluster)}`,
       comparison.only_a ? `, ${comparison.only_a} only in a` : null,
       comparison.only_b ? `, ${comparison.only_b} only in b` : null,
+      comparison.changed_texts ? `, ${comparison.changed_texts} with other texts` : null,
+      comparison.changed_claims ? `, ${comparison.changed_claims} with other claims` : null,
       ". Differences are b − a.",
     ]),
-    cautionBox(comparisonCautions(comparison)),
-    causeSection(),
+    cautionBox(comparison.abstained.map((text) => ({ text }))),
+    frontSection(comparison),
+    changeTable("documents", "Documents that changed", "What each adds to the difference, and its samples.", (i) => ({
+      document: comparison.culprit.documents[i].name,
+    })),
+    changeTable("where", "Where the cause is", "What it adds in each slice, and the samples of the slice.", (i) => ({
+      is: `${comparison.culprit.slices[i].field}=${comparison.culprit.slices[i].value}`,
+    })),
+    causeSection(comparison.culprit.metric),
     comparison.settings.length > 0 &&
       section(
         "settings",
@@ -50,18 +59,55 @@ export function drawComparison(main) {
   );
 }
 
-/** @param {Page.PairedRuns} comparison */
-function comparisonCautions({ changed_texts, changed_claims, shared, abstained }) {
-  const found = [];
-  if (changed_texts)
-    found.push({
-      text: `${changed_texts} of ${shared} shared samples have different texts in the two runs (another answer, other contexts or an edited reference), so the difference does not come from the judges alone.`,
-    });
-  if (changed_claims)
-    found.push({
-      text: `${changed_claims} of ${shared} shared samples were split into different claims; labels are compared only for claims with the same words in both runs.`,
-    });
-  return [...abstained.map((text) => ({ text })), ...found];
+/**
+ * The causes of the metric that the headline is about, next to retrieval and generation in both runs.
+ *
+ * @param {Page.PairedRuns} comparison
+ */
+function frontSection({ culprit, metrics }) {
+  const metric = metrics.find((one) => one.metric === culprit.metric && one.because.length);
+  const squares = [0, 1].filter((run) => report.pictures[`diagnosis/${run}`]);
+  if (!metric && !squares.length) return null;
+  return section(
+    "because",
+    metric ? "Why it changed" : "Retrieval or generation",
+    metric && quiet("The parts add up to the difference b − a. Each links to its samples."),
+    culprit.separate &&
+      quiet("To tell apart what changed at the same time: ", el("code", null, data(culprit.separate))),
+    el(
+      "div",
+      { class: "beside why-front" },
+      metric && causeCard(metric),
+      el(
+        "div",
+        { class: "squares" },
+        squares.map((run) =>
+          el(
+            "div",
+            null,
+            el("h3", null, runLetter(run), "Retrieval or generation"),
+            figure(report.pictures[`diagnosis/${run}`]),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * A table of what the headline rests on; its rows lead to their samples.
+ *
+ * @param {string} name
+ * @param {string} title
+ * @param {string} says
+ * @param {(row: number) => Record<string, string>} query
+ */
+function changeTable(name, title, says, query) {
+  const { metric } = report.comparison?.culprit ?? {};
+  const shown = report.compared[name];
+  if (!shown?.rows.length) return null;
+  const href = (/** @type {number} */ i) => address(["samples"], { metric, ...query(i) });
+  return section(name, title, quiet(says), drawn(name, shown, { href, attributes: { class: "plain" } }));
 }
 
 /** @param {Page.PairedRuns} comparison */

@@ -14,7 +14,7 @@ import { unpack } from "./unpacking.js";
  * @typedef {{ id: string, question: string, ungrounded: number, failed: number, cells: Cell[],
  *   blame: string | null }} RunRow
  * @typedef {RunRow & { number: number, other: RunRow | null, flips: number, changed: string,
- *   causes: Record<string, Record<string, number>> }} Row
+ *   causes: Record<string, Record<string, number>>, documents: string[] }} Row
  */
 /**
  * A metric. A metric that is computed from the verdicts of others is `derived` and has a description.
@@ -22,8 +22,12 @@ import { unpack } from "./unpacking.js";
  * @typedef {{ name: string, unit?: string, claims_of?: string, against?: string, derived?: string }} Metric
  */
 /** @typedef {{ results: Line.SampleResult[], requests: any[], literals: string[], diagnosis: string[],
- *   citations: Citation[][] }} Detail */
+ *   citations: Citation[][], documents: Listed }} Detail */
 /** @typedef {{ start: number, end: number, label: string | null, document: string | null, words: string }} Citation */
+
+/** @typedef {{ words: string, figure: string, inner: boolean, part: Omit<Page.CausePart, "largest" | "parts"> | null }} CauseRow
+ *   a row of the table of causes; a sum has no part */
+/** @typedef {Record<string, [number | null, number | null, string][]>} Listed documents of both runs in one list, by part */
 
 const KEPT = 6; // chunks of details that stay unpacked
 
@@ -48,6 +52,8 @@ export const report = {
   tables: [],
   /** @type {Record<string, import("./tables.js").Table>} tables of a comparison, by name */
   compared: {},
+  /** @type {Record<string, CauseRow[]>} rows of the table of causes, by metric */
+  because: {},
   /** @type {Record<string, string>} why values change, in words */
   causes: {},
   /** @type {Record<string, string>} whether retrieval or generation is to blame, in words */
@@ -75,6 +81,7 @@ export async function load() {
     flips: runs[2] ?? 0,
     changed: runs[3] ?? "",
     causes: runs[4] ?? {},
+    documents: runs[5] ?? [],
   }));
   for (const row of report.rows) report.numbers.set(row.id, row.number);
 }
@@ -152,9 +159,10 @@ function chunkOf(number) {
  */
 export async function detail(number) {
   const index = chunkOf(number);
-  const { results, requests, literals, diagnosis, citations } = await chunk(index);
+  const { literals, ...many } = await chunk(index);
   const at = number - report.starts[index];
-  return { results: results[at], requests: requests[at], literals, diagnosis: diagnosis[at], citations: citations[at] };
+  const of = Object.fromEntries(Object.entries(many).map(([name, values]) => [name, values[at]]));
+  return /** @type {Detail} */ ({ ...of, literals });
 }
 
 /**

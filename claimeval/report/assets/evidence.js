@@ -11,10 +11,11 @@ import { closestSentence } from "./words.js";
 const LONG = 9000; // characters of evidence above which only relevant documents are open
 
 /**
- * A document in one run or in both, with its id and its rank in each. `edited` if the other run has another text of it.
+ * A document in one run or in both, with its id and its rank in each. `edited` if the other run has another text of it,
+ * `recut` if it has the same words, cut otherwise.
  *
  * @typedef {{ id: string, text: string, title?: string | null, score?: number | null, ids: (string | null)[],
- *   ranks: (number | null)[], edited: boolean }} Shared
+ *   ranks: (number | null)[], edited: boolean, recut: boolean }} Shared
  */
 
 /**
@@ -62,50 +63,22 @@ export function evidencePanel(sides, run, chosen) {
 }
 
 /**
- * The documents of all runs: those of the first run by rank, and documents of another run only after their predecessor
- * there. One document is the same text, whatever its id: an id may be no more than the rank.
+ * The documents of all runs as one list: in a comparison as Python matched them, by content.
  *
  * @param {import("./opened.js").Side[]} sides
+ * @returns {Shared[]}
  */
 function sharedDocuments(sides) {
-  const [first, second = []] = sides.map(({ result, metric }) => documentsOf(result.sample, metric.against));
-  /** @type {Set<Line.Document>} */
-  const paired = new Set();
-  const pair = (/** @type {(a: Line.Document, b: Line.Document) => boolean} */ equal) => {
-    /** @type {Map<Line.Document, Line.Document>} */
-    const found = new Map();
-    for (const b of second) {
-      const a = paired.has(b) ? undefined : first.find((one) => !paired.has(one) && equal(one, b));
-      if (!a) continue;
-      found.set(b, a);
-      paired.add(a).add(b);
-    }
-    return found;
-  };
-  const unmoved = pair((a, b) => a.id === b.id && a.text === b.text);
-  const same = new Map([...unmoved, ...pair((a, b) => a.text === b.text)]);
-  const isRank = [first, second].some((list) => list.every(({ id }, rank) => id === String(rank + 1)));
-  const edited = isRank ? new Map() : pair((a, b) => a.id === b.id);
-  const edits = new Set([...edited.keys(), ...edited.values()]);
-  const entry = (/** @type {Line.Document} */ document) => {
-    const nowhere = sides.map(() => null);
-    return { ...document, ids: [...nowhere], ranks: nowhere, edited: edits.has(document) };
-  };
-  /** @type {Map<Line.Document, Shared>} */
-  const entries = new Map(first.map((document) => [document, entry(document)]));
-  const shared = [...entries.values()];
-  for (const [i, list] of [first, second].entries()) {
-    let last = -1;
-    for (const [rank, document] of list.entries()) {
-      const known = entries.get(same.get(document) ?? document);
-      const one = known ?? entry(document);
-      if (!known) shared.splice(last + 1, 0, one);
-      one.ids[i] = document.id;
-      one.ranks[i] = rank + 1;
-      last = shared.indexOf(one);
-    }
-  }
-  return shared;
+  const lists = sides.map(({ result, metric }) => documentsOf(result.sample, metric.against));
+  const part = sides[0].metric.against ?? "";
+  const listed = Object.hasOwn(sides[0].listed, part) ? sides[0].listed[part] : lists[0].map((_, i) => [i + 1]);
+  return listed.map(([a, b, change]) => {
+    const ranks = sides.map((_, i) => [a, b][i] ?? null);
+    const held = ranks.map((rank, i) => (rank === null ? null : lists[i][rank - 1]));
+    const document = /** @type {Line.Document} */ (held.find((one) => one !== null));
+    const ids = held.map((one) => one?.id ?? null);
+    return { ...document, ids, ranks, edited: change === "rewritten", recut: change === "recut" };
+  });
 }
 
 /**
@@ -115,11 +88,16 @@ function sharedDocuments(sides) {
 function documentCounts(documents, runs) {
   if (runs < 2) return String(documents.length);
   const [a, b] = [0, 1].map((run) => documents.filter(({ ranks }) => ranks[1 - run] === null));
-  const only = [a, b].map((side) => side.filter(({ edited }) => !edited).length);
-  const edited = a.length - only[0];
+  const only = [a, b].map((side) => side.filter(({ edited, recut }) => !edited && !recut).length);
+  const edited = a.filter(({ edited }) => edited).length;
+  const recut = [a, b].map((side) => side.filter(({ recut }) => recut).length);
+  const same = documents.filter(({ ranks }) => ranks.every((rank) => rank !== null));
+  const moved = same.filter(({ ranks }) => ranks[0] !== ranks[1]).length;
   return [
-    `${documents.length - a.length - b.length} in both`,
+    `${same.length} in both`,
+    moved && `${moved} of them at another rank`,
     edited && `${edited} with another text`,
+    recut.some(Boolean) && `${recut.join(" and ")} cut otherwise`,
     only[0] && `${only[0]} only in a`,
     only[1] && `${only[1]} only in b`,
   ]
@@ -211,7 +189,7 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
   const { ranks } = document;
   const two = ranks.length > 1;
   const only = two ? ranks.findIndex((_, i) => ranks[1 - i] === null) : -1;
-  const lone = `${"ab"[only]} ${document.edited ? "text" : "only"}`;
+  const lone = `${"ab"[only]} ${document.edited ? "text" : document.recut ? "cut" : "only"}`;
   const title = document.title && [data(document.title), " "];
   return el(
     "details",

@@ -87,6 +87,11 @@ export const FILTERS = {
     options: () => (report.comparison ? Object.entries(report.causes).filter(([name]) => name !== "samples") : []),
     passes: (value, row, state) => value in causesOf(row, state),
   },
+  document: {
+    heading: "With a document that changed",
+    options: () => (report.comparison?.culprit.documents ?? []).map(({ name }) => [name, `“${name}” changed`]),
+    passes: (value, row) => row.documents.includes(value),
+  },
   is: {
     heading: "Field",
     options: () =>

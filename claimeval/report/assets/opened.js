@@ -17,6 +17,7 @@ import { sampleAddress } from "./route.js";
  * @property {string[]} literals
  * @property {string | undefined} diagnosis whether retrieval or generation is to blame
  * @property {import("./data.js").Citation[]} citations those of the answer, if it was checked whether they are right
+ * @property {import("./data.js").Listed} listed documents of both runs in one list
  * @property {Page.Overview} facts
  * @property {Map<string, string>} short judge -> the name that is shown
  * @property {import("./entries.js").Entry[]} entries

@@ -46,6 +46,7 @@ export async function drawSample(main, name, params, current) {
     literals: full.literals,
     diagnosis: full.diagnosis[run],
     citations: full.citations[run],
+    listed: full.documents,
     facts: report.runs[run],
     short: judgeNames(report.runs[run]),
     entries: metric?.claims_of ? entriesOf(result, metric) : [],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from claimeval.metrics.flips import Flip, words
-from claimeval.runs.causes import of_whole_samples
+from claimeval.runs.causes import CauseRow, of_whole_samples
+from claimeval.runs.culprit import Culprit
 from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
 from claimeval.runs.slices import chance_of_many
 from claimeval.runs.views import (
@@ -20,11 +22,12 @@ from claimeval.runs.views import (
     Table,
     caution,
     heading,
+    line,
     remark,
     table,
     without,
 )
-from claimeval.statistics.formatting import decimal, p_value
+from claimeval.statistics.formatting import decimal, p_value, signed
 from claimeval.types.clusters import sample_count
 
 FLIPS = 10
@@ -43,14 +46,110 @@ CAUSES = (
 )
 
 
+FRONT = (
+    Column("metric"), Column("a", "number"), Column("b", "number"), Column("b - a", "signed"),
+    Column("95 % interval", "signed_ends"), Column("samples"),
+)  # fmt: skip
+MOST_METRICS, MOST_CAUSES = 4, 3
+"""Rows of the tables of the front."""
+
+
+def front(pair: PairedRuns) -> Iterator[Block]:
+    """Yield what a reader sees first of two runs: the culprit, the means, its causes and an example."""
+    culprit = pair.culprit
+    yield heading(Data(culprit.sentence))
+    yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {_aligned(pair)}")
+    yield from map(caution, pair.abstained)
+    head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
+    shown = [*head, *(metric for metric in pair.metrics if metric not in head)][:MOST_METRICS]
+    rows = (
+        (
+            Data(m.metric), m.a, m.b, m.difference.value, m.difference,
+            f"{m.n} ({m.increased} up, {m.decreased} down)",
+        )
+        for m in shown
+    )  # fmt: skip
+    yield table("front", FRONT, rows)
+    if len(pair.metrics) > len(shown):
+        yield remark(f"{len(pair.metrics) - len(shown)} more metrics: --details")
+    if head and head[0].because:
+        yield why(head[0])
+        yield from _example(pair) if not pair.abstained else ()
+
+
+def why(metric: MetricComparison) -> Table:
+    """Return the largest causes of one metric; the rows that are not inside another one add up."""
+    rows = metric.cause_rows
+    outer = sorted(((abs(row.part.value), i) for i, row in enumerate(rows) if row.part and not row.inner), reverse=True)
+    shown = [i for _, i in outer[:MOST_CAUSES]]
+    smaller = [Decimal(rows[i].figure) for _, i in outer[MOST_CAUSES:]]
+    first = rows[shown[0]].part
+    shown[1:1] = range(shown[0] + 1, shown[0] + 1 + len(first.parts if first else ()))
+    cells = [_cause(rows[i]) for i in shown]
+    if smaller:
+        cells.append((f"{len(smaller)} smaller", signed(float(sum(smaller))), ""))
+    cells.append(("all", signed(metric.change), ""))
+    moved = "rose" if (metric.change or 0) > 0 else "fell"
+    columns = (Column("because of"), Column("b - a", "signed"), Column("samples", "count"))
+    drawn = table("why", columns, cells, f"Why {metric.metric} {moved} {decimal(abs(metric.change or 0))}")
+    return drawn._replace(indented=frozenset(place for place, i in enumerate(shown) if rows[i].inner))
+
+
+def _cause(row: CauseRow) -> tuple[Cell, ...]:
+    """Return a cause, what it adds and its samples; a sum has none."""
+    named = row.part is not None and row.part.name is not None
+    return Data(row.words) if named else row.words, row.figure, row.part.samples if row.part else ""
+
+
+CHANGES = {"lost": "only in a", "gained": "only in b", "rewritten": "another text in b"}
+
+
+def documents(culprit: Culprit) -> Table:
+    """Return the documents that retrieval lost or gained, or that were rewritten."""
+    columns = Column("document"), Column("change"), Column("samples", "count"), Column("b - a", "signed")
+    rows = ((Data(one.name), CHANGES[one.change], one.samples, one.value) for one in culprit.documents)
+    return table("documents", columns, rows, f"Documents that changed, and what they add to {culprit.metric}")
+
+
+def where(culprit: Culprit) -> Table:
+    """Return what the named cause adds by the values of one field."""
+    field = culprit.slices[0].field if culprit.slices else ""
+    columns = Column(Data(field)), Column("samples", "count"), Column("affected", "count"), Column("b - a", "signed")
+    rows = ((Data(one.value), one.samples, one.affected, one.contribution) for one in culprit.slices)
+    return table("where", columns, rows, f"Where it is: the named cause by {field}")
+
+
+def _example(pair: PairedRuns) -> Iterator[Block]:
+    """Yield the claim that counts most in the named cause, with its question."""
+    parts = sorted(pair.culprit.causes, key=lambda part: (part.cause != pair.culprit.cause, -abs(part.value)))
+    for one in (one for part in parts for one in part.largest if one.claim):
+        question = next((flip.question for flip in pair.flips if flip.sample_id == one.sample_id), "")
+        labels = " → ".join("absent" if label is None else label.replace("_", " ") for label in (one.a, one.b))
+        yield line("Example: ", Data(_cut(f"{one.sample_id} {question}", 70)))
+        yield remark(f"{labels}: ", Data(f"“{_cut(one.claim or '', 74 - len(labels))}”"))
+        return
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
+
+
 def view(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
     """Yield what is shown of two runs, with at most `flips` flipped claims; `by` is the field of `pair.by`."""
-    yield heading("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {_aligned(pair)}")
+    yield from front(pair)
+    yield from details(pair, by, flips)
+
+
+def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Block]:
+    """Yield all that is not on the front: settings, tests, causes of all metrics, slices and flips."""
+    texts, claims = pair.changed_texts, pair.changed_claims
+    yield heading(f"Samples with other texts: {texts}, with other claims: {claims}")
     yield from (remark(Data(setting)) for setting in pair.settings)
     yield differences(pair)
-    yield from map(caution, pair.abstained)
     yield from _supported_once(pair)
     yield from causes(pair)
+    yield from (block for block in (documents(pair.culprit), where(pair.culprit)) if block.rows)
     if pair.by:
         yield slices(pair, by)
     for metric in pair.metrics:
@@ -86,11 +185,17 @@ def _supported_once(pair: PairedRuns) -> Iterator[Block]:
 
 def causes(pair: PairedRuns) -> Iterator[Block]:
     """Yield the table of causes, whose rounded figures add up; nothing if no value differs."""
-    if pair.cause_cells:
-        yield table(
-            "causes", CAUSES, ((Data(metric), *row) for metric, *row in pair.cause_cells),
-            "Why it changed: what the difference consists of",
-        )  # fmt: skip
+    found = [
+        (metric.metric if i == 0 else "", row) for metric in pair.metrics for i, row in enumerate(metric.cause_rows)
+    ]
+    if found:
+        claims = ["" if row.part is None or row.part.claims is None else row.part.claims for _, row in found]
+        rows = [
+            (Data(metric), *_cause(row)[:2], count, _cause(row)[2])
+            for (metric, row), count in zip(found, claims, strict=True)
+        ]
+        drawn = table("causes", CAUSES, rows, "Why it changed: what the difference consists of")
+        yield drawn._replace(indented=frozenset(i for i, (_, row) in enumerate(found) if row.inner))
         if whole := [metric.metric for metric in pair.metrics if of_whole_samples(metric.because)]:
             yield remark("without a count of claims, whole samples are counted: ", Data(", ".join(whole)))
 
@@ -128,10 +233,5 @@ def flip(one: Flip) -> Entry:
 
 def _aligned(pair: PairedRuns) -> str:
     shared = sample_count(pair.shared, pair.clusters, pair.cluster)
-    parts = [re.sub("samples?", r"\g<0> in both", shared, count=1)]
-    parts += [f"{n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n]
-    if pair.changed_texts:
-        parts.append(f"{pair.changed_texts} of them with other texts")
-    if pair.changed_claims:
-        parts.append(f"{pair.changed_claims} with other claims")
-    return ", ".join(parts)
+    once = [f"{n} only in {run}" for n, run in ((pair.only_a, "a"), (pair.only_b, "b")) if n]
+    return ", ".join([re.sub("samples?", r"\g<0> in both", shared, count=1), *once])

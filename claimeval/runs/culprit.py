@@ -1,0 +1,597 @@
+"""The culprit of a difference between two runs: one sentence that says what changed, and what it rests on.
+
+`because` stands only before a part that was computed by exchanging it (`causes`). What changed at the same time, such
+as answers of questions that lost a document, is said to have changed together. A cause is named where the metric
+differs beyond chance, or where a group of samples does that is defined by its inputs alone, never by its verdicts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from claimeval.runs.causes import CAUSES, RETRIEVAL, Cause, CausePart, Totals
+from claimeval.runs.documents import folded
+from claimeval.runs.inputs import Facts, Retrieval
+from claimeval.runs.slices import Facet
+from claimeval.statistics import holm
+from claimeval.statistics.formatting import decimal, number_of
+from claimeval.statistics.intervals import sign_flip_test
+from claimeval.types.records import Record
+
+if TYPE_CHECKING:
+    from claimeval.runs.compare import PairedValues
+    from claimeval.runs.overview import MetricComparison
+
+CHANCE, GROUP_CHANCE = 0.05, 0.01
+"""A metric or a changed document whose adjusted p is below the first differs beyond chance; other groups need the
+second, because there are many of them in any comparison."""
+GROUP = 6
+"""Smallest group that is tested."""
+GATE = 0.1
+"""Share of the samples from which missing answers, refusals and missing scores are said first."""
+MOST, FEW = 0.8, 0.6
+"""A slice holds a cause if it has the first share of it, with at most the second share of the samples."""
+BY_CHANCE = 0.001
+"""Largest probability that all samples of a cause are in a slice by chance."""
+FEWER = 0.8
+"""Share of the earlier number of documents, or of words, below which there are fewer."""
+DOCUMENTS = 20
+"""Documents that are listed."""
+INPUTS = {
+    "answer": "other answers", "other_documents": "other documents", "gold": "other gold answers",
+    "question": "other questions",
+}  # fmt: skip
+"""Inputs that judges read, in words."""
+SENTENCES = {
+    "label": "{head}, because claims have a label in one run only, in {own}{place}.",
+    "several": "{head}, together with {inputs}: they changed at once, in {own}{place}.",
+    "order": "{head}, because the same documents are in another order, in {order}{place}.",
+    "evidence": "{head}, because the evidence is another one, in {own}{place}.",
+    "reference": "{head}, because the gold answers changed, in {gold}{place}.",
+    "question": "{head}, because the questions or their history changed, in {question}{place}.",
+    "judge": "{head}, though inputs and settings are the same: the judges disagree with themselves{place}.",
+    "disagreement": "{head}, though inputs and settings are the same: the judges disagree with themselves{place}.",
+}
+"""The sentence on a cause that has one form."""
+GROUPS = {
+    "lost": "retrieval no longer brings “{}”",
+    "gained": "retrieval now brings “{}”",
+    "rewritten": "retrieval brings “{}” with another text",
+    "recut": "documents are cut otherwise",
+    "order": "the same documents are in another order",
+    "gold": "the gold answers changed",
+    "question": "the questions or their history changed",
+    "answer": "the answers changed on the same documents",
+    "slice": "inputs changed in {},",
+}
+"""What defines a group of samples, in words."""
+
+
+class DocumentChange(Record):
+    """A document that retrieval lost or gained, or that has another text."""
+
+    name: str
+    change: Retrieval
+    samples: int
+    """Samples in which it changed."""
+    value: float
+    """What it adds to the difference of the metric."""
+
+
+class CauseSlice(Record):
+    """What the samples with one value of a field add to the difference because of the named cause."""
+
+    field: str
+    value: str
+    samples: int
+    affected: int
+    """Samples whose value the cause moves."""
+    contribution: float
+    share: float
+    """The contribution by that of all samples."""
+
+    @property
+    def words(self) -> str:
+        """Where the cause is."""
+        return f", {'all' if self.share > 1 - 1e-9 else 'nearly all'} in {_field(self.field)} = {self.value}"
+
+
+class Culprit(Record):
+    """What changed between two runs, as far as the data can tell."""
+
+    sentence: str
+    metric: str | None
+    """The metric that the sentence is about."""
+    significant: bool
+    """Whether it differs beyond chance."""
+    cause: str | None = None
+    """The cause that the sentence names; None if it names none."""
+    causes: tuple[CausePart, ...] = ()
+    """What the difference of the metric consists of."""
+    documents: tuple[DocumentChange, ...] = ()
+    """Documents that retrieval lost or gained or that were rewritten, those that add most first."""
+    slices: tuple[CauseSlice, ...] = ()
+    """The named cause by the field in which it is most uneven, largest part first."""
+    separate: str | None = None
+    """The commands that tell apart what changed at the same time."""
+
+
+class RunFacts(NamedTuple):
+    """What a sentence says of a run."""
+
+    path: str
+    samples: int
+    planned: int
+    complete: bool
+    judging: str
+    """The options of `rejudge` that judge as this run did."""
+
+
+class _Named(NamedTuple):
+    """A sentence and what it names; `samples` are what the cause adds to each sample, by number."""
+
+    sentence: str
+    metric: str | None = None
+    cause: str | None = None
+    samples: Mapping[int, float] = {}
+    separate: str | None = None
+
+
+class _Group(NamedTuple):
+    """A group of samples and how a metric differs in it."""
+
+    kind: str
+    name: str
+    samples: list[int]
+    metric: str
+    mean: float
+    p: float
+
+    @property
+    def words(self) -> str:
+        """What defines the group, and how the metric moved."""
+        moved = f"{'rose' if self.mean > 0 else 'fell'} {decimal(abs(self.mean), 2)}"
+        what = GROUPS[self.kind].format(self.name)
+        return f"{what} for {number_of(len(self.samples), 'question')}, and their {self.metric} {moved}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A comparison whose culprit is looked for."""
+
+    facts: Sequence[Facts]
+    """What differs in the inputs of each sample."""
+    facets: Sequence[Facet]
+    """The values of the samples of run b in each field."""
+    metrics: Mapping[str, MetricComparison]
+    paired: PairedValues
+    """The values of the metrics that are the runs' own."""
+    totals: tuple[Totals, Totals]
+    runs: tuple[RunFacts, RunFacts]
+    settings: Sequence[str]
+    """Settings that differ, in words."""
+    repeated: Callable[[], tuple[int, int]]
+    """Counts the samples that only a or only b has and whose question is in both."""
+
+    def culprit(self) -> Culprit:
+        """Name the culprit."""
+        named = self._named()
+        head = self.metrics.get(named.metric or "", self._head)
+        name = head.metric if head else None
+        return Culprit(
+            sentence=named.sentence,
+            metric=name,
+            significant=bool(head and _significant(head)),
+            cause=named.cause,
+            causes=head.because if head else (),
+            documents=tuple(self._documents(name)),
+            slices=tuple(self._slices(named.samples)),
+            separate=named.separate,
+        )
+
+    @property
+    def _n(self) -> int:
+        return len(self.facts)
+
+    @cached_property
+    def _own(self) -> list[str]:
+        return [name for name in self.paired.values if name in self.metrics]
+
+    @cached_property
+    def _head(self) -> MetricComparison | None:
+        """The metric that differs most, of those beyond chance if there are any; shares before other units."""
+
+        def rank(metric: MetricComparison) -> tuple[bool, bool, float]:
+            """Return what puts a metric first."""
+            return _significant(metric), self.paired.units.get(metric.metric) == "share", abs(_value(metric))
+
+        return max(self.metrics.values(), key=rank, default=None)
+
+    @cached_property
+    def _judging(self) -> list[str]:
+        others = ("data: ", "extract", "claimeval", "metrics: ")
+        return _cut([line for line in self.settings if not line.startswith(others)])
+
+    @cached_property
+    def _extraction(self) -> list[str]:
+        return _cut([line for line in self.settings if line.startswith("extract")])
+
+    def _named(self) -> _Named:
+        """Return the sentence: first what makes a comparison of means misleading, then the cause."""
+        for gate in (self._unfinished, self._missing, self._refusals, self._unscored, self._samples):
+            if found := gate():
+                return found
+        if self._head is None or self._head.difference.value is None:
+            return _Named("No sample has a score in both runs.")
+        return self._because(self._head) if _significant(self._head) else self._chance(self._head)
+
+    def _unfinished(self) -> _Named | None:
+        for letter, run in zip("ba", reversed(self.runs), strict=True):
+            if not run.complete:
+                planned = max(run.planned, *(one.samples for one in self.runs))
+                of = f" of {planned}" if planned > run.samples else ""
+                first = f"Run {letter} is not finished ({run.samples}{of} questions; its command again resumes it)."
+                return self._apart(first, "unfinished", (), f"Over the {self._n} in both runs")
+        return None
+
+    def _lacking(self, answer: str) -> tuple[int, list[int]]:
+        """Return the run that lacks more answers, and its samples; none if they are few."""
+        sides = [[i for i, of in enumerate(self.facts) if of.answer == answer and of.lacking == run] for run in (0, 1)]
+        run = int(len(sides[1]) >= len(sides[0]))
+        return run, sides[run] if self._many(len(sides[run]) - len(sides[1 - run])) else []
+
+    def _many(self, count: int) -> bool:
+        return count >= max(2, GATE * self._n)
+
+    def _missing(self) -> _Named | None:
+        run, samples = self._lacking("missing")
+        first = f"Run {'ab'[run]} lacks {len(samples)} of {self._n} answers{self._place(samples)}."
+        return self._apart(first, "missing", samples, "Over the {} that both answer") if samples else None
+
+    def _refusals(self) -> _Named | None:
+        run, samples = self._lacking("refusal")
+        if not samples:
+            run, samples = 1, self._repeated_answer()
+        if not samples:
+            return None
+        text = " ".join(self.facts[samples[0]].text.split())
+        quoted = f" (“{text if len(text) <= 60 else f'{text[:56]} ...'}”)" if run and text else ""
+        gone = sum(any(change == "lost" for change, _ in self.facts[i].documents) for i in samples)
+        along = f", {gone} of them without a document that run a has" if gone >= FEW * len(samples) else ""
+        first = f"Run {'ab'[run]} does not answer {len(samples)} of {self._n} questions that run {'ba'[run]} answers"
+        first += f"{quoted}{along}{self._place(samples)}."
+        return self._apart(first, "refusals", samples, "Over the {} others")
+
+    def _repeated_answer(self) -> list[int]:
+        """Return the samples to which run b gives one and the same short answer, if they are many."""
+        texts: defaultdict[str, list[int]] = defaultdict(list)
+        for i, of in enumerate(self.facts):
+            if of.text and of.words[1] <= 40:
+                texts[folded(of.text)].append(i)
+        most = max(texts.values(), key=len, default=[])
+        return most if len(most) > 2 and self._many(len(most)) else []
+
+    def _unscored(self) -> _Named | None:
+        for name in self._own:
+            once = self.paired.causes.once(name)
+            sides = [[one for one in once if one.is_b != bool(run)] for run in (0, 1)]
+            run = int(len(sides[1]) >= len(sides[0]))
+            if self._many(len(sides[run]) - len(sides[1 - run])):
+                why = Counter(one.why for one in sides[run]).most_common(1)[0][0]
+                samples = [one.order for one in sides[run]]
+                first = f"Run {'ab'[run]} has no {name} for {len(samples)} of {self._n} questions that have one in run "
+                first += f"{'ba'[run]} ({why}){self._place(samples)}."
+                return self._apart(first, "score", samples, "Over the {} others")
+        return None
+
+    def _samples(self) -> _Named | None:
+        """Return the sentence on samples of one run only, if they make most of a difference that is beyond chance."""
+        found: list[tuple[float, str, int, int]] = []
+        for name in self._own:
+            metric = self.metrics[name]
+            value = sum(abs(part.value) for part in metric.because if part.cause == "samples")
+            if value <= max(0.01, abs(metric.change or 0.0) / 2):
+                continue
+            for run, (count, deviation) in enumerate(self.paired.causes.lone(name, self.totals)):
+                known = [pair[run] for pair in self.paired.values[name] if pair[run] is not None]
+                if count and abs(deviation / count) > 2.6 * _deviation(known) * math.sqrt(1 + 1 / count):  # type: ignore[arg-type]  # None is left out
+                    found.append((value, name, run, count))
+        if not found:
+            return None
+        _, name, run, count = max(found)
+        metric, again = self.metrics[name], self.repeated()[run]
+        repeat = f" ({again} repeat a question)" if again else ""
+        same = f"differs by {decimal(abs(_value(metric)))}" if _significant(metric) else "does not differ beyond chance"
+        text = (
+            f"{_moved(name, metric.change or 0.0)}, because of {number_of(count, 'sample')} that only run {'ab'[run]} "
+        )
+        return _Named(f"{text}has{repeat}; over the {self._n} in both it {same}.", name, "samples")
+
+    def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> _Named:
+        """Return a sentence on what is missing, and on what holds for the other samples."""
+        left = [i for i in range(self._n) if i not in set(samples)]
+        tested = {name: (mean, p) for name in self._own for mean, p, _ in (self._test(name, left),) if p is not None}
+        adjusted = zip(tested, holm([p for _, p in tested.values()]), strict=True)
+        sure = [name for name, p in adjusted if p < CHANCE]
+        name = max(sure, key=lambda name: abs(tested[name][0]), default=None)
+        rest = _moved(name, tested[name][0]) if name else "no metric differs beyond chance"
+        return _Named(f"{first} {over.format(len(left))}, {rest}." if tested else first, name, cause)
+
+    # a metric that differs beyond chance
+
+    def _because(self, metric: MetricComparison) -> _Named:
+        """Return the sentence on a metric that differs beyond chance."""
+        name, change = metric.metric, _value(metric)
+        head, sums = _moved(name, change), defaultdict[Cause, float](float)
+        for part in metric.because:
+            if part.cause not in ("score", "samples"):
+                sums[part.cause] += part.value
+        self._merge(name, sums)
+        cause = max(sums, key=lambda cause: sums[cause] * change)
+        if sums[cause] * change <= 0:
+            return _Named(f"{head}, and no single cause explains it.", name)
+        samples = self.paired.causes.by_sample(name, (cause,)) if name in self.paired.values else {}
+        place, separate = self._place(samples), None
+        if cause in ("judge", "several", "label") and self._judging:
+            text, separate = self._judged(name, head)
+        elif cause == "extraction":
+            why = f": {'; '.join(self._extraction)}" if self._extraction else ", though the extractor is the same"
+            text = f"{head}, because other claims are taken from the same texts{why}."
+        elif cause in RETRIEVAL:
+            text = self._retrieval(name, head, cause, samples, place)
+        elif cause in SENTENCES:
+            counts = {kind: f"{self._count(kind)} of {self._n} questions" for kind in ("order", "gold", "question")}
+            own = number_of(sum(map(bool, samples.values())), "question")
+            text = SENTENCES[cause].format(head=head, own=own, place=place, inputs=self._inputs(), **counts)
+        else:
+            text = self._answers(head, cause, samples, place)
+        return _Named(text, name, None if cause == "disagreement" else cause, samples, separate)
+
+    def _merge(self, name: str, sums: defaultdict[Cause, float]) -> None:
+        """Add parts to the cause that they cannot be told from."""
+        if self._judging or self._extraction:
+            sums["judge" if self._judging else "extraction"] += sums.pop("several", 0.0)
+        for cause in RETRIEVAL:
+            if cause in sums and self._elsewhere(name, cause):
+                moved = sum(self.paired.causes.by_sample(name, (cause,), together=True).values())
+                sums[cause] -= moved
+                sums["answer"] += moved
+        forms: tuple[Cause, ...] = ("longer", "shorter", "answer")
+        most = max(forms, key=lambda form: abs(sums.get(form, 0.0)))
+        sums[most] = sum(sums.pop(form, 0.0) for form in forms)
+
+    def _elsewhere(self, name: str, cause: Cause) -> bool:
+        """Return whether answers changed as much where the documents are the same, so that these are not the reason."""
+        if name not in self.paired.values:
+            return False
+        along = self.paired.causes.by_sample(name, (cause,), together=True)
+        same = [i for i, of in enumerate(self.facts) if not of.other_documents]
+        if not along or len(same) < GROUP:
+            return False
+        plain = self.paired.causes.by_sample(name, ("answer", "longer", "shorter"))
+        mean = sum(plain.get(i, 0.0) for i in same) / len(same)
+        of_cause = sum(along.values()) / max(len(self._with(cause)), len(along))
+        return mean * of_cause > 0 and abs(mean) > abs(of_cause) / 2
+
+    def _with(self, cause: str) -> list[int]:
+        return [i for i, of in enumerate(self.facts) if any(change == cause for change, _ in of.documents)]
+
+    def _judged(self, name: str, head: str) -> tuple[str, str | None]:
+        """Return the sentence on other judges; if inputs differ too, with the commands that tell them apart."""
+        same, what = [i for i, of in enumerate(self.facts) if of.same], "; ".join(self._judging)
+        if not self._inputs():
+            return f"{head}, because the judging changed, not the system: {what}.", None
+        a, b = self.runs
+        again = f"{a.path}-again"
+        command = f"claimeval rejudge {a.path} {b.judging} -o {again} && claimeval compare {again} {b.path}"
+        mean = self._test(name, same)[0] if name in self.paired.values else 0.0
+        if (
+            len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2
+        ):  # it is the judges where only they differ
+            return f"{head}, because the judging changed: {what}; inputs differ too: {self._inputs()}.", command
+        return f"{head}, together with other judging ({what}) and {self._inputs()}.", command
+
+    def _count(self, kind: str) -> int:
+        return sum(bool(getattr(of, kind)) for of in self.facts)
+
+    def _inputs(self) -> str:
+        """Return the inputs that differ, in words."""
+        counts = {words: self._count(kind) for kind, words in INPUTS.items()}
+        return " and ".join(f"{words} ({count} of {self._n})" for words, count in counts.items() if count)
+
+    def _retrieval(self, name: str, head: str, cause: Cause, samples: Mapping[int, float], place: str) -> str:
+        """Return the sentence on documents that changed."""
+        alone, along = (
+            abs(sum(self.paired.causes.by_sample(name, (cause,), together=flag).values())) for flag in (False, True)
+        )
+        word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
+        return f"{head}, {word} {self._documents_in_words(name, cause)}{self._fields(samples)}{place}{tail}."
+
+    def _documents_in_words(self, name: str, cause: Cause) -> str:
+        """Return what happened to the documents: one that is named, none at all, fewer or more, or others."""
+        part = next(part for part in self.metrics[name].because if part.cause == cause)
+        if part.name:
+            count = sum((cause, part.name) in of.documents for of in self.facts)
+            return f"{GROUPS[cause].format(part.name)} for {number_of(count, 'question')}"
+        if cause == "rewritten":
+            written = len({*self._with(cause), *(i for i, of in enumerate(self.facts) if of.recut)})
+            return f"the same documents are cut or written otherwise, in {written} of {self._n} questions"
+        of_cause, lost = self._with(cause), cause == "lost"
+        empty = sum(0 in self.facts[i].sizes for i in of_cause)
+        if empty >= FEW * len(of_cause):
+            return f"retrieval brings {'nothing' if lost else 'something again'} for {number_of(empty, 'question')}"
+        before, now = (sum(of.sizes[run] for of in self.facts) / self._n for run in (0, 1))
+        mirrored = self._many(len(self._with("gained" if lost else "lost")))
+        documents = f"{number_of(part.names, 'document')} {'gone' if lost else 'new'}"
+        if min(before, now) < FEWER * max(before, now) and (now < before) == lost and not mirrored:
+            few = f"{'fewer' if lost else 'more'} documents ({decimal(before, 1)} before, {decimal(now, 1)} now)"
+            return f"retrieval brings {few} for {number_of(len(of_cause), 'question')}: {documents}"
+        changed = f"{self._count('other_documents')} of {self._n} questions"
+        return f"retrieval brings other documents for {changed}: {documents}"
+
+    def _answers(self, head: str, cause: Cause, samples: Mapping[int, float], place: str) -> str:
+        """Return the sentence on other answers."""
+        changed = [of for of in self.facts if of.answer]
+        in_all, fields = f"in {len(changed)} of {self._n} questions", self._fields(samples)
+        if cause in ("missing", "refusal"):
+            return f"{head}, because of {CAUSES[cause]}, {in_all}{place}."
+        before, now = (sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1))
+        if cause in ("longer", "shorter") or min(before, now) < FEWER * max(before, now):
+            form = f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f} now)"
+            return f"{head}, because the answers changed and are {form}{fields}, {in_all}{place}."
+        documents = "" if self._count("other_documents") else " on the same documents"
+        return f"{head}, because the answers changed{documents}{fields}, {in_all}{place}."
+
+    def _fields(self, samples: Mapping[int, float]) -> str:
+        """Return the fields of the samples, such as the generator, that changed with the cause, in words."""
+        counts = Counter(field for i in samples for field in self.facts[i].fields)
+        usual = [field for field, count in counts.items() if count >= FEW * len(samples)]
+        return "".join(f" ({name} {before} → {after})" for name, before, after in usual[:2])
+
+    # a metric that does not differ beyond chance
+
+    def _chance(self, metric: MetricComparison) -> _Named:
+        """Return the sentence where no metric differs beyond chance: a group that does, else what differs."""
+        inputs = self._inputs()
+        if settings := (*self._judging, *self._extraction):
+            text = f", with other judging ({'; '.join(settings)})" + (f" and {inputs}" if inputs else "")
+        elif groups := self._groups_beyond_chance():
+            first = groups[0]
+            other = next((one for one in groups if one.kind in RETRIEVAL and one.name != first.name), None)
+            text = f"No overall difference beyond chance, yet {first.words}{self._place(first.samples)}"
+            text += f"; {other.words}." if other else "."
+            return _Named(text, first.metric, first.kind, dict.fromkeys(first.samples, first.mean / self._n))
+        elif not metric.because and all(of.same for of in self.facts):
+            return _Named("No difference: inputs, settings and scores are the same.", metric.metric)
+        elif self._n < GROUP:
+            text = f": {number_of(self._n, 'sample')} can show none"
+        elif inputs:
+            text = f", with {inputs}"
+        elif order := self._count("order"):
+            text = f": the same documents in another order ({order} of {self._n} questions)"
+        else:
+            text = ": inputs and settings are the same, so what differs is judges who disagree with themselves"
+        return _Named(f"No difference beyond chance{text}.", metric.metric)
+
+    def _groups(self) -> Iterator[_Group]:
+        """Yield groups of samples that are defined by their inputs alone; a slice has those whose inputs differ."""
+        groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for i, of in enumerate(self.facts):
+            found: list[tuple[str, str]] = list(of.documents)
+            found += [(kind, "") for kind in ("recut", "order", "gold", "question") if getattr(of, kind)]
+            if of.answer and not of.other_documents:
+                found.append(("answer", ""))
+            if found or of.other_documents:
+                slices = ((field, values, codes[i]) for field, values, codes in self.facets)
+                found += [("slice", f"{_field(field)} = {values[code]}") for field, values, code in slices if code >= 0]
+            for key in found:
+                groups[key].append(i)
+        for (kind, name), samples in groups.items():
+            for metric in self._own if len(samples) >= GROUP else ():
+                mean, p, n = self._test(metric, samples)
+                if p is not None and n >= GROUP:
+                    yield _Group(kind, name, samples, metric, mean, p)
+
+    def _groups_beyond_chance(self) -> list[_Group]:
+        """Return the groups that differ beyond chance, the surest first: those of documents, else others."""
+        groups = list(self._groups())
+        for chance, wanted in ((CHANCE, True), (GROUP_CHANCE, False)):
+            family = [group for group in groups if (group.kind in RETRIEVAL) == wanted]
+            adjusted = zip(holm([group.p for group in family]), family, strict=True)
+            if sure := [(p, -abs(group.mean), group) for p, group in adjusted if p < chance]:
+                return [group for *_, group in sorted(sure, key=lambda one: one[:2])]
+        return []
+
+    # arithmetic
+
+    def _test(self, name: str, samples: Iterable[int]) -> tuple[float, float | None, int]:
+        """Return the mean difference of samples, its p-value, and their number; clusters are flipped whole."""
+        values = ((i, *self.paired.values[name][i]) for i in samples)
+        found = [(y - x, self.paired.clusters[i]) for i, x, y in values if x is not None and y is not None]
+        differences = [difference for difference, _ in found]
+        p = sign_flip_test(differences, clusters=[cluster for _, cluster in found]).p
+        return math.fsum(differences) / max(1, len(found)), p, len(found)
+
+    def _split(self, samples: Mapping[int, float]) -> Iterator[list[CauseSlice]]:
+        """Yield what samples add by the values of each field, largest part first."""
+        total = math.fsum(samples.values())
+        for field, values, codes in self.facets if total else ():
+            sizes, hits, added = Counter(codes), Counter[int](), Counter[int]()
+            for i, value in samples.items():
+                added[codes[i]] += value  # type: ignore[assignment]  # sums of floats
+                hits[codes[i]] += value * total > 0
+            rows = (
+                CauseSlice(
+                    field=field, value=values[code], samples=sizes[code], affected=hits[code], contribution=value,
+                    share=value / total,
+                )
+                for code, value in added.items()
+                if code >= 0
+            )  # fmt: skip
+            yield sorted(rows, key=lambda row: -row.share)
+
+    def _place(self, samples: Mapping[int, float] | Sequence[int]) -> str:
+        """Return the smallest slice that holds most of what samples add, in words, unless it may do so by chance."""
+        weights = samples if isinstance(samples, Mapping) else dict.fromkeys(samples, 1.0)
+        found = [
+            one
+            for rows in self._split(weights)
+            for one in rows
+            if one.share >= MOST
+            and one.samples <= FEW * self._n
+            and (one.samples / self._n) ** one.affected <= BY_CHANCE
+        ]
+        return min(found, key=lambda one: one.samples).words if found else ""
+
+    def _slices(self, samples: Mapping[int, float]) -> list[CauseSlice]:
+        """Return what the named cause adds by the field in which it is most uneven."""
+        fields = [rows for rows in self._split(samples) if rows]
+        uneven = max(fields, key=lambda rows: max(one.share - one.samples / self._n for one in rows), default=[])
+        return uneven[:8]
+
+    def _documents(self, name: str | None) -> list[DocumentChange]:
+        """Return the documents that changed, those that add most to the difference of a metric first."""
+        values = self.paired.causes.documents(name) if name in self.paired.values and name else {}
+        counts = Counter(one for of in self.facts for one in of.documents)
+        found = [
+            DocumentChange(name=title, change=change, samples=count, value=values.get((change, title), 0.0))
+            for (change, title), count in counts.items()
+        ]
+        return sorted(found, key=lambda one: (-abs(one.value), -one.samples, one.name))[:DOCUMENTS]
+
+
+def _significant(metric: MetricComparison) -> bool:
+    return metric.p_adjusted is not None and metric.p_adjusted < CHANCE
+
+
+def _value(metric: MetricComparison) -> float:
+    return metric.difference.value or 0.0
+
+
+def _moved(name: str, change: float) -> str:
+    return f"{name} {'rose' if change > 0 else 'fell'} {decimal(abs(change))}"
+
+
+def _cut(settings: Sequence[str]) -> list[str]:
+    """Return settings as a sentence has room for: the first two, without the addresses of servers."""
+    short = [re.sub(r"@https?://[^\s,;]+", "", line) for line in settings]
+    found = [
+        new if len(set(new.partition(": ")[2].split(" → "))) > 1 else line
+        for new, line in zip(short, settings, strict=True)
+    ]
+    return [*found[:2], *([f"{len(found) - 2} more settings"] if len(found) > 2 else [])]
+
+
+def _field(field: str) -> str:
+    return field.removeprefix("metadata.")
+
+
+def _deviation(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / max(1, len(values))
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1))

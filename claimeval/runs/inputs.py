@@ -1,0 +1,217 @@
+"""What differs in the inputs of one sample in two runs: documents, answer, gold answer, question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from claimeval.lexical.sentences import sentences
+from claimeval.runs.documents import MatchedDocuments, folded, match, name_of
+from claimeval.types.records import (
+    CONTEXTS_AND_HISTORY,
+    Assessment,
+    Part,
+    SampleResult,
+    ScoredSample,
+    has_words,
+)
+
+Answer = Literal["missing", "refusal", "longer", "shorter", "answer"]
+"""How an answer differs: one run has none, or one without claims, or one has all that the other says and more."""
+Retrieval = Literal["lost", "gained", "rewritten"]
+KEPT = 0.8
+"""Share of the sentences of an answer from which a longer one keeps it."""
+
+
+class ChangedDocument(NamedTuple):
+    """What happened to a document; `name` is None where several changed and nobody can tell which counts."""
+
+    change: Retrieval
+    name: str | None
+
+
+def cited(assessment: Assessment) -> set[str]:
+    """Return the documents that judges cite for a supported claim; cites of outvoted judges do not count."""
+    if assessment.support != "supported":
+        return set()
+    return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
+
+
+def _retrieved(part: Part) -> Part:
+    return "contexts" if part == CONTEXTS_AND_HISTORY else part
+
+
+class Inputs:
+    """The inputs of a sample in two runs. `full` reads the verdicts, which say what documents judges relied on."""
+
+    def __init__(
+        self, a: ScoredSample, b: ScoredSample, full: Callable[[], tuple[SampleResult, SampleResult]] | None = None
+    ) -> None:
+        self.results, self._full = (a, b), full
+        self.a, self.b = a.sample, b.sample
+        self._documents: dict[Part, MatchedDocuments] = {}
+        self._changes: dict[tuple[Part, int], dict[str, ChangedDocument]] = {}
+
+    def documents(self, part: Part = "contexts") -> MatchedDocuments:
+        """Return the matched documents of a part; a conversation has those of its contexts."""
+        part = _retrieved(part)
+        if part not in self._documents:
+            self._documents[part] = match(*(sample.documents(part) or () for sample in (self.a, self.b)))
+        return self._documents[part]
+
+    @cached_property
+    def _cites(self) -> tuple[dict[tuple[Part, str], set[str]], ...]:
+        """The documents that were cited for each supported claim of either run, by part and text of the claim."""
+        found: tuple[dict[tuple[Part, str], set[str]], ...] = ({}, {})
+        for of_run, result in zip(found, self._full() if self._full else (), strict=False):
+            texts = {claim.id: claim.text for claim in result.claims}
+            for one in result.whole:
+                if ids := cited(one):
+                    of_run.setdefault((_retrieved(one.against), texts.get(one.subject, "")), set()).update(ids)
+        return found
+
+    def _changed(self, part: Part, run: int) -> dict[str, ChangedDocument]:
+        """Return the documents that only this run has, or has with another text, by id."""
+        part = _retrieved(part)
+        if (part, run) not in self._changes:
+            found, (a, b) = self.documents(part), [sample.documents(part) or () for sample in (self.a, self.b)]
+            own = [(i, ChangedDocument("lost", name_of(a[i]))) for i in found.lost] if run == 0 else []
+            own += [(j, ChangedDocument("gained", name_of(b[j]))) for j in found.gained] if run else []
+            own += [(pair[run], ChangedDocument("rewritten", name_of(a[pair[0]]))) for pair in found.edited.items()]
+            own += [(place, ChangedDocument("rewritten", None)) for place in found.recut[run]]
+            self._changes[part, run] = {(a, b)[run][place].id: change for place, change in sorted(own)}
+        return self._changes[part, run]
+
+    def changed_for(self, part: Part, claim: str, *, up: bool) -> ChangedDocument | None:
+        """Return the document for which the label of a claim changed: one that was cited for it, else what changed.
+
+        None if the documents are the same, apart from their order.
+        """
+        if not self.documents(part).changed:
+            return None
+        changed = self._changed(part, int(up))
+        for document in sorted(self._cites[up].get((_retrieved(part), claim), ())):
+            if document in changed:
+                return changed[document]
+        return self._anything(part, up=up)
+
+    def all_changed(self, part: Part = "contexts") -> set[ChangedDocument]:
+        """Return what happened to the documents of a part."""
+        if not self.documents(part).changed:
+            return set()
+        return {one for run in (0, 1) for one in self._changed(part, run).values()}
+
+    def _anything(self, part: Part, *, up: bool) -> ChangedDocument:
+        """Return what changed of the documents, with its name if it is only one."""
+        of_both = self.all_changed(part)
+        order: tuple[Retrieval, ...] = ("gained", "rewritten", "lost") if up else ("lost", "rewritten", "gained")
+        change = next(kind for kind in order if any(one.change == kind for one in of_both))
+        names = {one.name for one in of_both if one.change == change}
+        return ChangedDocument(change, names.pop() if len(names) == 1 else None)
+
+    def with_answer(self, part: Part = "contexts") -> ChangedDocument | None:
+        """Return a changed document that was cited in this sample, so that another answer may follow from it.
+
+        Without any citation, it is whatever changed.
+        """
+        if not self.documents(part).changed:
+            return None
+        for run in (0, 1):
+            changed = self._changed(part, run)
+            ids = {i for (of, _), cites in self._cites[run].items() if of == part for i in cites}
+            if found := sorted(ids & changed.keys()):
+                return changed[found[0]]
+        return None if any(self._cites) else self._anything(part, up=False)
+
+    @cached_property
+    def answer(self) -> Answer | None:
+        """How the answers differ; None if they are the same."""
+        texts = [sample.answer for sample in (self.a, self.b)]
+        if texts[0] == texts[1]:
+            return None
+        if not all(text and has_words(text) for text in texts):
+            return "missing"
+        claims = [bool(result.claims_of("answer")) for result in self.results]
+        for has, result in zip(claims, self.results, strict=True):
+            if any(claims) and not has and any(s.because == "no_claims" for s in result.scores.values()):
+                return "refusal"
+        before, after = ({folded(text[i:j]) for i, j in sentences(text)} for text in texts if text)
+        kept, whole = len(before & after), [folded(text or "") for text in texts]
+        if (len(after) > len(before) and kept >= KEPT * len(before)) or whole[1].startswith(whole[0]):
+            return "longer"
+        if (len(after) < len(before) and kept >= KEPT * len(after)) or whole[0].startswith(whole[1]):
+            return "shorter"
+        return "answer"
+
+    @property
+    def gold(self) -> bool:
+        """Whether gold answers or reference contexts differ."""
+        return (self.a.reference_answers, self.a.reference_claims, self.a.reference_contexts) != (
+            self.b.reference_answers,
+            self.b.reference_claims,
+            self.b.reference_contexts,
+        )
+
+    @property
+    def question(self) -> bool:
+        """Whether the question, or the conversation before it, differs."""
+        return self.a.full_question != self.b.full_question
+
+
+class Facts(NamedTuple):
+    """What differs in the inputs of a sample, for the search of a cause over all samples."""
+
+    documents: frozenset[tuple[Retrieval, str]]
+    """Documents that changed, by name."""
+    other_documents: bool
+    recut: bool
+    order: bool
+    """Whether the same documents are in another order."""
+    answer: Answer | None
+    lacking: int | None
+    """The run without an answer, or with one that makes no claim."""
+    gold: bool
+    question: bool
+    sizes: tuple[int, int]
+    """Number of contexts in each run."""
+    words: tuple[int, int] = (0, 0)
+    """Words of the answers, if they differ."""
+    fields: tuple[tuple[str, str, str], ...] = ()
+    """Fields of the sample that differ, with both values."""
+    text: str = ""
+    """The answer of run b, if it is another one."""
+
+    @property
+    def same(self) -> bool:
+        """Whether judges read the same."""
+        return not (self.other_documents or self.order or self.answer or self.gold or self.question)
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> Facts:
+        """Return what differs in the inputs of a sample."""
+        a, b = inputs.a, inputs.b
+        sizes = len(a.contexts or ()), len(b.contexts or ())
+        if a == b:
+            return cls(frozenset(), False, False, False, None, None, False, False, sizes)  # nothing differs
+        matched, answer, lacking = inputs.documents(), inputs.answer, None
+        if answer == "missing":
+            lacking = int(has_words(a.answer or ""))
+        elif answer == "refusal":
+            lacking = int(bool(inputs.results[0].claims_of("answer")))
+        fields = [("generator", a.generator, b.generator)]
+        fields += [(name, str(a.metadata.get(name)), str(value)) for name, value in b.metadata.items()]
+        return cls(
+            documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),
+            other_documents=matched.changed,
+            recut=any(matched.recut),
+            order=matched.moved and not matched.changed,
+            answer=answer,
+            lacking=lacking,
+            gold=inputs.gold,
+            question=inputs.question,
+            sizes=sizes,
+            words=(len((a.answer or "").split()), len((b.answer or "").split())) if answer else (0, 0),
+            fields=tuple((name, str(x), str(y)) for name, x, y in fields if x != y),
+            text=b.answer or "" if answer else "",
+        )

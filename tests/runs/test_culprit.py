@@ -1,0 +1,139 @@
+"""The first line of `compare` on planted changes, worked out in `benchmarks/culprit.py`, and on runs made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from benchmarks.culprit import WORLDS, culprit, make, right
+from claimeval.runs.compare import differences
+from claimeval.runs.overview import PairedRuns
+from claimeval.types.records import Document, Sample, SampleResult, Turn
+from tests.report.runs import DOCUMENTS, TOWER, TOWER_SAYS
+from tests.report.runs import make as run
+from tests.sample_runs import attach, scored
+
+SOME = (
+    "lost_document",
+    "fewer_documents",
+    "other_chunks",
+    "worse_topic",
+    "refusals",
+    "duplicates",
+    "stopped",
+    "other_judge",
+    "other_judge_and_other_answers",
+    "edited_document",
+    "two_documents_with_opposite_effects",
+)
+GOOD = {"strict": dict.fromkeys(TOWER_SAYS, "supported")}
+
+
+def many(
+    folder: Path, name: str, changed: Mapping[str, object] | None = None, says: object = None, n: int = 12
+) -> Path:
+    """A run of the same sample under many ids and questions."""
+    samples = [
+        TOWER.model_copy(update={"id": f"s{i}", "question": f"Question {i}?", **(changed or {})}) for i in range(n)
+    ]
+    return run(folder / name, samples, says or GOOD, metrics=["faithfulness"])  # type: ignore[arg-type]  # a mapping
+
+
+def compared(a: Path, b: Path) -> PairedRuns:
+    return differences(a, b)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_first_line_names_the_planted_change(name: str) -> None:
+    found = culprit(name, 3)
+    assert right(name, found), found.sentence
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["same_system_again", "sampled_answers", "other_replies"])
+def test_no_cause_is_named_where_there_is_none(name: str, seed: int) -> None:
+    found = culprit(name, 70 + seed)
+    assert found.cause is None, found.sentence
+
+
+@pytest.mark.parametrize("name", sorted(WORLDS)[::6])
+def test_printed_parts_add_up_in_every_world(tmp_path: Path, name: str) -> None:
+    for metric in compared(*make(name, 5, tmp_path)).metrics:
+        outer = [row for row in metric.cause_rows if not row.inner]
+        figures = [Fraction(row.figure) for row in outer if row.part]
+        assert not outer or sum(figures) == Fraction(outer[-1].figure)
+
+
+def test_equal_runs_have_no_culprit(tmp_path: Path) -> None:
+    a = many(tmp_path, "a")
+    assert compared(a, a).culprit.sentence == "No difference: inputs, settings and scores are the same."
+
+
+def test_a_lost_document_with_an_id_and_a_title_is_named_for_a_panel(tmp_path: Path) -> None:
+    panel = {name: dict(GOOD["strict"]) for name in ("x", "y", "z")}
+    stricter = {name: {"It is 90 metres high.": "not_found"} for name in panel}
+    a = many(tmp_path, "a", says=panel)
+    b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, says=stricter)
+    found = compared(a, b).culprit
+    assert found.sentence == "faithfulness fell 0.333, because retrieval no longer brings “Guide” for 12 questions."
+    assert [(one.name, one.change, one.samples) for one in found.documents] == [("Guide", "lost", 12)]
+
+
+def test_answers_that_changed_with_a_document_are_not_said_to_change_because_of_it(tmp_path: Path) -> None:
+    changed = {"contexts": DOCUMENTS[1:], "answer": "It is 90 metres high. Its keeper was a poet."}
+    says = {"strict": dict.fromkeys(TOWER_SAYS, "not_found")}
+    found = compared(many(tmp_path, "a"), many(tmp_path, "b", changed, says)).culprit
+    (lost,) = found.causes
+    assert "because" not in found.sentence or lost.parts[0].value < lost.parts[1].value
+
+
+def test_other_conversations_are_the_cause_where_only_they_differ(tmp_path: Path) -> None:
+    b = many(tmp_path, "b", {"history": (Turn(role="assistant", content="Which tower?"),)}, {"strict": TOWER_SAYS})
+    samples = [
+        TOWER.model_copy(
+            update={"id": f"s{i}", "question": f"Question {i}?", "history": (Turn(role="user", content=f"About {i}."),)}
+        )
+        for i in range(12)
+    ]
+    b = run(tmp_path / "c", samples, {"strict": TOWER_SAYS}, metrics=["faithfulness"])
+    found = compared(many(tmp_path, "a"), b).culprit
+    assert "because the questions or their history changed, in 12 of 12 questions" in found.sentence
+
+
+def test_samples_of_one_question_are_one_cluster(tmp_path: Path) -> None:
+    """Twelve answers to one question fall alike, which is one observation."""
+    a = many(tmp_path, "a", {"question": "The same?"})
+    b = many(tmp_path, "b", {"question": "The same?", "contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
+    assert compared(a, b).culprit.significant is False
+
+
+@pytest.mark.parametrize("job", ["rate", "grade"])
+def test_scores_of_other_jobs_have_a_culprit_too(tmp_path: Path, job: str) -> None:
+    for letter, value, documents in (("a", 1.0, DOCUMENTS), ("b", 0.5, DOCUMENTS[1:])):
+        rows = [
+            SampleResult.of(
+                Sample(id=f"s{i}", question=f"Question {i}?", answer="It is high.", contexts=documents),
+                scores=scored({"quality": value}),
+            )
+            for i in range(12)
+        ]
+        attach(tmp_path, letter, rows, {"quality": "share"})
+    found = compared(tmp_path / "a", tmp_path / "b").culprit
+    assert found.sentence == "quality fell 0.500, because retrieval no longer brings “Guide” for 12 questions."
+
+
+def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -> None:
+    old = (Document(id="1", text="本館は午前十時に開館します。"), *DOCUMENTS[1:])
+    a = many(tmp_path, "a", {"contexts": old})
+    b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
+    assert "“本館は午前十時に開館します。”" in compared(a, b).culprit.sentence
+
+
+def test_the_sentence_is_a_field_of_the_json(tmp_path: Path) -> None:
+    a, b = many(tmp_path, "a"), many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
+    found = json.loads(compared(a, b).model_dump_json())["culprit"]
+    assert {"sentence", "metric", "significant", "causes", "documents"} <= found.keys()
