@@ -165,6 +165,8 @@ def value_at(row: SourceRow, path: str, *, optional: bool = False) -> Any:
     If it is missing, return None or, unless it is optional, raise DataError.
     """
     values = list(values_at(row.fields, path))
+    if not values and "/" in path and path.partition("/")[0] in row.fields:
+        raise DataError(f"{row.location}: no field {path!r}; paths have dots, as in {path.replace('/', '.')}")
     if not values and not optional:
         raise DataError(f"{row.location}: no field {path!r}. Known: {', '.join(row.fields)}")
     return (values[0] if len(values) == 1 else values) if values else None

@@ -55,7 +55,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "correct": ("run", "labels", "metric", "method", "cluster"),
     "annotate": (
         *("run", "n", "metric", "design", "seed", "annotator", "documents", "depth", "corpus", "trec_run"),
-        *("mapping", "group", "out"),
+        *("disputed", "mapping", "group", "out"),
     ),
     "measure": ("data", "metrics", "match", "collapse_ids", "normalization", "local", *READ, *WRITE, "options"),
     "read_samples": ("data", *READ),

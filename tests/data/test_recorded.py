@@ -327,3 +327,13 @@ def test_claims_that_are_no_list_of_objects_are_refused(tmp_path: Path) -> None:
 def test_a_name_that_is_no_mapping_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="Did you mean 'ragas'"):
         read_mapping(Path("ragass"))
+
+
+def test_a_path_with_slashes_is_refused_with_its_dots() -> None:
+    from claimeval.data.recorded import value_at
+    from claimeval.data.rows import SourceRow
+
+    row = SourceRow("row 1", 1, {"judges": {"a": "yes"}, "b/c": "no"})
+    assert value_at(row, "b/c") == "no"
+    with pytest.raises(DataError, match=r"no field 'judges/a'; paths have dots, as in judges\.a"):
+        value_at(row, "judges/a", optional=True)

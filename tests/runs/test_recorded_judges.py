@@ -125,7 +125,7 @@ def test_recorded_assessors_are_a_panel_of_grades(tmp_path: Path) -> None:
         "claim_id": "doc_id",
         "of": "passages",
         "against": "question",
-        "judges": {name: f"grades/{judges.index(name)}" for name in (*GRADES, "TREMA-nuggets")},
+        "judges": {name: f"grades[{judges.index(name)}]" for name in (*GRADES, "TREMA-nuggets")},
         "forms": "number",
         "grades": {"lowest": 0, "highest": 3, "positive_from": 2},
         "human_label": "human",
