@@ -7,6 +7,7 @@ import inspect
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -198,3 +199,23 @@ def test_assertions_on_nothing_that_was_asked_are_errors_of_use(result: SampleRe
     for limit in (90, float("nan")):
         with pytest.raises(ce.UsageError, match="from 0 to 1"):
             result.assert_at_least(faithfulness=limit)
+
+
+def test_objects_of_llamaindex_and_langchain_are_checked_as_they_are_scored() -> None:
+    text = "The tower is 63 m tall."
+    scored = SimpleNamespace(node=SimpleNamespace(node_id="n1", get_content=lambda: text), score=0.9)
+    response = SimpleNamespace(response=text, source_nodes=[scored])
+    page = SimpleNamespace(page_content=text, id="p1")
+    message = SimpleNamespace(content=text, type="ai")
+    for answer, contexts in ((response, ()), (text, [scored]), (text, [page]), (message, [page])):
+        result = ce.check(answer, contexts, judge="local:lexical")
+        assert (result.sample.answer, result.scores["faithfulness"].value) == (text, 1.0)
+        assert [document.text for document in result.sample.contexts or ()] == [text]
+    with pytest.raises(ce.UsageError, match="answer: int; give one text, or a response of LlamaIndex"):
+        ce.check(5, [text], judge="local:lexical")
+
+
+def test_a_sample_without_a_question_counts_as_one_without_an_answer() -> None:
+    rows = [{"question": "Q?", "answer": "A is B.", "contexts": ["A is B."]}, {"answer": "A is B.", "contexts": ["A."]}]
+    run = ce.score(rows, judges=ScriptedJudge({}, default="supported"), metrics="faithfulness")
+    assert [result.scores["faithfulness"].because for result in run] == [None, "missing_input"]
