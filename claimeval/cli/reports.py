@@ -83,15 +83,18 @@ report = command("report", ReportOptions, do_report)
 class ViewOptions:
     """Browse the runs and experiments in a folder, with their trends, and compare any of them. Press Ctrl-C to stop.
 
-    Never writes, listens on 127.0.0.1 only, and refuses requests from pages of other hosts.
+    Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With --label-as you label
+    claims, answers and documents in the browser; labels go to the files of `claimeval annotate`.
 
-    Example: claimeval view runs
+    Examples: claimeval view runs; claimeval view runs --label-as ada
     """
 
     folder: Annotated[Path, Argument("FOLDER")] = Path("runs")
     """A folder with run directories, up to four levels deep."""
     port: int = 8811
     """Port to listen on; 0 chooses a free port."""
+    label_as: str | None = None
+    """Your name: label in the browser, and store it with each label."""
     browser: Annotated[bool, Names("--open")] = False
     """Open the list in the browser."""
     output: Output = Output()
@@ -104,7 +107,7 @@ def do_view(args: ViewOptions) -> int:
     """Serve the list until Ctrl-C, and return the exit code."""
     from claimeval.report.viewer import Viewer
 
-    with Viewer(args.folder, args.port) as viewer:
+    with Viewer(args.folder, args.port, args.label_as) as viewer:
         args.output.line(f"{viewer.url} shows the runs in {args.folder}; press Ctrl-C to stop")
         args.output.result("view", {"url": viewer.url}, path=args.folder)
         if args.browser:

@@ -23,10 +23,14 @@ STYLES = {
         "print.css",
     ),
     "experiment": ("colours.css", "base.css", "overview.css", "listing.css"),
+    "label": ("colours.css", "base.css", "sample.css", "label.css"),
     "viewer": ("colours.css", "base.css", "pictures.css", "viewer.css"),
     "series": ("colours.css", "base.css", "pictures.css", "series.css"),
 }
 """Style files of each page, in order. The script of a page, if any, is NAME.js with all its imports."""
+
+CONNECTED = ("label",)
+"""Pages that send something to the server that they come from."""
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -47,8 +51,9 @@ def page(name: str) -> Page:
     """Return a page with its style and script."""
     style = "".join((FOLDER / file).read_text(encoding="utf-8") for file in STYLES[name])
     script = bundle(name) if (FOLDER / f"{name}.js").is_file() else ""
+    connected = "connect-src 'self'; " if name in CONNECTED else ""
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {connected}base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     html = (FOLDER / f"{name}.html").read_text(encoding="utf-8")

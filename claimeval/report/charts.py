@@ -8,10 +8,11 @@ title and all numbers are also text, for screen readers.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -172,7 +173,7 @@ def slices(
 
 def trend(
     marks: Sequence[Mark], title: str, label: str, *,
-    changes: Mapping[int, str] = {}, baseline: int | None = None, width: float = WIDTH,
+    changes: Mapping[int, str] = {}, breaks: Collection[int] = (), baseline: int | None = None, width: float = WIDTH,
 ) -> Picture:  # fmt: skip
     """Draw a value with its interval over runs, oldest first.
 
@@ -181,6 +182,7 @@ def trend(
         title: Title of the chart.
         label: Label of the axis, with its unit.
         changes: What changed, such as judges, prompt or data, by position of the run.
+        breaks: Positions of runs whose values cannot be compared with those before, as other judges gave them.
         baseline: Position of the baseline run, whose value is a line across the chart.
         width: Width in points.
     """
@@ -206,9 +208,12 @@ def trend(
         parts.append(_text(x, top - 8, mark_number, "middle", font_weight=600))
     if baseline is not None and (level := marks[baseline].value) is not None:
         parts.append(_line(left, y(level), right, y(level), stroke_dasharray="2 4", stroke_opacity=0.7, class_="base"))
-    drawn = [(x, mark, mark.value) for x, mark in zip(at, marks, strict=True) if mark.value is not None]
-    spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
-    parts += [_band(y, spread, BLUE), _curve([(x, y(value)) for x, _, value in drawn], BLUE)]
+    ends = [0, *sorted(breaks), len(marks)]
+    for begin, end in itertools.pairwise(ends):
+        piece = zip(at[begin:end], marks[begin:end], strict=True)
+        drawn = [(x, mark, mark.value) for x, mark in piece if mark.value is not None]
+        spread = [(x, *mark.interval) for x, mark, _ in drawn if mark.interval]
+        parts += [_band(y, spread, BLUE), _curve([(x, y(value)) for x, _, value in drawn], BLUE)]
     name_step = math.ceil(14 / step) if step < 14 else 1
     for place, (x, name) in enumerate(zip(at, names, strict=True)):
         if (len(marks) - 1 - place) % name_step == 0:

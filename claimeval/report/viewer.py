@@ -1,7 +1,8 @@
-"""Viewer of a directory in the browser: its runs by data set, its experiments, their reports, and comparisons.
+"""Viewer of a directory in the browser: its runs by system, its experiments, their reports, and comparisons.
 
-It never writes, listens on 127.0.0.1 only, and answers only requests with its address as host, so that pages of other
-sites cannot read from it, even under another name (DNS rebinding).
+It listens on 127.0.0.1 only, and answers only requests with its address as host, so that pages of other sites cannot
+read from it, even under another name (DNS rebinding). It writes nothing but labels, and these only with a name to label
+as, on requests from its own pages.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures, series
 from claimeval.report.assets import page
 from claimeval.report.charts import Picture, trend
+from claimeval.report.labeling import LARGEST, Labeling, Refused, labels_in
 from claimeval.report.packing import as_json, block, tree
 from claimeval.report.page import TABLE, experiment_table, is_experiment, render, render_experiment
 from claimeval.runs.compare import changed_settings
@@ -43,6 +45,7 @@ from claimeval.runs.directory import (
 )
 from claimeval.runs.overview import data_name
 from claimeval.runs.series import track
+from claimeval.runs.systems import Sketch, sketch, together
 from claimeval.types.errors import DataError, UsageError
 
 DEPTH = 4
@@ -82,6 +85,10 @@ class RunEntry(NamedTuple):
     """The experiment whose arm it is."""
     problem: str | None = None
     """Reason why the run has no summary."""
+    labels: int = 0
+    """Labels that people gave."""
+    system: str = ""
+    """What answered: the generator of its samples, else the data file."""
 
 
 class ExperimentEntry(NamedTuple):
@@ -104,14 +111,16 @@ class ExperimentEntry(NamedTuple):
 
 
 class DataGroup(NamedTuple):
-    """The runs over one data set, except arms of experiments."""
+    """The runs of one system, which share their questions, except arms of experiments."""
 
     name: str
-    """The name of the file; a date in it is `*`, so that the files of several months are one data set."""
+    """The most frequent name of their files, in which a date is `*`."""
     runs: tuple[str, ...]
     """Names of the runs, oldest first."""
     changes: dict[str, str]
     """Changes since the previous run (judges, prompts, data), by run."""
+    differences: dict[str, dict[str, float]]
+    """Change of each mean since the previous run of the same judges, by run and metric."""
     other_data: bool
     """Whether the content of the file changes with every run; then pictures do not mark it."""
     pictures: dict[str, Picture]
@@ -124,6 +133,7 @@ class _ReadRun(NamedTuple):
     entry: RunEntry
     manifest: Manifest | None
     metrics: Mapping[str, MetricSummary]
+    sketch: Sketch = Sketch(frozenset(), 0, "")
 
 
 class Home:
@@ -132,9 +142,10 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[str, _ReadRun] = {}
+        self._grouped: tuple[list[_ReadRun], list[DataGroup]] = [], []
 
     def content(self) -> tuple[list[RunEntry], list[ExperimentEntry], list[DataGroup]]:
-        """Return the runs, the experiments, and the data sets, that with the newest run first."""
+        """Return the runs, the experiments, and the systems, that with the newest run first."""
         experiments = [experiment_entry(name, path) for name, path in experiment_folders(self._folder).items()]
         read_runs: dict[str, _ReadRun] = {}
         for name, path in runs(self._folder).items():
@@ -144,12 +155,20 @@ class Home:
                 read = _read(name, path, experiment)
             read_runs[name] = read
         self._known = read_runs
-        groups: dict[str, list[_ReadRun]] = {}
-        for read in sorted(read_runs.values(), key=lambda run: (run.entry.written, run.entry.name)):
-            if read.entry.problem is None and read.entry.experiment is None:
-                groups.setdefault(_DAY.sub("*", read.entry.data), []).append(read)
-        listed = sorted(groups.items(), key=lambda item: -item[1][-1].entry.written)
-        return [read.entry for read in read_runs.values()], experiments, [_group(name, of) for name, of in listed]
+        entries = [
+            run.entry if run.entry.problem else run.entry._replace(labels=labels_in(self._folder / name))
+            for name, run in read_runs.items()
+        ]
+        dated = sorted(read_runs.values(), key=lambda run: (run.entry.written, run.entry.name))
+        single = [run for run in dated if run.entry.problem is None and run.entry.experiment is None]
+        if single != self._grouped[0]:
+            by_name = {run.entry.name: run for run in single}
+            groups = [
+                [by_name[name] for name in names] for names in together({n: r.sketch for n, r in by_name.items()})
+            ]
+            groups.sort(key=lambda runs: -runs[-1].entry.written)
+            self._grouped = single, [_group(runs) for runs in groups]
+        return entries, experiments, self._grouped[1]
 
 
 def runs(folder: Path) -> dict[str, Path]:
@@ -196,6 +215,7 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
         entry = RunEntry(name, 0.0, "", "", (), 0, False, {}, None, 0, (), experiment, str(error))
         return _ReadRun(written, entry, None, {})
     cost = summary.cost.total if summary.cost else None
+    found = sketch(path)
     entry = RunEntry(
         name=name,
         written=_begun(manifest) or results_file(path).stat().st_mtime,
@@ -209,8 +229,9 @@ def _read(name: str, path: Path, experiment: str | None) -> _ReadRun:
         calls=cost.calls if cost else 0,
         notes=(*_notes(path), *summary.notes),
         experiment=experiment,
+        system=found.generator or data_name(manifest) or "",
     )
-    return _ReadRun(written, entry, manifest, metrics)
+    return _ReadRun(written, entry, manifest, metrics, found)
 
 
 def _begun(manifest: Manifest) -> float | None:
@@ -254,7 +275,11 @@ def experiment_entry(name: str, path: Path) -> ExperimentEntry:
     )
 
 
-def _group(name: str, runs: Sequence[_ReadRun]) -> DataGroup:
+def _group(runs: Sequence[_ReadRun]) -> DataGroup:
+    files = Counter(_DAY.sub("*", run.entry.data) for run in runs)
+    (name, _), *others = files.most_common()
+    if others:
+        name = f"{name or 'data given in Python'} and {len(others)} more"
     counts = Counter(metric for run in runs for metric in run.metrics)
     most = [metric for metric, count in counts.most_common(PICTURES) if count > 1]
     by_job = [[run for run in runs if run.entry.job == job] for job in dict.fromkeys(run.entry.job for run in runs)]
@@ -266,7 +291,24 @@ def _group(name: str, runs: Sequence[_ReadRun]) -> DataGroup:
         metric: _trend(metric, [run for run in runs if metric in run.metrics][-POINTS:], unmarked) for metric in most
     }
     changes = {after: ", ".join(words) for after, words in steps.items() if words}
-    return DataGroup(name, tuple(run.entry.name for run in runs), changes, other_data, drawn)
+    return DataGroup(name, tuple(run.entry.name for run in runs), changes, _differences(runs), other_data, drawn)
+
+
+def _differences(runs: Sequence[_ReadRun]) -> dict[str, dict[str, float]]:
+    last: dict[tuple[object, ...], float] = {}
+    found: dict[str, dict[str, float]] = {}
+    for run in runs:
+        for metric, summary in run.metrics.items():
+            if summary.mean is not None:
+                key = (run.entry.job, _judges(run), metric)
+                if key in last:
+                    found.setdefault(run.entry.name, {})[metric] = summary.mean - last[key]
+                last[key] = summary.mean
+    return found
+
+
+def _judges(run: _ReadRun) -> tuple[str, ...]:
+    return tuple(judge.name for judge in run.manifest.judges) if run.manifest else ()
 
 
 def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture:
@@ -280,7 +322,8 @@ def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture
     pairs = enumerate(itertools.pairwise(runs), 1)
     steps = {position: [word for word in _changed(*pair) if word not in unmarked] for position, pair in pairs}
     changes = {position: ", ".join(words) for position, words in steps.items() if words}
-    return trend(marks, metric, label, changes=changes, width=SMALL)
+    breaks = {place for place, (a, b) in enumerate(itertools.pairwise(runs), 1) if _judges(a) != _judges(b)}
+    return trend(marks, metric, label, changes=changes, breaks=breaks, width=SMALL)
 
 
 def _changed(before: _ReadRun, after: _ReadRun) -> tuple[str, ...]:
@@ -323,11 +366,15 @@ class Building(Exception):
 
 
 class Viewer(ThreadingHTTPServer):
-    """Server for one directory. `port` 0 selects a free port. Raises UsageError if directory or port cannot be used."""
+    """Server for one directory. `port` 0 selects a free port; with `label_as`, pages take the labels of this person.
+
+    Raises UsageError if directory, port or name cannot be used.
+    """
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
+    def __init__(self, folder: Path, port: int = 0, label_as: str | None = None) -> None:
+        self.labeling = None if label_as is None else Labeling(lambda: runs(folder), label_as)
         if not folder.is_dir():
             raise UsageError(f"{str(folder)!r} is not a directory. Give the directory that contains your runs")
         try:
@@ -352,6 +399,7 @@ class Viewer(ThreadingHTTPServer):
             entries, experiments, groups = self._home.content()
         content = {
             "folder": self.folder.resolve().name,
+            "annotator": self.labeling and self.labeling.annotator,
             "runs": [entry._asdict() for entry in entries],
             "experiments": [entry._asdict() for entry in experiments],
             "groups": [
@@ -458,9 +506,38 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         if url.path == "/compare" and len(names) > 2:
             baseline = query.get("baseline", names)[0]
             return self._answer_with("series", lambda: self.server.series(names, baseline))
+        if url.path == "/label" and (labeling := self.server.labeling) and len(names) == 1:
+            metric, queue = query.get("metric", [""])[-1], query.get("queue", ["draw"])[-1]
+            return self._answer_with("label", lambda: labeling.html(names[0], metric, queue))
         return self._answer(HTTPStatus.NOT_FOUND, "Page not found.")
 
     do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        """Take a label, or draw claims to label; only from a page of this server, and only with a name to label as."""
+        labeling, path = self.server.labeling, urlsplit(self.path).path
+        self.close_connection = True  # what a refused request still sends is not read
+        if labeling is None:
+            return self.send_error(HTTPStatus.NOT_IMPLEMENTED)
+        if (refusal := self._refusal()) or self.headers.get("Origin") is None:
+            return self._answer(HTTPStatus.FORBIDDEN, refusal or "Only pages of this server may write.")
+        if self.headers.get_content_type() != "application/json" or "Content-Type" not in self.headers:
+            return self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send JSON.")
+        if not labeling.is_token(self.headers.get("X-Claimeval-Token", "")):
+            return self._answer(HTTPStatus.FORBIDDEN, "This page is of an earlier start of the server: reload it.")
+        if path not in ("/label", "/draw"):
+            return self._answer(HTTPStatus.NOT_FOUND, "Page not found.")
+        size = self.headers.get("Content-Length", "")
+        if not (size.isascii() and size.isdecimal() and int(size) <= LARGEST):
+            return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Send up to {LARGEST} bytes.")
+        try:
+            answer = labeling.take(path, self.rfile.read(int(size)))
+        except Refused as error:
+            return self._answer(HTTPStatus.BAD_REQUEST, str(error))
+        except (UsageError, DataError, OSError) as error:
+            return self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+        self.close_connection = False
+        return self._send(HTTPStatus.OK, as_json(answer), "default-src 'none'", "application/json")
 
     def _answer_with(self, name: str, make: Callable[[], bytes | None]) -> None:
         try:
@@ -483,7 +560,8 @@ class _ViewerHandler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:
             return "Pages of other sites may not read these runs."
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        own = ("same-origin",) if self.command == "POST" else ("none", "same-origin")
+        if self.headers.get("Sec-Fetch-Site", own[0]) not in own:
             return "Pages of other sites may not link to these runs."
         return None
 

@@ -137,6 +137,10 @@ class Annotation(ABC):
     def given(self, item: ClaimItem | DocumentItem) -> Mapping[str, object] | None:
         """Return what was stored for a turn (`label`, `note`, `cites`); None without a label."""
 
+    def verdicts(self, item: ClaimItem | DocumentItem) -> dict[str, list[str]]:
+        """Return the labels of each judge, to show after the label of the annotator; none for documents."""
+        return {}
+
     @abstractmethod
     def __len__(self) -> int:
         """Return the number of items that were drawn."""
@@ -173,6 +177,10 @@ class ClaimAnnotation(Annotation):
     @cached_property
     def _questions(self) -> tuple[ClaimToLabel, ...]:
         return tuple(labeling.questions(self.run, self.draw))
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return load_manifest(self.run).short_names
 
     @cached_property
     def _judged(self) -> dict[tuple[str, str], Assessment]:
@@ -246,9 +254,9 @@ class ClaimAnnotation(Annotation):
         judged = self._judged[key]
         return label == (judged.label if self._rating else judged.support)
 
-    def verdicts(self, item: ClaimItem) -> dict[str, list[str]]:
+    def verdicts(self, item: ClaimItem | DocumentItem) -> dict[str, list[str]]:
         """Return the labels of each judge, to show after the label of the annotator."""
-        names = load_manifest(self.run).short_names
+        names = self._names
         found: dict[str, list[str]] = {}
         for verdict in self._judged[item.key].verdicts:
             found.setdefault(names.get(verdict.judge, verdict.judge), []).append(verdict.label or "unassessed")
@@ -328,12 +336,13 @@ class DocumentAnnotation(Annotation):
     @property
     def labels(self) -> Mapping[tuple[str, str], Mark]:
         """Labels so far, by question and document."""
+        self._labels.refresh()
         return self._labels.answers
 
     @property
     def estimate(self) -> LgtmEstimate:
         """LGTM@depth from the labels so far."""
-        return labeling.lgtm(self.draw, self._labels.answers)
+        return labeling.lgtm(self.draw, dict(self.labels))
 
     @property
     def progress(self) -> LabelProgress:
@@ -347,7 +356,7 @@ class DocumentAnnotation(Annotation):
 
     def given(self, item: ClaimItem | DocumentItem) -> Mapping[str, object] | None:
         """Return what was stored for a document (`label`, `note`); None without a label."""
-        label = self._labels.answers.get(item.key)
+        label = self.labels.get(item.key)
         return {"label": label, "note": self._labels.notes.get(item.key, "")} if label else None
 
     def __len__(self) -> int:

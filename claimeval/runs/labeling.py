@@ -257,9 +257,6 @@ class ClaimLabels:
         self._rows: dict[tuple[str, str, str], Mapping[str, object]] = {}
         """Rows of the file by sample, claim and annotator."""
         self._read_at: tuple[int, ...] = ()
-        if self.path.exists():
-            with locked(self.path.parent):
-                self._read()
 
     @staticmethod
     def _key(fields: Mapping[str, object]) -> tuple[str, str, str]:
@@ -270,7 +267,10 @@ class ClaimLabels:
         return {key: str(row["label"]) for key, row in self.rows(annotator).items()}
 
     def rows(self, annotator: str) -> dict[tuple[str, str], Mapping[str, object]]:
-        """Return the rows of an annotator by sample and claim; of all for an empty name."""
+        """Return the rows of an annotator by sample and claim, as they are now; of all for an empty name."""
+        if _version(self.path) != self._read_at:
+            with locked(self.path.parent):
+                self._read()
         return {(sample, claim): row for (sample, claim, name), row in self._rows.items() if annotator in ("", name)}
 
     def add(self, fields: Mapping[str, object]) -> None:
@@ -528,10 +528,15 @@ class DocumentLabels:
         self.notes: dict[tuple[str, str], str] = {}
         self._read_at: tuple[int, ...] = ()
         if self._log.exists():
-            with locked(path.parent):
-                self._read()
+            self.refresh()
         elif path.exists():
             raise UsageError(f"{path} exists and holds no labels to continue from; choose another --out")
+
+    def refresh(self) -> None:
+        """Read what other processes labeled meanwhile."""
+        if _version(self._log) != self._read_at:
+            with locked(self.path.parent):
+                self._read()
 
     def begin(self, drawn: DocumentDraw) -> None:
         """Store the draw. Raises UsageError if the file belongs to another draw."""

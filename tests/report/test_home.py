@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,40 @@ def test_what_changed_is_said_against_the_last_run_of_the_same_job(tmp_path: Pat
         begun(run.path, f"{when}T00:00:00+00:00")
     (group,) = Home(tmp_path).content()[2]
     assert (group.runs, group.changes) == (("a", "b", "c"), {})
+
+
+def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_the_judge_changed(tmp_path: Path) -> None:
+    """Every version leaves out other questions; the judge changes after the fourth."""
+    for version in range(8):
+        judge, claims = ("strict", "mild")[version > 3], CLAIMS[: version % 4]
+        samples = SAMPLES[:5] + SAMPLES[5 + version % 5 :]
+        path = make(
+            tmp_path / f"v{version}",
+            samples,
+            {judge: dict.fromkeys(claims, "not_found")},
+            metrics=("faithfulness",),
+            data=f"/x/{chr(97 + version)}.jsonl",
+        )
+        begun(path, f"2026-01-0{version + 1}T00:00:00+00:00")
+    make(tmp_path / "other", (TOWER, BRIDGE))
+    group = next(group for group in Home(tmp_path).content()[2] if len(group.runs) > 1)
+    assert (group.name, group.runs) == ("a.jsonl and 7 more", tuple(f"v{version}" for version in range(8)))
+    assert "judges" in group.changes["v4"]
+    # v0 has 10 of 10, v1 one of 9 not supported; v4 is the first run of its judge
+    assert group.differences["v1"]["faithfulness"] == pytest.approx(8 / 9 - 1)
+    assert "v0" not in group.differences
+    assert "v4" not in group.differences
+    curves = re.findall(r'<polyline points="([^"]*)"', group.pictures["faithfulness"].svg)
+    assert [len(curve.split()) for curve in curves] == [4, 4]
+
+
+def test_runs_with_less_than_half_of_their_questions_in_common_are_two_systems(tmp_path: Path) -> None:
+    for name, samples in (("a", SAMPLES[:6]), ("b", SAMPLES[3:9]), ("c", SAMPLES[7:])):
+        make(tmp_path / name, samples, {"strict": {}}, metrics=("faithfulness",))
+    # a and b share 3 of 6, b and c 2 of c's 3; d has one of its 3 questions in c
+    assert sorted(len(group.runs) for group in Home(tmp_path).content()[2]) == [3]
+    make(tmp_path / "d", (BRIDGE, SAMPLES[9], TOWER), {"strict": {}}, metrics=("faithfulness",))
+    assert sorted(len(group.runs) for group in Home(tmp_path).content()[2]) == [1, 3]
 
 
 def test_runs_are_grouped_by_data_and_the_files_of_every_month_are_one_data_set(folder: Path) -> None:

@@ -1,7 +1,7 @@
 // The state of the viewer's home: runs, columns of their table, and the state in the address.
 
-import { el } from "./elements.js";
-import { dollars, number, plural, range } from "./numbers.js";
+import { below, el } from "./elements.js";
+import { dollars, number, plural, range, signed } from "./numbers.js";
 import { data } from "./text.js";
 
 /**
@@ -19,6 +19,8 @@ import { data } from "./text.js";
  * @property {string[]} notes
  * @property {string | null} experiment
  * @property {string | null} problem
+ * @property {number} labels
+ * @property {string} system
  */
 
 /**
@@ -37,12 +39,17 @@ import { data } from "./text.js";
  * @property {string | null} problem
  */
 
-/** @typedef {{name: string, runs: string[], changes: Record<string, string>, other_data: boolean, pictures: any[]}} Group */
+/**
+ * @typedef {{name: string, runs: string[], changes: Record<string, string>, other_data: boolean, pictures: any[],
+ *   differences: Record<string, Record<string, number>>}} Group
+ */
 
 /** @typedef {{head: string, value: (run: Run) => any, cell: (run: Run) => any, kind?: string}} Column */
 
 export const home = {
   folder: "",
+  /** @type {string | null} who labels in this browser */
+  annotator: null,
   /** @type {Run[]} */
   runs: [],
   /** @type {Experiment[]} */
@@ -65,6 +72,8 @@ const PER_PICTURE = 5; // metrics that are columns unless the reader chooses oth
 export const byName = {};
 /** @type {Record<string, string>} */
 export const changes = {};
+/** @type {Record<string, Record<string, number>>} */
+export const differences = {};
 
 /** @param {number} seconds */
 export function day(seconds) {
@@ -72,13 +81,14 @@ export function day(seconds) {
   return el(
     "time",
     { class: "day", datetime: date.toISOString(), title: date.toLocaleString() },
-    date.toISOString().slice(0, 10),
+    date.toLocaleString("sv-SE").slice(0, 16), // 2026-09-30 14:05
   );
 }
 
 /** @type {Record<string, Column>} */
 export const COLUMNS = {
   date: { head: "date", value: (run) => run.written, cell: (run) => day(run.written) },
+  system: { head: "system", value: (run) => run.system, cell: (run) => data(run.system) },
   job: { head: "job", value: (run) => run.job, cell: (run) => run.job },
   judges: { head: "judges", value: (run) => run.judges.join(", "), cell: (run) => data(run.judges.join(", ")) },
   samples: {
@@ -97,6 +107,15 @@ export const COLUMNS = {
     cell: (run) => [
       !run.calls ? "–" : run.dollars === null ? "price unknown" : dollars(run.dollars),
       run.calls > 0 && el("span", { class: "quiet small below" }, plural(run.calls, "call")),
+    ],
+  },
+  labels: {
+    head: "labels",
+    kind: "num",
+    value: (run) => run.labels,
+    cell: (run) => [
+      run.labels.toLocaleString("en"),
+      home.annotator !== null && el("a", { class: "below", href: labelAddress(run.name) }, "label"),
     ],
   },
   changed: {
@@ -124,7 +143,12 @@ function metricColumn(metric) {
       const found = run.metrics[metric];
       if (!found) return "–";
       const [mean, ends, bounds] = found;
-      return [number(mean), el("span", { class: "quiet small below" }, range(ends), bounds && " (bounds)")];
+      const step = differences[run.name]?.[metric];
+      return [
+        number(mean),
+        below(range(ends), bounds && " (bounds)"),
+        step !== undefined && below(el("span", { class: "unseen" }, "since the run before "), signed(step)),
+      ];
     },
   };
 }
@@ -144,6 +168,8 @@ function usualColumns() {
   const kept = metrics.filter((metric) => 2 * count(metric) >= most).slice(0, PER_PICTURE);
   const usual = ["date", "judges", "samples", "cost"];
   if (new Set(single.map((run) => run.job)).size > 1) usual.push("job");
+  if (home.annotator !== null || single.some((run) => run.labels)) usual.push("labels");
+  if (new Set(single.map((run) => run.system)).size > 1) usual.splice(1, 0, "system");
   if (Object.keys(changes).length) usual.push("changed");
   if (single.some((run) => run.notes.length)) usual.push("notes");
   return [...usual, ...kept.map((metric) => `metric ${metric}`)];
@@ -152,6 +178,11 @@ function usualColumns() {
 /** @param {string[]} names */
 export function reportAddress(names) {
   return `/report?${new URLSearchParams(names.map((name) => ["run", name]))}`;
+}
+
+/** @param {string} name */
+function labelAddress(name) {
+  return `/label?${new URLSearchParams({ run: name })}`;
 }
 
 /** @param {string[]} names @param {string} baseline */

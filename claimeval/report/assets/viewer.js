@@ -1,4 +1,4 @@
-// The viewer's home: the runs of a folder by data set with trends, its experiments, and comparisons.
+// The viewer's home: the runs of a folder by system with trends, its experiments, and comparisons.
 
 import { all, button, byId, choice, el, fill, form, picture, row, scrolling, searchField, table } from "./elements.js";
 import { experimentsSection, problemRow } from "./experiments.js";
@@ -8,6 +8,7 @@ import {
   changes,
   columns,
   compareAddress,
+  differences,
   home,
   keep,
   reportAddress,
@@ -233,7 +234,10 @@ async function start() {
   themes();
   Object.assign(home, await unpack("runs"));
   for (const run of home.runs) byName[run.name] = run;
-  for (const group of home.groups) Object.assign(changes, group.changes);
+  for (const group of home.groups) {
+    Object.assign(changes, group.changes);
+    Object.assign(differences, group.differences);
+  }
   restore();
   fill(
     byId("main"),

@@ -1,0 +1,193 @@
+"""Labeling in the browser of this machine: what the page shows, and what it may send.
+
+Labels are those of `annotate`, in the same files. Opening a page draws nothing; what judges said of an item is sent
+only after its label. A label is on disk before the request is answered.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import RLock
+from typing import Any, Literal, NamedTuple, get_args
+
+from claimeval.report.assets import page
+from claimeval.report.packing import as_json, block
+from claimeval.runs import labeling
+from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation, DocumentItem
+from claimeval.runs.directory import ANNOTATION, label_files, load_manifest, read_results, results_file
+from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED
+from claimeval.types.errors import UsageError
+
+QueueName = Literal["draw", "disputed", "documents"]
+LARGEST = 4096
+"""Maximum number of bytes of a request."""
+LONGEST_NOTE = 500
+MOST = 1000
+"""Maximum number of items that the page draws."""
+
+
+class Queue(NamedTuple):
+    """What is labeled: claims of a metric (or answers of a rating) of a run, or its documents."""
+
+    run: str
+    metric: str | None
+    name: QueueName
+
+
+class Refused(Exception):
+    """A request that the page does not send."""
+
+
+class Labeling:
+    """The queues of the runs of a folder for one annotator."""
+
+    def __init__(self, runs: Callable[[], Mapping[str, Path]], annotator: str) -> None:
+        """`runs` returns the runs that may be labeled, by name."""
+        if not annotator.strip() or not annotator.isprintable() or len(annotator) > 80:
+            raise UsageError(f"--label-as {annotator!r}: give a name of up to 80 printable characters")
+        self.annotator = annotator
+        self._runs, self._token, self._lock = runs, secrets.token_urlsafe(32), RLock()
+        self._opened: dict[Queue, tuple[tuple[object, ...], Annotation]] = {}
+
+    def is_token(self, given: str) -> bool:
+        """Return whether a request has the token of a page that this server sent."""
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def html(self, run: str, metric: str | None, name: str) -> bytes | None:
+        """Return the page of a queue; None if there is no such run or queue. Raises UsageError for a wrong metric."""
+        if run not in self._runs() or name not in get_args(QueueName):
+            return None
+        queue = Queue(run, metric or None, name)  # type: ignore[arg-type]  # it is one
+        with self._lock:
+            opened, problem = None, None
+            try:
+                opened = self._open(queue)
+            except UsageError as error:
+                problem = str(error)
+            manifest = load_manifest(self._runs()[run])
+            metrics = [row.name for row in manifest.rows] or [
+                question.name for question in manifest.questions if question.subjects == "answer"
+            ]
+            content = {
+                "run": run,
+                "metric": queue.metric or next(iter(metrics), None),
+                "queue": name,
+                "metrics": metrics,
+                "annotator": self.annotator,
+                "token": self._token,
+                "keys": dict(opened.keys) if opened else {},
+                "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
+                "progress": opened.progress._asdict() if opened else None,
+                "count": COUNT if name == "documents" else CLAIMS,
+                "problem": problem,
+            }
+        filled = block("queue", as_json(content))
+        return page("label").html.replace("<!--data-->", filled).encode("utf-8", "backslashreplace")
+
+    def take(self, path: str, body: bytes) -> dict[str, object]:
+        """Do what a request asks for, and return the answer.
+
+        Raises Refused for anything that the page does not send, UsageError if it cannot be done.
+        """
+        try:
+            fields = json.loads(body)
+            queue = Queue(fields.pop("run"), fields.pop("metric"), fields.pop("queue"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise Refused("The request is malformed.") from error
+        known = all(isinstance(part, str | None) for part in queue)
+        if not known or queue.run not in self._runs() or queue.name not in get_args(QueueName):
+            raise Refused("There is no such run or queue.")
+        with self._lock:
+            return self._draw(queue, fields) if path == "/draw" else self._label(queue, fields)
+
+    def _draw(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:
+        n = fields.get("n")
+        if fields.keys() != {"n"} or type(n) is not int or not 0 < n <= MOST or queue.name == "disputed":
+            raise Refused(f"Give a number up to {MOST}.")
+        run = self._runs()[queue.run]
+        if queue.name == "documents":
+            _documents(run, n)
+        else:
+            before = labeling.drawn(run, labeling.labeled_metric(run, queue.metric)[0].name)
+            design, seed = (before.design, before.seed) if before else ("even", 0)
+            labeling.draw_claims(run, queue.metric, n, design, seed)  # type: ignore[arg-type]  # or it is refused
+        return {}
+
+    def _label(self, queue: Queue, fields: Mapping[str, Any]) -> dict[str, object]:
+        opened = self._open(queue)
+        if opened is None or fields.keys() != {"sample", "subject", "again", "label", "note", "cites"}:
+            raise Refused("The request is malformed.")
+        label, note, cites = fields["label"], fields["note"], fields["cites"]
+        key, again = (fields["sample"], fields["subject"]), fields["again"]
+        item = next((one for one in opened.turns if one.key == key and _again(one) == again), None)
+        if item is None:
+            raise Refused("This is not in the queue; open the page again.")
+        if label not in (None, *opened.keys.values()):
+            raise Refused("There is no such label.")
+        if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+            raise Refused(f"A note has up to {LONGEST_NOTE} characters.")
+        ids = [document.id for document in item.documents] if isinstance(item, ClaimItem) else []
+        if not isinstance(cites, list) or any(cited not in ids for cited in cites):
+            raise Refused("There is no such document.")
+        item.label(label, note=note, **({"cites": cites} if cites else {}))
+        return {**_given(opened, item), "progress": opened.progress._asdict()}
+
+    def _open(self, queue: Queue) -> Annotation | None:
+        """Return the items of a queue; None if nothing is drawn yet."""
+        run = self._runs()[queue.run]
+        files = [results_file(run), *(run / ANNOTATION).glob("*.json")]
+        version = (*((file, file.stat().st_mtime_ns) for file in files),)
+        if (kept := self._opened.get(queue)) and kept[0] == version:
+            return kept[1]
+        opened = self._read(run, queue)
+        if opened is not None:
+            self._opened[queue] = version, opened
+        return opened
+
+    def _read(self, run: Path, queue: Queue) -> Annotation | None:
+        if queue.name == "documents":
+            return _documents(run, None) if labeling.DocumentLabels(labeling.default_path(run)).drawn else None
+        if queue.name == DISPUTED:
+            return ClaimAnnotation(run, labeling.disputed_claims(run, queue.metric, CLAIMS), self.annotator)
+        found = labeling.drawn(run, labeling.labeled_metric(run, queue.metric)[0].name)
+        return ClaimAnnotation(run, found, self.annotator) if found else None
+
+
+def labels_in(run: Path) -> int:
+    """Return the number of labels that people gave in a run."""
+    return sum(file.read_bytes().count(b"\n") for file in label_files(run))
+
+
+def _documents(run: Path, n: int | None) -> DocumentAnnotation:
+    return DocumentAnnotation.draw_from(
+        lambda depth: (result.sample for result in read_results(run)), run.name, labeling.default_path(run), n=n
+    )
+
+
+def _again(item: ClaimItem | DocumentItem) -> bool:
+    return isinstance(item, ClaimItem) and item.again
+
+
+def _given(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, object]:
+    """Return the label of the annotator and, only if there is one, those of the judges."""
+    if (given := opened.given(item)) is None:
+        return {"given": None, "judges": None}
+    kept = {name: given[name] for name in ("label", "note", "cites") if name in given}
+    return {"given": kept, "judges": opened.verdicts(item)}
+
+
+def _turn(opened: Annotation, item: ClaimItem | DocumentItem) -> dict[str, object]:
+    """Return an item as the page shows it, without a verdict or a probability."""
+    if isinstance(item, ClaimItem):
+        texts = {"question": item.sample.question, "text": item.claim.text, "against": item.against}
+        documents = item.documents
+    else:
+        texts, documents = {"question": item.question, "text": "", "against": "contexts"}, (item.document,)
+    shown = [{"id": document.id, "title": document.title, "text": document.text} for document in documents]
+    sample, subject = item.key
+    turn = {"sample": sample, "subject": subject, "again": _again(item), **texts, "documents": shown}
+    return turn | _given(opened, item)
