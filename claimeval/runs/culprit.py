@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from claimeval.runs.compare import PairedValues
     from claimeval.runs.overview import MetricComparison
 
-CHANCE, GROUP_CHANCE = 0.05, 0.01
-"""A metric or a changed document whose adjusted p is below the first differs beyond chance; other groups need the
-second, because there are many of them in any comparison."""
+SURE, CHANCE, GROUP_CHANCE = 0.025, 0.05, 0.01
+"""A metric differs beyond chance if its adjusted p is below the first, half of the usual level, as the sentence picks
+one of many causes; a changed document needs the second, and other groups, of which there are many, the third."""
 GROUP = 6
 """Smallest group that is tested."""
 GATE = 0.1
@@ -567,7 +567,7 @@ class Case:
 
 
 def _significant(metric: MetricComparison) -> bool:
-    return metric.p_adjusted is not None and metric.p_adjusted < CHANCE
+    return metric.p_adjusted is not None and metric.p_adjusted < SURE
 
 
 def _value(metric: MetricComparison) -> float:
