@@ -261,8 +261,8 @@ def experiment(
         carried = blocking((run_and_select if prepared.halves else run)(prepared, folder, options=options))
         if carried.stopped:
             raise Ending.of(carried.status).error()
-        stopped = "; ".join(f"arm {name} failed: {why}" for name, why in carried.failed.items())
-        stopped += ". The other arms are finished; fix the problem, then run the same command to resume."
+        stopped = "\n".join(f"arm {name} failed: {why.rstrip('.')}." for name, why in carried.failed.items())
+        stopped += " The other arms are finished; fix the problem, then run the same command to resume."
         if len(carried.failed) == len(plan.arms):
             raise StoppedEarly(stopped)
         with write_lines(folder / "flips.jsonl") as each_flip:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -211,6 +211,8 @@ async def _run_on_engine(prepared: Prepared, to: _Target, options: RunOptions) -
         from claimeval.distributed.ray_engine import Work, run_shards, shards_for
     except ImportError as error:
         raise not_installed(f"--engine needs {error.name}", "ray") from error
+    if options.cache:  # the process of the cluster that opens it was started elsewhere
+        options = replace(options, cache=Path(options.cache).absolute())
     folder = to.folder
     if folder is None:
         with TemporaryDirectory() as name:

@@ -65,7 +65,7 @@ def do(args: ExperimentOptions) -> int:
     output.line()
     output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
     if stopped:
-        say(stopped)
+        say(*stopped.splitlines())
     return output.result("experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped)
 
 

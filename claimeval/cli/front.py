@@ -47,7 +47,7 @@ def print_front(output: Output, front: Front, *, top: int, closing: int) -> None
         output: Where it is printed.
         front: The front of the run.
         top: The number of claims that was asked for.
-        closing: The number of lines that follow: what was paid, and where to go on.
+        closing: The number of other lines: messages above, what was paid, and where to go on.
     """
     width = output.size[1]
     above = ["", fitted(front.head, width), *_notes(front, width), "", *_scores(front, width)]

@@ -94,7 +94,7 @@ def do(args: GradeOptions) -> int:
             say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
     failed, most, ending = grades.counts.failures / (grades.counts.pairs or 1), args.gates.max_missing, finished.ending
     if failed > most and not finished.stopped:
-        lost = f"{percent(failed)} of the pairs were lost to failures; --max-missing allows {percent(most)}"
+        lost = f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you set --max-missing"
         ending = ending.gated((f"gate failed: {lost}",))
     record = {
         "counts": grades.counts.model_dump(mode="json"),

@@ -9,7 +9,6 @@ import json as json_text
 import logging
 import os
 import re
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -220,27 +219,31 @@ class Output:
 
 
 @contextmanager
-def notes_on_stderr(*, quiet: bool = False) -> Iterator[None]:
-    """Print what doors log and warn of as lines on standard error."""
-    logger, handler = logging.getLogger("claimeval"), logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Escaped("claimeval: %(message)s"))
+def notes_on_stderr(*, quiet: bool = False) -> Iterator[list[str]]:
+    """Print what doors log and warn of as lines on standard error, and yield the lines on a terminal so far."""
+    said = list[str]()
+    logger, handler = logging.getLogger("claimeval"), _Said(said)
     level = logger.level
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", UserWarning)
         warnings.simplefilter("ignore", NoteWarning)  # the command prints the notes of its run
-        warnings.showwarning = lambda message, *_: say(*str(message).splitlines())
+        warnings.showwarning = lambda message, *_: said.extend(say(*str(message).splitlines()))
         logger.addHandler(handler)
         logger.setLevel(logging.ERROR if quiet else logging.INFO)
         try:
-            yield
+            yield said
         finally:
             logger.removeHandler(handler)
             logger.setLevel(level)
 
 
-class _Escaped(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return _lines(super().format(record))
+class _Said(logging.Handler):
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._said += say(*record.getMessage().splitlines())
 
 
 def _lines(text: str) -> str:

@@ -45,6 +45,8 @@ class Finished(NamedTuple):
     prepared: Prepared
     ending: Ending
     """How it ended, failed gates included."""
+    said: int = 0
+    """Lines of messages that the terminal shows above it."""
 
     @property
     def stopped(self) -> str | None:
@@ -77,7 +79,7 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
         jobs.append(prepared)
 
     quiet = output.quiet
-    with notes_on_stderr(quiet=quiet), before_run(inspect), ProgressLine(None if quiet else sys.stderr) as line:
+    with notes_on_stderr(quiet=quiet) as said, before_run(inspect), ProgressLine(None if quiet else sys.stderr) as line:
         try:
             run = door(replace(options, progress=show))
         except (StoppedEarly, Interrupted) as early:
@@ -88,7 +90,7 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
             run = early.run
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
-    return Finished(run, progress, jobs[0], gated(run, gates))
+    return Finished(run, progress, jobs[0], gated(run, gates), len(said))
 
 
 def gated(run: Run, gates: Gates) -> Ending:
@@ -158,7 +160,7 @@ def print_screen(finished: Finished, output: Output, shown: Shown | None, calls:
         if output.quiet and not output.json:
             write_data(f"{in_a_line(first)}\n")
         last = [*filter(None, [price]), *closing(run.path)]
-        print_front(output, first, top=shown.top, closing=len(last))
+        print_front(output, first, top=shown.top, closing=len(last) + finished.said)
         if not shown.details:
             for field, means in run.record.by.items():
                 output.draw([views.slices(field, means)])

@@ -111,13 +111,15 @@ def encodes(text: str) -> bool:
     return True
 
 
-def say(*texts: str) -> None:
-    """Print lines on standard error; on a terminal, they are folded between words."""
-    for text in texts:
-        line = f"claimeval: {visible(text)}"
-        if sys.stderr.isatty():
-            line = "\n".join(textwrap.wrap(line, shutil.get_terminal_size().columns, break_on_hyphens=False))
+def say(*texts: str) -> list[str]:
+    """Print lines on standard error; on a terminal they are folded between words, and returned."""
+    lines = [f"claimeval: {visible(text)}" for text in texts]
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else 0
+    if width:
+        lines = [part for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+    for line in lines:
         print(line, file=sys.stderr)
+    return lines if width else []
 
 
 def say_trace(trace: str) -> None:

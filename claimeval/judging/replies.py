@@ -386,6 +386,19 @@ def shown(request: Request) -> tuple[str, ...]:
     return tuple([message.content for message in request.messages])
 
 
+_REFUSAL = re.compile(
+    r"(?:i['’]m|i am) (?:sorry|afraid)[^.]{0,30}(?:can['’]?t|cannot|unable)|sorry, (?:but )?i (?:can['’]?t|cannot)|"
+    r"i (?:can['’]?t|cannot|won['’]t|am unable to) (?:help|assist|comply|do that|answer|judge|evaluate)",
+    re.I,
+)
+"""How a refusal in prose begins."""
+
+
+def refuses(text: str) -> bool:
+    """Return whether a reply is a refusal in prose, with nothing that could be an answer."""
+    return "{" not in text and _REFUSAL.match(text.strip()) is not None
+
+
 def reply_text(completion: Completion, request: Request) -> str | Failure:
     """Return the reply without its reasoning; a truncated, filtered, refused or empty reply is a failure."""
     finish = completion.finish_reason
@@ -403,6 +416,7 @@ def reply_text(completion: Completion, request: Request) -> str | Failure:
     if not completion.text or not completion.text.strip():
         return Failure(reason="unparsable", message="the reply is empty")
     try:
-        return after_reasoning(completion.text, shown(request))
+        text = after_reasoning(completion.text, shown(request))
     except Unparsable as error:
         return Failure(reason="unparsable", message=str(error))
+    return Failure(reason="refused", message=text.strip()[:500]) if refuses(text) else text

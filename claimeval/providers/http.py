@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import MAX_REPLY_BYTES, Keep
-from claimeval.providers.keys import Secrets, masked, scrub, scrub_body, scrubbed_logs
+from claimeval.providers.keys import Secrets, held, masked, scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, RateLimitStatus
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
 MAX_RETRY_AFTER = 86_400.0
 
+_NOT_ACCEPTED = "the key is not accepted"
 _FATAL_CODES = {
     "insufficient_quota": "the account has no quota left: check plan and billing",
     "billing_not_active": "billing is not active for this account",
     "enforced_spend_limit_reached": "the account's spend limit is reached",
     "budget_exceeded": "the gateway's budget for this key is spent",
-    "invalid_api_key": "the key is not accepted: check the environment variable that holds it",
+    "invalid_api_key": _NOT_ACCEPTED,
     "invalid_model": "the server does not know this model: check its name",
     "model_not_found": "the server does not know this model: check its name",
 }
@@ -80,7 +81,7 @@ _LIMIT_TOO_HIGH = re.compile(
     r"max_(?:completion_|new_)?tokens[^.]{0,60}(?:too (?:large|high|big)|at most|exceed|less than|maximum)", re.I
 )
 _FATAL_STATUS = {
-    401: "the key is not accepted: check the environment variable that holds it",
+    401: _NOT_ACCEPTED,
     402: "payment is required: check plan and billing",
     403: "the key may not use this: check its permissions",
     404: "the server does not know this model or address: check the model's name and the endpoint",
@@ -134,7 +135,7 @@ def error_for(status: int, headers: Mapping[str, str], body: str, key: SecretStr
     if "content_filter" in (code, kind) or (status in (400, 403) and _FILTERED.search(words)):
         return CallError("filtered", message, status=status, retryable=False)
     if advice := _FATAL_CODES.get(code) or _FATAL_CODES.get(kind) or _FATAL_STATUS.get(status):
-        return _fatal(status, message, advice)
+        return _fatal(status, message, f"{advice}: {held(key)}" if advice == _NOT_ACCEPTED else advice)
     if status in (400, 422) and (refusal := _refusal(status, message, code, kind, words, parameter)):
         return refusal
     limits = rate_limits(headers)

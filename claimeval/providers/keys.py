@@ -91,6 +91,14 @@ def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judg
     return SecretStr("none")
 
 
+def held(key: SecretStr) -> str:
+    """Return which environment variable holds a key, in words."""
+    names = [name for name, value in os.environ.items() if value == key.get_secret_value() != "none"]
+    if not names:
+        return f"none is set; put it into {ENDPOINT_KEY}, or name another with `key_variable` in a judge file"
+    return f"it is that of {' and '.join(sorted(names))}"
+
+
 def check_secrets(setting: str, fields: Mapping[str, object], judge: str) -> None:
     """Raise UsageError for a field of `headers`, `query` or `extra` that would write a secret into files of a run."""
     for name, value in fields.items():

@@ -14,6 +14,7 @@ from claimeval.runs.worst import nearest
 from claimeval.testing import ScriptedJudge
 from claimeval.types.records import Document, SampleResult, Score
 from claimeval.types.scales import THREE_WAY
+from tests.cli.terminal import Terminal
 from tests.command_line import call
 
 LONG = "x" * 200
@@ -29,6 +30,15 @@ def test_the_demo_fits_on_a_screen_and_says_what_is_weak(tmp_path: Path) -> None
     assert "The model is the weak part: for 9 of 20 questions retrieval brought what the" in lines
     assert [line[:3] for line in lines if line.startswith((" ✗", "   "))] == [" ✗ ", "   "] * 3
     assert " faithfulness    0.80 ████████··  0.70 to 0.89  111 of 140 claims" in lines
+
+
+def test_messages_on_the_same_terminal_count_as_lines_and_are_folded(tmp_path: Path) -> None:
+    with Terminal(tmp_path, "demo", rows=40, columns=80) as terminal:
+        lines = terminal.until("claimeval view runs").replace("\r", "").splitlines()
+    assert lines[0].startswith("claimeval: 3 of 24 samples lack reference_answers")
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80
+    assert "First to read" in lines
 
 
 def test_details_print_all_numbers_and_top_as_many_claims_as_asked_for(tmp_path: Path) -> None:

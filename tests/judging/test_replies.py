@@ -481,3 +481,18 @@ def test_no_shipped_prompt_by_itself_forbids_words_around_the_json(step: str) ->
             assert not reply_values.names_in_data((name,)).search(text)
         for name in ("rating", "noncommittal", "kind", *replies.SCREENED):
             assert not reply_values.names_in_data((name,)).search(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("I'm sorry, but I can't help with that.", True),
+        ("I am afraid I cannot assist with this request.", True),
+        ("I won\u2019t answer that.", True),
+        ("I'm sorry, but I can't be sure: {\"verdicts\": []}", False),
+        ("I can say that the claim is supported.", False),
+        ("- I cannot help it, he said.", False),
+    ],
+)
+def test_a_refusal_in_prose_is_refused_and_nothing_else_is(text: str, refused: bool) -> None:
+    assert replies.refuses(text) is refused

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from claimeval.providers import check_key, specs
-from claimeval.providers.keys import ENDPOINT_KEY, is_this_machine, key_for, read_key, scrub, scrub_body
+from claimeval.providers.keys import ENDPOINT_KEY, held, is_this_machine, key_for, read_key, scrub, scrub_body
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge
 from tests.first_day.servers import judged, serve
@@ -161,3 +161,10 @@ def test_headers_of_the_environment_go_to_the_provider_alone(monkeypatch: pytest
 
 def judge_of(url: str, **settings: object) -> Judge:
     return specs.parse_judge(Judge.model_validate({"name": "j", "model": "openai:m", "endpoint": url} | settings))
+
+
+def test_a_key_that_is_not_accepted_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOUSE_KEY", KEY)
+    assert held(SecretStr(KEY)) == "it is that of HOUSE_KEY"
+    monkeypatch.setenv("OTHER", "none")
+    assert held(SecretStr("none")).startswith(f"none is set; put it into {ENDPOINT_KEY}")

@@ -116,8 +116,9 @@ def test_the_interval_resamples_whole_clusters() -> None:
 
 
 def test_bad_input_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match="same items"):
-        cohen_kappa(["y"], ["y", "n"])
+    for measure in (cohen_kappa, raw_agreement):
+        with pytest.raises(UsageError, match="same items"):
+            measure(["y"], ["y", "n"])
     with pytest.raises(UsageError, match="off the scale"):
         cohen_kappa(["y"], ["maybe"], labels=["y", "n"])
     with pytest.raises(UsageError, match="needs numbers"):

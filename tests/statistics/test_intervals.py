@@ -12,6 +12,7 @@ from claimeval.statistics.bootstrap import (
     ClusterSums,
     IntervalEstimate,
     Resampling,
+    _bca_levels,
     bca_interval,
     bootstrap_sums,
     distinct_rows,
@@ -313,3 +314,12 @@ def test_without_resamples_there_is_a_value_and_no_interval() -> None:
     estimate = mean_interval([0.1, 0.2, 0.4], resampling=NO_INTERVAL)
     assert (estimate.low, estimate.because) == (None, "no interval was requested")
     assert estimate.value == pytest.approx(0.7 / 3)
+
+
+def test_the_levels_of_bca_are_0_or_1_from_the_pole_on() -> None:
+    """At acceleration .5 the pole is at z = 2; below it, at z = -2, the level is that of -2 / (1 + .5 * 2) = -1."""
+    low, high = _bca_levels(0.0, 0.5, 2.0)
+    assert low == pytest.approx(0.15865525393145707)
+    assert high == 1.0
+    assert _bca_levels(0.0, 0.5, 3.0)[1] == 1.0
+    assert _bca_levels(0.0, -0.5, 2.0)[0] == 0.0
