@@ -1,16 +1,17 @@
 """Tokens and dollars of a verdict, of claimeval and of its peers on the same samples with one judge and one tokenizer.
 
     uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with bpe-openai \
-        --with . python -m benchmarks.tokens [--samples 100] [--refchecker FOLDER]
+        --with . python -m benchmarks.tokens [--samples 100] [--claims 9] [--refchecker FOLDER]
 
 FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`), whose prompts
 RAGChecker asks with; they are filled here, because the package needs torch. The others run.
 
 Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10 documents of 150 to 280, of
-sentences of the bundled data. The judge makes a claim of every clause, gives 75 % of the claims the first label, 15 %
-"not found" and 10 % "contradicted", reasons of 17 words and quotes of at most 12. Schemas are counted as part of the
-prompt. The input is cached as far as it begins with 1,024 tokens or more, in steps of 128, of a request that had ended:
-claimeval runs with 16 calls of .3 s in flight, the peers one call after another.
+sentences of the bundled data. The judge makes about 9 claims of an answer of 120 words (as rules and older models do)
+or, with `--claims 14`, about 14 (as newer ones do), at clauses of a least length. It gives 75 % of the claims the first
+label, 15 % "not found" and 10 % "contradicted", reasons of 17 words and quotes of at most 12. Schemas are counted as
+part of the prompt. The input is cached as far as it begins with 1,024 tokens or more, in steps of 128, of a request
+that had ended: claimeval runs with 16 calls of .3 s in flight, the peers one call after another.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ INPUT, CACHED, OUTPUT = 0.25, 0.025, 2.0
 """Dollars per million tokens of gpt-5-mini on 2026-09-05."""
 REASON = "the documents say this in other words and give the same number for the same place and year"
 LABELS = ("supported", "not_found", "contradicted")
+CLAUSE = r";\s+|,\s+(?:and|but|which|who|while|because)\s+|,\s+"
+PHRASE = CLAUSE + r"|\s+(?=(?:and|in|with|from|for|at|by|on|to) )"
+SPLITS = {9: (CLAUSE, 9), 14: (PHRASE, 5)}
+"""Where claims begin, and their least number of words, by the number of claims of an answer of 120 words."""
+split: tuple[str, int] = SPLITS[9]
 LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
@@ -88,15 +94,18 @@ class Log:
 
 
 def clauses(text: str) -> list[str]:
-    """The claims of a text: its clauses of four words or more."""
-    parts = re.split(r"(?<=[.!?])\s+|;\s+|,\s+(?:and|but|which|who|while|because)\s+|,\s+", text)
-    joined: list[str] = []
-    for part in filter(None, parts):
-        if joined and len(part.split()) < 4:
-            joined[-1] += ", " + part
-        else:
-            joined.append(part)
-    return [part.strip(" .") + "." for part in joined]
+    """The claims of a text: its clauses of a least number of words."""
+    pattern, least = split
+    found: list[str] = []
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        joined: list[str] = []
+        for part in filter(None, re.split(pattern, sentence)):
+            if joined and len(part.split()) < least:
+                joined[-1] += ", " + part
+            else:
+                joined.append(part)
+        found += joined
+    return [part.strip(" .") + "." for part in found]
 
 
 def label(claim: str) -> str:
@@ -338,8 +347,11 @@ def main() -> None:
     """Print a table for each question."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--samples", type=int, default=100)
+    parser.add_argument("--claims", type=int, default=9, choices=SPLITS)
     parser.add_argument("--refchecker", type=Path)
     arguments = parser.parse_args()
+    global split
+    split = SPLITS[arguments.claims]
     warnings.simplefilter("ignore")
     os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
     samples = rows(arguments.samples)
@@ -373,7 +385,7 @@ def main() -> None:
             ),
         }  # fmt: skip
     for title, table in tables.items():
-        print(f"\n{title}, {len(samples)} samples\n")
+        print(f"\n{title}, {len(samples)} samples, about {arguments.claims} claims an answer\n")
         columns = ("calls", "tokens in", "cached", "tokens out", "verdicts", "schemas", "about one claim")
         print("| |", " | ".join((*columns, "$ per 1,000 verdicts", "to the first")), "|")
         print("|---|---|---|---|---|---|---|---|---|---|")

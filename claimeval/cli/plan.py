@@ -160,7 +160,7 @@ def forecast_experiment(args: ExperimentOptions) -> int:
 
 
 def _record(forecast: Forecast) -> dict[str, object]:
-    figures = ("samples", "calls", "cost", "cost_bound", "judges_without_price")
+    figures = ("samples", "calls", "cost", "cost_per_verdict", "cost_bound", "judges_without_price")
     return {
         **{name: getattr(forecast, name) for name in figures},
         "lines": [{**line.model_dump(), "price": line.price and line.price._asdict()} for line in forecast.lines],

@@ -32,7 +32,7 @@ from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, completion
 from claimeval.types.estimates import LongEvidence
 from claimeval.types.records import Call, Claim, Document, Part, Record, Sample, SampleResult
-from claimeval.types.requests import CallError, Completion, ExtractTask, Judge, Outcome, Request
+from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Outcome, Request
 
 NOTHING = Range(0, 0)
 
@@ -50,6 +50,8 @@ class StepForecast(Record):
     """Whether the number of calls is known and not estimated."""
     prompt_tokens: tuple[int, int]
     output_tokens: tuple[int, int]
+    verdicts: tuple[int, int]
+    """Verdicts on claims that these calls ask for."""
     price: Price | None
     """None if it is unknown."""
     batched: bool = False
@@ -78,6 +80,7 @@ class _ForecastTotals(NamedTuple):
     calls: int
     bytes: float
     output: float
+    verdicts: int
     cost_bound: float
 
 
@@ -89,6 +92,7 @@ class _RequestCounts:
     bytes: int = 0
     output: Range = NOTHING
     """Assumed tokens of the replies."""
+    verdicts: int = 0
     cost_bound: float = 0.0
     unknown: defaultdict[int, _UnextractedTexts] = field(default_factory=lambda: defaultdict(_UnextractedTexts))
     """Texts whose claims, and so whose requests, are unknown, by number of sentences."""
@@ -135,6 +139,7 @@ class StepWorkload:
         counts = self.certain if certain else self.possible
         counts.calls += 1
         counts.bytes += request.size
+        counts.verdicts += len(request.task.claims) if isinstance(request.task, AssessTask) else 0
         counts.output = Range(counts.output.low + tokens.low, counts.output.high + tokens.high)
         counts.cost_bound += cost_bound(request, self.price) if self.price else 0.0
 
@@ -173,6 +178,7 @@ class StepWorkload:
             exact=self.is_exact,
             prompt_tokens=prompt,
             output_tokens=output,
+            verdicts=(low.verdicts, high.verdicts),
             price=self.price,
             batched=self.batched,
             cost=(price.dollars(prompt[0], output[0]), price.dollars(prompt[1], output[1])) if price else None,
@@ -187,6 +193,7 @@ class StepWorkload:
         calls = sum(part.calls for part in parts)
         size: float = sum(part.bytes for part in parts)
         output = sum(part.output[end] for part in parts)
+        verdicts = sum(part.verdicts for part in parts)
         bound = sum(part.cost_bound for part in parts)
         for sentences, texts in (item for part in parts for item in part.unknown.items()):
             claims = max(1, ceil(per_sentence * sentences))
@@ -194,11 +201,12 @@ class StepWorkload:
             requests = chunks * texts.count
             added = chunks * texts.frames + texts.bytes * claim_bytes + texts.count * claims * estimates.LINE_FRAME
             calls += requests
+            verdicts += texts.count * claims
             size += added
             output += estimates.verdicts(self.judge, requests, texts.count * claims, self.prompt.parameters)[end]
             tokens = added + requests * overhead(self.judge, 2)
             bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
-        return _ForecastTotals(calls, size, output, bound)
+        return _ForecastTotals(calls, size, output, verdicts, bound)
 
     def _basis(self, counted: TokenCounts, recorded: Range | None) -> tuple[str, str]:
         if (measured := estimates.measured(counted)) is None:
@@ -248,6 +256,15 @@ class Forecast(Record):
         """Minimum and maximum US dollars for the judges whose price is known."""
         costs = [line.cost for line in self.lines if line.cost]
         return sum(low for low, _ in costs), sum(high for _, high in costs)
+
+    @property
+    def cost_per_verdict(self) -> tuple[float, float] | None:
+        """Minimum and maximum US dollars for a verdict on a claim; None without these, or if a price is unknown."""
+        verdicts = sum(line.verdicts[0] for line in self.lines), sum(line.verdicts[1] for line in self.lines)
+        if not self.cost or not all(verdicts):
+            return None
+        few, many = self.cost[0] / verdicts[0], self.cost[1] / verdicts[1]
+        return min(few, many), max(few, many)
 
     @property
     def cost_bound(self) -> float:

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.evaluation.ask import Answers, CallAddress, Subject, ask_about, ask_windows, numbered, smaller_room
@@ -411,13 +411,11 @@ async def _ask_at(
     unknown: Sequence[S] = [subject for subject in subjects if subject.id not in verdicts] if verdicts else subjects
     if judge.name in context.recorded_judges:
         return _JudgeVerdicts(verdicts | _unassessed(question, unknown, judge, "not_in_cache", replicate))
-    size, unknown = even_size(len(unknown), question.per_call(judge)), question.order(judge, unknown)
+    chunks = even_chunks(question.order(judge, unknown), question.per_call(judge))
     step, part, _ = question.address
     asking = _Asking(question, judge, CallAddress(step, part, evidence), replicate, context.executor)
     documents = tuple(question.documents(evidence))
-    replies = await gather_all(
-        [asking.read(tuple(unknown[start : start + size]), documents) for start in range(0, len(unknown), size)]
-    )
+    replies = await gather_all([asking.read(chunk, documents) for chunk in chunks])
     for reply in replies:
         for subject, values in reply.values.items():
             value = values[0] if len(values) == 1 else asking.merged(values)
@@ -524,9 +522,12 @@ class _Asking(Generic[S]):
         return Answers(values, numbered(answers), max(total, 1), answers[0].limit)
 
 
-def even_size(subjects: int, limit: int) -> int:
-    """Return the size of chunks that are as few as with `limit` and as even as possible: 6 of at most 5 are 3 and 3."""
-    return math.ceil(subjects / math.ceil(subjects / limit)) if subjects else limit
+def even_chunks(subjects: Sequence[S], limit: int) -> list[tuple[S, ...]]:
+    """Return chunks that are as few as `limit` allows and as even as possible: 6 of at most 5 are 3 and 3."""
+    count = math.ceil(len(subjects) / limit)
+    size, larger = divmod(len(subjects), count or 1)
+    starts = [n * size + min(n, larger) for n in range(count + 1)]
+    return [tuple(subjects[start:end]) for start, end in pairwise(starts)]
 
 
 def _split(documents: Sequence[Document], room: int) -> list[tuple[Any, ...]]:

@@ -198,11 +198,10 @@ def bootstrap_sums(
     sums = rows[:0] if reason else resample_sums(distinct, times, resamples, seed)
     estimates = []
     for statistic, point in zip(statistics, points, strict=True):
-        if not math.isfinite(point):
-            estimates.append(without_interval(None, n, count, level, because))
-            continue
-        if reason:
-            estimates.append(without_interval(point, n, count, level, reason))
+        is_known = math.isfinite(point)
+        if reason or not is_known:
+            words = reason if reason and is_known else because
+            estimates.append(without_interval(point if is_known else None, n, count, level, words))
             continue
         left_out = statistic(total - distinct)
         is_finite = np.isfinite(left_out)

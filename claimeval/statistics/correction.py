@@ -98,14 +98,6 @@ def share_estimate(
     return IntervalEstimate(share, low, high, n, "wilson", error, round(clusters), level)
 
 
-def _mean_estimate(
-    value: float, error: float, *, n: int, clusters: int, freedom: int, level: float
-) -> IntervalEstimate:
-    """Return the estimate of a mean from its standard error: Student's t interval."""
-    reach = critical_value(level, freedom) * error
-    return IntervalEstimate(value, value - reach, value + reach, n, "t", error, clusters, level)
-
-
 class _Labeled(NamedTuple):
     """The items in arrays; `human` is NaN without a label."""
 
@@ -170,7 +162,7 @@ def prediction_powered(
     labeled, unlabeled = np.flatnonzero(items.has_label), np.flatnonzero(~items.has_label)
     n, open_ = len(labeled), len(unlabeled)
     labels, scores = items.human[labeled], items.judge[labeled]
-    covariance = float(((labels - labels.mean()) * (scores - scores.mean())).mean()) if n else 0.0
+    covariance = float(np.cov(labels, scores, ddof=0)[0, 1]) if n else 0.0
     variance = float(items.judge.var(ddof=1)) if len(judge) > 1 else 0.0
     useful = n > 1 and open_ > 0 and variance > 0
     ppi_lambda = min(1.0, max(0.0, covariance / ((1 + n / open_) * variance))) if useful else 0.0
@@ -211,13 +203,17 @@ def _estimate(
 def _with_ends(
     items: _Labeled, value: float, residuals: Floats, unseen: float, n: int, clusters: float, level: float
 ) -> IntervalEstimate:
-    """Return the estimate from the residual of each item; `unseen` is what one more error of the judge would change."""
+    """Return the estimate from the residual of each item; `unseen` is what one more error of the judge would change.
+
+    Values that are no shares get Student's t.
+    """
     error = math.sqrt(float((np.bincount(items.clusters, residuals) ** 2).sum()))
     freedom = max(1, int(clusters + 1e-9) - 1)
     if items.shares:
         spread = math.hypot(error, unseen) if error > 0 else 0.0
         return share_estimate(value, error, spread, n=n, clusters=clusters, freedom=freedom, level=level)
-    return _mean_estimate(value, error, n=n, clusters=round(clusters), freedom=freedom, level=level)
+    reach = critical_value(level, freedom) * error
+    return IntervalEstimate(value, value - reach, value + reach, n, "t", error, round(clusters), level)
 
 
 def _residuals(values: Floats, clusters: Positions) -> Floats:
@@ -281,8 +277,7 @@ def weighted_correction(
     level = resampling.level
     check_level(level)
     items = _arrays(judge, human, clusters)
-    given = {"weights": weights, "probabilities": probabilities}
-    for name, values in given.items():
+    for name, values in (("weights", weights), ("probabilities", probabilities)):
         if values is not None and len(values) != len(judge):
             raise UsageError(f"{name} must describe the same items: {len(values)} and {len(judge)} values")
     if any(not 0 < weight < math.inf for weight in weights or ()):
@@ -299,24 +294,22 @@ def weighted_correction(
 
     def estimate(ppi_lambda: float | None) -> tuple[IntervalEstimate, float]:
         """Return theta, and lambda; None for the best one."""
-        of_labeled_part = of_labeled / total
-        labels = np.where(labeled, items.human, 0.0)
-        by_people, by_judge = float((of_labeled_part * labels).sum()), float((of_labeled_part * items.judge).sum())
-        mean = float((of_all * items.judge).sum())
-        people = of_labeled_part * (labels - by_people)
-        shift = of_labeled_part * (items.judge - by_judge) - of_all * (items.judge - mean)
+        part, labels = of_labeled / total, np.where(labeled, items.human, 0.0)
+        by_people, by_judge, mean = float(part @ labels), float(part @ items.judge), float(of_all @ items.judge)
+        people = part * (labels - by_people)
+        shift = part * (items.judge - by_judge) - of_all * (items.judge - mean)
         if ppi_lambda is None:
             first, second = np.bincount(items.clusters, people), np.bincount(items.clusters, shift)
             squares = float((second**2).sum())
             ppi_lambda = min(1.0, max(0.0, float((first * second).sum()) / squares)) if squares > 1e-15 else 0.0
         effective = effective_number(by_cluster)
-        share = by_cluster[items.clusters] / total
-        factor = math.sqrt(max(effective - 1, 1.0) / effective) / np.maximum(1 - share, 0.5)
+        factor = math.sqrt(max(effective - 1, 1.0) / effective) / np.maximum(
+            1 - by_cluster[items.clusters] / total, 0.5
+        )
         rectified = (labels - ppi_lambda * items.judge)[labeled]
         unseen = (1.0 if float(np.ptp(rectified)) == 0 else ppi_lambda) / effective
-        value = by_people - ppi_lambda * (by_judge - mean)
-        ends = _with_ends(items, value, (people - ppi_lambda * shift) * factor, unseen, n, effective, level)
-        return ends, ppi_lambda
+        value, residuals = by_people - ppi_lambda * (by_judge - mean), (people - ppi_lambda * shift) * factor
+        return _with_ends(items, value, residuals, unseen, n, effective, level), ppi_lambda
 
     undefined = without_interval(None, n, 0, level, "fewer than two labeled clusters" if size else "no items")
     corrected, ppi_lambda = estimate(None) if groups > 1 else (undefined, None)
@@ -369,19 +362,14 @@ def rogan_gladen(
     Raises:
         UsageError: If the arguments differ in length.
     """
-    if len(judge) != len(human):
-        raise UsageError(f"judge and human must describe the same items: {len(judge)} and {len(human)} values")
-    keys = list(range(len(judge))) if clusters is None else list(clusters)
-    if len(keys) != len(judge):
-        raise UsageError(f"clusters must hold one key per item: {len(keys)} keys, {len(judge)} items")
+    items = _arrays(judge, human, clusters)
+    keys, labeled = items.clusters, items.has_label
 
-    def rate(human_label: bool | None, judge_label: bool) -> Rate | None:
-        """Return how often the judge gives its label to items with this human label."""
-        chosen = [i for i, label in enumerate(human) if label == human_label]
-        return _rate([judge[i] == judge_label for i in chosen], [keys[i] for i in chosen])
+    def rate(chosen: NDArray[np.bool_], label: float) -> Rate | None:
+        """Return how often the judge gives the label to these items."""
+        return _rate(items.judge[chosen] == label, keys[chosen].tolist())
 
-    labeled = [i for i, label in enumerate(human) if label is not None]
-    yes, specificity, sensitivity = rate(None, True), rate(False, False), rate(True, True)
+    yes, specificity, sensitivity = rate(~labeled, 1.0), rate(items.human == 0, 0.0), rate(items.human == 1, 1.0)
     if yes is None or specificity is None or sensitivity is None:
         missing = "unlabeled items" if yes is None else "labels of both kinds"
         corrected = without_interval(None, len(judge), 0, resampling.level, f"needs {missing}")
@@ -389,12 +377,10 @@ def rogan_gladen(
         corrected = rogan_gladen_rate(yes, specificity, sensitivity, level=resampling.level)
     return CorrectedEstimate(
         corrected=corrected,
-        judge=mean_interval([float(answer) for answer in judge], clusters=clusters, resampling=resampling),
-        human=mean_interval(
-            [float(bool(human[i])) for i in labeled], clusters=[keys[i] for i in labeled], resampling=resampling
-        ),
-        labeled=len(labeled),
-        unlabeled=len(judge) - len(labeled),
+        judge=mean_interval(items.judge.tolist(), clusters=clusters, resampling=resampling),
+        human=mean_interval(items.human[labeled].tolist(), clusters=keys[labeled].tolist(), resampling=resampling),
+        labeled=int(labeled.sum()),
+        unlabeled=int((~labeled).sum()),
         method="rogan-gladen",
     )
 
@@ -437,11 +423,11 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
     )
 
 
-def _rate(hits: Sequence[bool], clusters: Sequence[Hashable]) -> Rate | None:
-    if not hits:
+def _rate(hits: NDArray[np.bool_], clusters: Sequence[Hashable]) -> Rate | None:
+    if not len(hits):
         return None
-    share = sum(hits) / len(hits)
-    rows = cluster_sums(np.column_stack([np.array(hits, dtype=np.float64), np.ones(len(hits))]), clusters)
+    share = float(hits.mean())
+    rows = cluster_sums(np.column_stack([hits, np.ones(len(hits))]).astype(np.float64), clusters)
     if len(rows) < 2 or share in (0, 1):
         return Rate(share, len(rows))
     error = clustered_error(rows[:, 0] - share * rows[:, 1], len(hits))

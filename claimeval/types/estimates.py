@@ -114,8 +114,12 @@ class Cost(Record):
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     """Prompt tokens that the provider read from its cache, which cost less."""
+    verdicts: int = 0
+    """Number of verdicts that were asked for."""
     dollars: float | None = None
     """US dollars for all these tokens at the stated price, without discounts, also if they were paid for earlier. None
     if the price or a number of tokens is unknown, 0 for local judges."""
+    dollars_per_verdict: float | None = None
+    """None if the dollars are unknown, or without verdicts."""
     seconds: float | None = None
     """Total seconds of the original calls; None if no call is timed, as in batches."""

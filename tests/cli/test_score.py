@@ -78,7 +78,8 @@ def test_stored_replies_have_a_worth_and_cost_nothing_now(
     tokens = cost.total.prompt_tokens + cost.total.completion_tokens
     worth = (cost.total.prompt_tokens + 8 * cost.total.completion_tokens) / 1e6
     price = f"${worth:.4f}" if worth < 0.01 else f"${worth:.2f}"
-    said = f"Worth of all replies of this run: {price} (14)."
+    each = f"${1000 * worth / cost.total.verdicts:.2f} a thousand verdicts"
+    said = f"Worth of all replies of this run: {price} (14), {each}."
     assert f"Paid now: {price} (14 calls, {tokens:,} tokens). {said}" in first.stdout
 
     again = ("score", data, "-j", name, "--prices", prices)

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 import claimeval as ce
 from benchmarks.loopback import Latency, Options, claim_judge
 from benchmarks.loopback.judge import Body, Reply, text_of
-from claimeval.evaluation.judgment import even_size
+from claimeval.evaluation.judgment import even_chunks
 from claimeval.execution import Executor
 from claimeval.execution.warm import SHARED, WarmingExecutor
 from claimeval.providers import anthropic, openai
@@ -144,11 +144,22 @@ def test_a_cache_key_that_openai_refuses_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("subjects", "limit", "sizes"),
-    [(0, 5, []), (1, 5, [1]), (5, 5, [5]), (6, 5, [3, 3]), (11, 5, [4, 4, 3]), (21, 20, [11, 10]), (3, 1, [1, 1, 1])],
+    [
+        (0, 5, []),
+        (1, 5, [1]),
+        (5, 5, [5]),
+        (6, 5, [3, 3]),
+        (11, 5, [4, 4, 3]),
+        (21, 5, [5, 4, 4, 4, 4]),
+        (21, 20, [11, 10]),
+        (3, 1, [1, 1, 1]),
+    ],
 )
 def test_chunks_are_as_few_and_as_even_as_possible(subjects: int, limit: int, sizes: list[int]) -> None:
-    size = even_size(subjects, limit)
-    assert [min(size, subjects - start) for start in range(0, subjects, size)] == sizes
+    claims = [Document(id=str(n), text="It holds.") for n in range(subjects)]
+    chunks = even_chunks(claims, limit)
+    assert [len(chunk) for chunk in chunks] == sizes
+    assert [claim for chunk in chunks for claim in chunk] == claims
 
 
 def test_a_run_asks_with_one_schema_a_prompt_and_warms_the_evidence_of_each_sample(

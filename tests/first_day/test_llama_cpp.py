@@ -83,7 +83,8 @@ def llama(tmp_path: Path) -> Iterator[str]:
         server.kill()
 
 
-def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["list", "closed"])
+def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_path: Path, form: str) -> None:
     answers = ["The tower is 58 metres high. It stands in the town.", "The tower is old. Bees live in it."]
     rows = [{"id": str(n), "question": "How is it?", "answer": a, "contexts": ["The tower is 58 metres high."]}
             for n, a in enumerate(answers)]  # fmt: skip
@@ -91,7 +92,9 @@ def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_pa
     bias = [[token, False] for token in BYTES] + [[QUOTE, 4.0]]
     judge = tmp_path / "tiny.yaml"
     judge.write_text(
-        yaml.safe_dump({"model": f"openai:tiny@{llama}", "max_tokens": 2000, "extra": {"logit_bias": bias}})
+        yaml.safe_dump(
+            {"model": f"openai:tiny@{llama}", "max_tokens": 2000, "reply_schema": form, "extra": {"logit_bias": bias}}
+        )
     )
     done = call(
         "score", tmp_path / "d.jsonl", "-j", judge, "--extractor", "local:lexical", "-m", "faithfulness",

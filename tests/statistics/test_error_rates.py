@@ -83,5 +83,5 @@ def test_labels_of_one_kind_are_not_enough() -> None:
 def test_bad_input_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="same items"):
         rogan_gladen([True], [])
-    with pytest.raises(UsageError, match="one key per item"):
+    with pytest.raises(UsageError, match="one key per observation"):
         rogan_gladen([True], [None], clusters=[])

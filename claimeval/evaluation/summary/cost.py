@@ -38,12 +38,14 @@ class RunCost(Record):
 class JudgeCost(Tally):
     """Adds up the calls of one judge."""
 
-    ADDED = ("_calls", "_reused", "_prompt", "_completion", "_cached", "_written", "_milliseconds", "uncounted")
+    ADDED = (
+        "_calls", "_reused", "_verdicts", "_prompt", "_completion", "_cached", "_written", "_milliseconds", "uncounted",
+    )  # fmt: skip
 
     def __init__(self, judge: Judge | None, prices: str | Path | None = None) -> None:
         """`judge` is None for a judge that is not in the manifest, whose price is unknown."""
         self._price = price_of(judge, prices) if judge else None
-        self._calls = self._reused = 0
+        self._calls = self._reused = self._verdicts = 0
         self._prompt: int | None = None
         self._completion: int | None = None
         self._cached: int | None = None
@@ -66,6 +68,7 @@ class JudgeCost(Tally):
         """Add one call."""
         self._reused += call.reused
         self._calls += not call.reused
+        self._verdicts += 0 if call.attempt or (call.window or 1) > 1 else len(call.subjects)
         if call.prompt_tokens is not None:
             self._prompt = (self._prompt or 0) + call.prompt_tokens
         if call.completion_tokens is not None:
@@ -87,13 +90,16 @@ class JudgeCost(Tally):
             cached_tokens=self._cached,
             cache_write_tokens=self._written,
         )
+        dollars = self._price.of(used) if is_priced and self._price else None
         return Cost(
             calls=self._calls,
             reused=self._reused,
+            verdicts=self._verdicts,
             prompt_tokens=self._prompt,
             completion_tokens=self._completion,
             cached_tokens=self._cached,
-            dollars=self._price.of(used) if is_priced and self._price else None,
+            dollars=dollars,
+            dollars_per_verdict=_each(dollars, self._verdicts),
             seconds=None if self._milliseconds is None else self._milliseconds / 1000,
         )
 
@@ -103,15 +109,23 @@ def total(costs: Iterable[Cost]) -> Cost:
     all_costs = list(costs)
     dollars = [cost.dollars for cost in all_costs if cost.dollars is not None]
     seconds = [cost.seconds for cost in all_costs if cost.seconds is not None]
+    known = sum(dollars) if len(dollars) == len(all_costs) else None
+    verdicts = sum(cost.verdicts for cost in all_costs)
     return Cost(
         calls=sum(cost.calls for cost in all_costs),
+        verdicts=verdicts,
         reused=sum(cost.reused for cost in all_costs),
         prompt_tokens=_sum(cost.prompt_tokens for cost in all_costs),
         completion_tokens=_sum(cost.completion_tokens for cost in all_costs),
         cached_tokens=_sum(cost.cached_tokens for cost in all_costs),
-        dollars=sum(dollars) if len(dollars) == len(all_costs) else None,
+        dollars=known,
+        dollars_per_verdict=_each(known, verdicts),
         seconds=round(math.fsum(seconds), 3) if seconds else None,
     )
+
+
+def _each(dollars: float | None, verdicts: int) -> float | None:
+    return None if dollars is None or not verdicts else dollars / verdicts
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -39,6 +39,9 @@ def view(
     yield table("forecast", STEPS, [*rows, ("total", "", *_calls(forecast.lines), _price(known))])
     if forecast.calls[1]:
         yield line(_most(forecast))
+    if forecast.cost_per_verdict and forecast.cost_per_verdict[1]:
+        low, high = forecast.cost_per_verdict
+        yield line(f"A thousand verdicts: ${span((1000 * low, 1000 * high), dollars)}.")
     if cheaper:
         forms = ", ".join(f"{option} {percent(share)}" for option, share in cheaper.items())
         yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")

@@ -449,7 +449,8 @@ def worst(claim: WorstClaim) -> Entry:
 
 COSTS = (
     Column("judge"), Column("step"), Column("questions", "count"), Column("of source run", "count", 1),
-    Column("tokens in", "count"), Column("tokens out", "count"), Column("worth", "dollars"),
+    Column("tokens in", "count"), Column("of it cached", "count", 2), Column("tokens out", "count"),
+    Column("verdicts", "count", 3), Column("worth", "dollars"), Column("a thousand verdicts", "dollars", 1),
 )  # fmt: skip
 
 
@@ -459,17 +460,18 @@ def is_free(cost: RunCost | None) -> bool:
 
 
 def costs(cost: RunCost | None, names: Mapping[str, str]) -> Table | None:
-    """Return questions, tokens and worth by judge and step; None for local judges."""
+    """Return questions, tokens and worth by judge and step, and the worth of a thousand verdicts; None if free."""
     if cost is None or is_free(cost):
         return None
     rows = [(Data(names.get(part.judge, part.judge)), part.step, *_cost(part.cost)) for part in cost.by]
     if len(rows) > 1:
         rows.append(("all", "", *_cost(cost.total)))
-    return without(table("cost", COSTS, rows), "of source run")
+    return without(table("cost", COSTS, rows), "of source run", "of it cached", "verdicts", "a thousand verdicts")
 
 
 def _cost(cost: Cost) -> tuple[Cell, ...]:
-    return cost.calls + cost.reused, cost.reused, cost.prompt_tokens, cost.completion_tokens, cost.dollars
+    asked = cost.calls + cost.reused, cost.reused, cost.prompt_tokens, cost.cached_tokens, cost.completion_tokens
+    return *asked, cost.verdicts, cost.dollars, 1000 * cost.dollars_per_verdict if cost.dollars_per_verdict else ""
 
 
 def worth(cost: RunCost | None) -> str:
@@ -477,4 +479,5 @@ def worth(cost: RunCost | None) -> str:
     if cost is None or is_free(cost) or cost.total.dollars is None:
         return ""
     total = cost.total
-    return f"Worth of all replies of this run: ${dollars(total.dollars)} ({total.calls + total.reused:,})."
+    each = f", ${dollars(1000 * total.dollars_per_verdict)} a thousand verdicts" if total.dollars_per_verdict else ""
+    return f"Worth of all replies of this run: ${dollars(total.dollars)} ({total.calls + total.reused:,}){each}."
