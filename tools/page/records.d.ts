@@ -12,14 +12,9 @@ declare namespace Page {
   type ChangeSlice = { value: string | null; metric: string; n: number; a: number | null; b: number | null; difference: Estimate; contribution: number | null };
   type ChangeSlices = { field: string; rows: Array<ChangeSlice> };
   type ChangedClaim = { sample_id: string; subject: string | null; run: "a" | "b"; claim: string | null; a: "supported" | "contradicted" | "not_found" | null; b: "supported" | "contradicted" | "not_found" | null; value: number };
-<<<<<<< HEAD
-  type Cost = { calls: number; reused: number; prompt_tokens: number | null; completion_tokens: number | null; cached_tokens: number | null; dollars: number | null; seconds: number | null };
+  type Cost = { calls: number; reused: number; prompt_tokens: number | null; completion_tokens: number | null; cached_tokens: number | null; verdicts: number; dollars: number | null; dollars_per_verdict: number | null; seconds: number | null };
   type Culprit = { sentence: string; metric: string | null; significant: boolean; cause: string | null; causes: Array<CausePart>; documents: Array<DocumentChange>; slices: Array<CauseSlice>; separate: string | null };
   type DataSource = { path: string | null; digest: string | null; samples: number | null; limit: number | null; mapping: Record<string, string | Array<string>> };
-=======
-  type Cost = { calls: number; reused: number; prompt_tokens: number | null; completion_tokens: number | null; cached_tokens: number | null; verdicts: number; dollars: number | null; dollars_per_verdict: number | null; seconds: number | null };
-  type DataSource = { path: string | null; digest: string | null; samples: number | null; limit: number | null; fields: Record<string, string> };
->>>>>>> fdb9d36c (A thousand verdicts have a price everywhere, chunks are even for any number of claims, and costs are counted with 9 and 14 claims an answer)
   type DiagnosisCounts = { threshold: number; cells: Record<string, number>; incorrect: Record<string, number>; correctness: boolean; undefined: number };
   type DiscordantCounts = { only_a: number; only_b: number; p: number };
   type Dispute = { sample: string; subject: string; claim: string; of: string; evidence: Evidence; votes: Record<string, string>; entropy: number };
