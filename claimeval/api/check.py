@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claimeval.api.data import Metrics, Read, samples_of
-from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec, with_hints
+from claimeval.api.jobs import BEFORE_RUN, Judges, JudgeSpec, Prepared, blocking, parse_spec, with_hints
 from claimeval.data.traces import unpacked
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
@@ -90,6 +90,7 @@ def check(
     )
 
 
+@with_hints
 async def acheck(
     answer: object,
     contexts: Sequence[object] = (),
@@ -200,7 +201,7 @@ def _sample(
     return sample
 
 
-def _one_judge(judge: JudgeSpec) -> Judge:
-    if not isinstance(judge, str | Path | Mapping | Judge):
+def _one_judge(judge: Judges) -> Judge:
+    if isinstance(judge, Sequence) and not isinstance(judge, str):
         raise UsageError(f"judge: {type(judge).__name__}; check asks one judge, and `score` asks a panel")
     return parse_judge(parse_spec(judge))

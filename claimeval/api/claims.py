@@ -146,6 +146,7 @@ def score(
     )
 
 
+@with_hints
 async def ascore(
     data: Data,
     *,
@@ -301,6 +302,7 @@ def rejudge(
     )
 
 
+@with_hints
 async def arejudge(
     source: Data,
     *,

@@ -497,7 +497,7 @@ TAKEN = (
 def _row(item: Any, number: int) -> SourceRow | Sample:
     """Return a row of a table in memory."""
     if isinstance(item, Sample):
-        return item
+        return item if item.id else item.model_copy(update={"id": str(number)})
     if isinstance(item, SampleResult):
         return item.sample
     fields = unpacked(item._asdict() if hasattr(item, "_asdict") else item)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment, prepared_experiment
-from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec
+from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec, with_hints
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob
@@ -156,6 +156,7 @@ def batched_judges(judges: Sequence[Judge], options: RunOptions) -> Collection[s
     return batch_judges(judges) if options.batch else ()
 
 
+@with_hints
 def probe(judge: JudgeSpec, *, options: RunOptions = RunOptions()) -> Probe:
     """Test a judge with one real question of each kind. A judge that is down does not raise.
 

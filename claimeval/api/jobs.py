@@ -282,7 +282,8 @@ def _no_judge(given: object) -> UsageError:
         name = getattr(given, "__name__", "judge")
         return UsageError(f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')")
     return UsageError(
-        f"{type(given).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge"
+        f"{type(given).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge. "
+        "A function that asks a client of yours is one as Judge.from_callable('name', function, model='name')"
     )
 
 
@@ -323,18 +324,32 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
     """Return the function with the closest parameter in the error of an argument that it does not have."""
-    signature = inspect.signature(function)
+    names = inspect.signature(function).parameters
+
+    def check(given: Iterable[str]) -> None:
+        """Raise TypeError for a name that is no parameter."""
+        for name in given:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
+                hint = f". Did you mean {near[0]!r}?" if near else ""
+                if name in OPTIONS and "options" in names:
+                    hint = f": give options=RunOptions({name}=...)"
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
+            """Check the names of the arguments, then await the function."""
+            check(kwargs)
+            return await function(*args, **kwargs)
+
+        return twin  # type: ignore[return-value]  # its result is the coroutine T
 
     @functools.wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> T:
         """Check the names of the arguments, then call the function."""
-        for given in kwargs:
-            if given not in signature.parameters:
-                near = get_close_matches(given, signature.parameters, 1)
-                hint = f". Did you mean {near[0]!r}?" if near else ""
-                if given in OPTIONS and "options" in signature.parameters:
-                    hint = f": give options=RunOptions({given}=...)"
-                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {given!r}{hint}")
+        check(kwargs)
         return function(*args, **kwargs)
 
     return door

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from claimeval.api.data import Data, Examination, Read, is_run, samples_of
-from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
+from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared, with_hints
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.evaluation.extraction import ExtractionOptions
@@ -20,6 +20,7 @@ from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
 from claimeval.types.records import Sample
 
 
+@with_hints
 def measure(
     data: Data,
     metrics: str | Sequence[str] | Mapping[str, Callable[[Sample], float | None]],
@@ -90,6 +91,7 @@ def _check_ids(samples: Iterable[Sample]) -> None:
         raise DataError("there are no samples")
 
 
+@with_hints
 def extraction(
     source: Data,
     *,

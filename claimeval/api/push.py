@@ -34,6 +34,8 @@ class Pushed(NamedTuple):
     """Number of records, by kind."""
     left_out: Mapping[str, int]
     """Number of records that were not sent, by reason."""
+    note: str
+    """What the platform shows of them, what it cannot, and what a second push does."""
 
 
 @dataclass(frozen=True, slots=True)

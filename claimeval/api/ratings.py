@@ -92,6 +92,7 @@ def rate(
     )
 
 
+@with_hints
 async def arate(
     data: Data,
     *,
@@ -201,6 +202,7 @@ def grade(
     )
 
 
+@with_hints
 async def agrade(
     data: Data | None = None,
     *,

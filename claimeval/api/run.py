@@ -390,7 +390,9 @@ class Run:
         dry_run: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Pushed:
-        """Send the scores and the verdicts on claims to a platform. Sending them again replaces them.
+        """Send the scores and the verdicts on claims to a platform. A second push changes nothing.
+
+        Events of OpenTelemetry cannot be replaced: they are added again under the same ids.
 
         Args:
             to: `otlp` (an event for each score and verdict, to a collector of OpenTelemetry), `mlflow` (a run with

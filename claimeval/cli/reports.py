@@ -124,8 +124,9 @@ view = command("view", ViewOptions, do_view)
 class PushOptions:
     """Send the scores of a run and the verdicts on claims to a platform.
 
-    Sending them again replaces them in MLflow and Langfuse. OpenTelemetry events cannot be replaced, but keep their
-    ids, so that a backend can drop duplicates.
+    Prints what the platform shows of them, and what it cannot. A second push changes nothing in MLflow and Langfuse.
+    OpenTelemetry events cannot be replaced, but keep their ids, so that a back end can drop duplicates. Platforms that
+    take traces only, such as Phoenix, take no scores.
 
     Keys and addresses come from the platform's usual environment variables.
 
@@ -159,7 +160,8 @@ def do_push(args: PushOptions) -> int:
     output.line(f"{'To send' if args.dry_run else 'Sent'}: {counts}; to {pushed.where}")
     for reason, count in pushed.left_out.items():
         output.line(f" scores {reason}: {count}", style="dim")
-    sent = {"records": dict(pushed.records), "left_out": dict(pushed.left_out)}
+    output.line(pushed.note, style="dim")
+    sent = {"records": dict(pushed.records), "left_out": dict(pushed.left_out), "note": pushed.note}
     record = {"to": args.to, "where": pushed.where, "dry_run": args.dry_run, **sent}
     return output.result("push", record, path=args.run)
 

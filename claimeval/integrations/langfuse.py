@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 HOST = "https://cloud.langfuse.com"
 BATCH = 50
 """Scores per request."""
+NOTE = (
+    "Traces have the defined scores, with claims and verdicts as their metadata. Undefined scores, and samples without "
+    "a trace, do not arrive. A second push replaces scores by their ids"
+)
 
 
 def push(run: Run, settings: Settings) -> Pushed:
@@ -39,7 +43,7 @@ def push(run: Run, settings: Settings) -> Pushed:
             raise UsageError("langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, the keys of the project")
         with sending("langfuse", where):
             _send(sent, _claims(rows), settings, where, keys)
-    return Pushed(where, records, {reason: count for reason, count in left_out.items() if count})
+    return Pushed(where, records, {reason: count for reason, count in left_out.items() if count}, NOTE)
 
 
 def _claims(rows: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any]]]:

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 EXPERIMENT = "claimeval"
 IDENTITY = "claimeval.identity"
 """Tag by which a run is found when it is pushed again."""
+CONTENT = "claimeval.content"
+"""Tag with the digest of what was logged, set last: a push of the same changes nothing."""
+NOTE = (
+    "The run has means, intervals, counts, settings, samples, claims, verdicts and calls as tables, and the page. "
+    "Traces get no scores: `claimeval.integrations.mlflow.scorers` gives them in `mlflow.genai.evaluate`. A second "
+    "push changes nothing"
+)
 TABLES: tuple[tables.Table, ...] = ("samples", "claims", "verdicts", "calls")
 PARAM = 500
 """Maximum characters of a parameter."""
@@ -38,19 +45,19 @@ BATCH = 500
 def push(run: Run, settings: Settings) -> Pushed:
     """Log means with intervals and counts as metrics, settings as parameters, tables, and the report.
 
-    A run that is pushed again is found by a tag and overwritten.
+    A run that is pushed again is found by a tag, and overwritten if its content differs.
     """
     where = settings.url or os.environ.get("MLFLOW_TRACKING_URI", "")
     experiment = settings.experiment or os.environ.get("MLFLOW_EXPERIMENT_NAME") or EXPERIMENT
     metrics, params = _metrics(run), _params(run)
     records = {"metrics": len(metrics), "parameters": len(params), "tables": len(TABLES), "reports": 1}
     if settings.dry_run:
-        return Pushed(f"experiment {experiment} at {where or 'the default store'}", records, {})
+        return Pushed(f"experiment {experiment} at {where or 'the default store'}", records, {}, NOTE)
     with sending("mlflow", where or "the default store"):
         from mlflow.exceptions import MlflowException
     with sending("mlflow", where or "the default store", MlflowException), redirect_stdout(sys.stderr):
-        address = _log(run, settings, experiment, metrics, params)
-    return Pushed(address, records, {})
+        address, is_new = _log(run, settings, experiment, metrics, params)
+    return Pushed(address, records if is_new else {}, {}, NOTE)
 
 
 def _metrics(run: Run) -> dict[str, float]:
@@ -77,21 +84,29 @@ def _params(run: Run) -> dict[str, str]:
     return {name: value[:PARAM] for name, value in params.items() if value}
 
 
-def _log(run: Run, settings: Settings, experiment: str, metrics: Mapping[str, float], params: Mapping[str, str]) -> str:
+def _log(
+    run: Run, settings: Settings, experiment: str, metrics: Mapping[str, float], params: Mapping[str, str]
+) -> tuple[str, bool]:
+    """Return where the run is, and whether anything was logged."""
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
 
     client = MlflowClient(tracking_uri=settings.url)
     existing = client.get_experiment_by_name(experiment)
     experiment_id = existing.experiment_id if existing else client.create_experiment(experiment)
-    content = run.manifest.model_copy(update={"created": None}).model_dump_json() + run.record.model_dump_json()
-    identity = hashlib.sha256(content.encode()).hexdigest()
+    settled = run.manifest.model_copy(update={"created": None}).model_dump_json() + run.record.model_dump_json()
+    identity = hashlib.sha256(settled.encode()).hexdigest()
     runs = client.search_runs([experiment_id], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
     name = run.path.name if run.path else run.job
     logged = runs[0] if runs else client.create_run(experiment_id, run_name=name, tags={IDENTITY: identity})
     key = logged.info.run_id
+    address = f"run {key} in experiment {experiment}"
+    files = dict(_files(run))
+    content = hashlib.sha256(repr((dict(metrics), dict(params), files)).encode(errors="backslashreplace")).hexdigest()
+    if logged.data.tags.get(CONTENT) == content:
+        return f"{address}, which has them already", False
     time = _milliseconds(run.manifest.created) or logged.info.start_time
-    progress = settings.started(len(TABLES) + 2, "parts")
+    progress = settings.started(len(files) + 1, "parts")
 
     def done() -> None:
         progress.done += 1
@@ -102,19 +117,25 @@ def _log(run: Run, settings: Settings, experiment: str, metrics: Mapping[str, fl
         client.log_batch(key, metrics=rows[start : start + BATCH])
     client.log_batch(key, params=[Param(name, value) for name, value in params.items()])
     done()
-    for table in TABLES:
-        head, *cells = tables.rows(run.manifest, run.results, table)
-        client.log_dict(key, {"columns": head, "data": cells}, f"{table}.json")
+    for file, text in files.items():
+        client.log_text(key, text, file)
         done()
     listed = json.dumps([{"path": f"{table}.json", "type": "table"} for table in TABLES])
     client.set_tag(key, "mlflow.loggedArtifacts", listed)
+    client.set_terminated(key)
+    client.set_tag(key, CONTENT, content)
+    return address, True
+
+
+def _files(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the tables and the page, as texts by the names of their files."""
+    for table in TABLES:
+        head, *cells = tables.rows(run.manifest, run.results, table)
+        yield f"{table}.json", json.dumps({"columns": head, "data": cells})
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.html"
         run.report(report)
-        client.log_artifact(key, str(report))
-    done()
-    client.set_terminated(key)
-    return f"run {key} in experiment {experiment}"
+        yield report.name, report.read_text(encoding="utf-8")
 
 
 def _milliseconds(created: str | None) -> int | None:

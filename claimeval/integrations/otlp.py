@@ -35,6 +35,10 @@ PREFIX = "claimeval."
 """Prefix of attributes without a name in the conventions."""
 BATCH = 500
 """Events per request."""
+NOTE = (
+    "Log back ends show an event for each score and verdict, beside its trace. Platforms that take traces only, such "
+    "as Phoenix, do not take events. Events cannot be replaced: a second push adds them again, under the same ids"
+)
 _SENT = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
@@ -50,7 +54,7 @@ def push(run: Run, settings: Settings) -> Pushed:
     if not settings.dry_run:
         with sending("otlp", where):
             _send(run, rows, settings, where)
-    return Pushed(where, dict(counts), dict(left_out))
+    return Pushed(where, dict(counts), dict(left_out), NOTE)
 
 
 def attributes(finding: Finding) -> dict[str, str | int | float]:
@@ -100,7 +104,10 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
         for start in range(0, len(rows), BATCH):
             batch = [event(row) for row in rows[start : start + BATCH]]
             if exporter.export(batch) is not LogRecordExportResult.SUCCESS:
-                raise UsageError(f"otlp at {where}: {log_handler.words or 'the collector did not take the events'}")
+                words = log_handler.words or "the collector did not take the events"
+                traces_only = re.search(r"\b40[45]\b|not found|not allowed", words, re.IGNORECASE)
+                hint = ". It may take traces only, as Phoenix does: scores are events" if traces_only else ""
+                raise UsageError(f"otlp at {where}: {words}{hint}")
             progress.calls += 1
             progress.done += len(batch)
             progress.notify()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NOTE = "answers that tests of a pytest session judged, no sample of real questions"
 """Note in the manifest of the run directory of a session."""
 OFFLINE = "--claimeval-offline: only stored replies were used; run these tests once without it"
+UNDEFINED = "undefined"
 FAILED_CALLS = 3
 """Messages of failed calls that a failed test shows."""
 
@@ -243,8 +244,16 @@ class Claimeval:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add scores as properties and, to a failed test, the claims that are not supported."""
+        """Add scores as properties and, to a failed test, the claims that are not supported.
+
+        A comparison with an undefined score, which is None, fails with the reason in its first line.
+        """
         judged = self._judged.get(item.nodeid, [])
+        if call.excinfo and isinstance(error := call.excinfo.value, TypeError) and "NoneType" in str(error):
+            scores = {name: text for answer in judged for name, text in answer.scores.items()}
+            undefined = [f"{name} is {text}" for name, text in scores.items() if text.startswith(UNDEFINED)]
+            if undefined:
+                error.args = (f"{', '.join(undefined)}: {error}",)
         properties: dict[str, object] = {}
         for number, answer in enumerate(judged, 1):
             prefix = "claimeval." if number == 1 else f"claimeval[{number}]."
@@ -367,7 +376,7 @@ def _current_test() -> str:
 
 
 def _figure(value: float | None, because: str | None) -> str:
-    return f"undefined ({because})" if value is None else f"{value:.4f}"
+    return f"{UNDEFINED} ({because})" if value is None else f"{value:.4f}"
 
 
 def _named(result: SampleResult, name: str, test: str) -> SampleResult:

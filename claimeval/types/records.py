@@ -234,7 +234,8 @@ class GivenClaim(Record):
 class Sample(Record):
     """One question with the answer and contexts of a system."""
 
-    id: str
+    id: str = ""
+    """Empty for a sample made without one, which gets its number when it is read."""
     question: str
     history: tuple[Turn, ...] = ()
     """The turns of the conversation before the question, in order."""
@@ -266,6 +267,17 @@ class Sample(Record):
     evidence: dict[str, tuple[Document, ...]] = Field(default_factory=dict)
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _texts_are_documents(cls, fields: Any) -> Any:
+        """Make documents of contexts that are texts, with their rank as id, as in a row of a file."""
+        contexts = fields.get("contexts") if isinstance(fields, dict) else None
+        if not isinstance(contexts, (list, tuple)) or not any(isinstance(item, str) for item in contexts):
+            return fields
+        numbered = enumerate(contexts, 1)
+        made = [{"id": str(rank), "text": item} if isinstance(item, str) else item for rank, item in numbered]
+        return {**fields, "contexts": made}
 
     @field_validator("reference_answers")
     @classmethod

@@ -116,6 +116,8 @@ def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_near
         (ce.grade, {"judge": "a"}, r"^grade\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
         (ce.rejudge, {"judge": "a"}, r"^rejudge\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
         (ce.write_queries, {"judges": "a"}, r"^write_queries\(\) got .* 'judges'\. Did you mean 'judge'\?$"),
+        (ce.measure, {"max_cost": 1}, r"^measure\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$"),
+        (lambda _, **given: asyncio.run(ce.ascore(SAMPLES, **given)), {"judge": "a"}, "^ascore.*Did you mean 'judges'"),
         (ce.score, {"judges": "a", "qqq": 1}, r"^score\(\) got an unexpected keyword argument 'qqq'$"),
         (ce.score, {}, r"^score\(\) missing 1 required keyword-only argument: 'judges'$"),
     ]

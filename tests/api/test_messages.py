@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import openai
 import pytest
 
 import claimeval as ce
@@ -28,6 +31,16 @@ def test_arguments_in_the_wrong_place_are_named_with_the_right_one() -> None:
     for given in (judge_of_mine, [judge_of_mine]):
         with pytest.raises(UsageError, match=r"Judge\.from_callable\('judge_of_mine', judge_of_mine, model="):
             ce.score(ROWS, judges=given)  # type: ignore[arg-type]
+    askings: list[Callable[[Any], object]] = [
+        lambda judge: ce.score(ROWS, judges=judge),
+        lambda judge: ce.check("A.", judge=judge),
+        ce.probe,
+    ]
+    for asking in askings:
+        with pytest.raises(
+            UsageError, match=r"^OpenAI is no judge: .* one as Judge\.from_callable\('name', function, "
+        ):
+            asking(openai.OpenAI(api_key="k"))
     with pytest.raises(UsageError, match="float is no judge"):
         ce.score(ROWS, judges=1.0)  # type: ignore[arg-type]
 

@@ -18,7 +18,7 @@ import claimeval as ce
 from claimeval.integrations import otlp
 from claimeval.testing import ScriptedJudge
 from claimeval.types.progress import Progress
-from tests.command_line import call
+from tests.command_line import call, spawn
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 ROWS: list[dict[str, Any]] = [
@@ -165,6 +165,31 @@ def test_a_collector_that_refuses_is_an_error_of_one_line(run: ce.Run) -> None:
     assert "\n" not in str(told.value)
 
 
+def test_an_address_that_takes_traces_only_is_said(run: ce.Run, tmp_path: Path) -> None:
+    """In a process of its own, because the exporter does not log the same problem twice within seconds."""
+    folder = run.save(tmp_path / "run")
+    with serving(status=404) as collector:
+        done = spawn("push", folder, "--to", "otlp", "--url", collector.url)
+    assert done.returncode == 2
+    assert "code: 404" in done.stderr
+    assert "It may take traces only, as Phoenix does: scores are events" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("platform", "cannot"),
+    [
+        ("otlp", "Platforms that take traces only, such as Phoenix, do not take events"),
+        ("mlflow", "Traces get no scores"),
+        ("langfuse", "Undefined scores, and samples without a trace, do not arrive"),
+    ],
+)
+def test_the_command_says_what_does_not_arrive(run: ce.Run, tmp_path: Path, platform: str, cannot: str) -> None:
+    folder = run.save(tmp_path / "run")
+    told = call("push", folder, "--to", platform, "--dry-run", "--json").stdout
+    assert cannot in json.loads(told)["note"]
+    assert cannot in call("push", folder, "--to", platform, "--dry-run").stdout
+
+
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-1")
@@ -261,8 +286,8 @@ def test_a_run_of_mlflow_has_metrics_tables_and_the_report(
     import mlflow
 
     monkeypatch.chdir(tmp_path)
-    first, second = (run.push("mlflow", url=store, experiment="answers") for _ in range(2))
-    assert first == second
+    pushed = run.push("mlflow", url=store, experiment="answers")
+    assert pushed.records == {"metrics": 7, "parameters": 4, "tables": 4, "reports": 1}
     client = mlflow.MlflowClient(tracking_uri=store)
     experiment = client.get_experiment_by_name("answers")
     assert experiment
@@ -283,6 +308,46 @@ def test_a_run_of_mlflow_has_metrics_tables_and_the_report(
     mlflow.set_experiment("answers")
     table = mlflow.load_table("samples.json", run_ids=[found.info.run_id])
     assert list(table["faithfulness"])[:2] == [0.5, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_second_push_to_mlflow_changes_nothing(
+    run: ce.Run, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mlflow
+
+    monkeypatch.chdir(tmp_path)
+    client = mlflow.MlflowClient(tracking_uri=store)
+
+    def state() -> list[object]:
+        (logged,) = client.search_runs(["1"])
+        files = {file.stat().st_mtime_ns for file in tmp_path.glob("mlruns/**/*") if file.is_file()}
+        return [logged.info.end_time, logged.to_dictionary(), files]
+
+    first = run.push("mlflow", url=store)
+    before = state()
+    second = run.push("mlflow", url=store)
+    assert (second.records, second.where) == ({}, f"{first.where}, which has them already")
+    assert state() == before
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_push_to_mlflow_that_was_cut_off_is_completed(
+    run: ce.Run, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mlflow
+
+    monkeypatch.chdir(tmp_path)
+    client = mlflow.MlflowClient(tracking_uri=store)
+    run.push("mlflow", url=store)
+    (found,) = client.search_runs(["1"])
+    client.delete_tag(found.info.run_id, "claimeval.content")
+    client.log_text(found.info.run_id, "half", "report.html")
+    assert run.push("mlflow", url=store).records["reports"] == 1
+    (again,) = client.search_runs(["1"])
+    assert again.info.run_id == found.info.run_id
+    page = Path(client.download_artifacts(again.info.run_id, "report.html", str(tmp_path)))
+    assert "faithfulness" in page.read_text()
 
 
 @pytest.mark.filterwarnings("ignore")

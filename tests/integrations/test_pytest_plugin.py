@@ -146,6 +146,29 @@ def test_offline_without_replies_a_score_is_undefined_and_fails_with_its_reason(
     session(pytester, TESTS, "--claimeval-offline").assert_outcomes(passed=1)
 
 
+def test_a_comparison_with_an_undefined_score_fails_with_the_reason_in_its_first_line(
+    pytester: pytest.Pytester,
+) -> None:
+    tests = (
+        TESTS
+        + """
+def test_plain(claimeval):
+    assert claimeval.check("It is 58 m high.", DOCS, judge=JUDGE).faithfulness >= 0.9
+
+def test_none_of_ones_own(claimeval):
+    claimeval.check("It is red.", DOCS, judge="local:lexical")
+    assert None >= 1
+"""
+    )
+    done = session(pytester, tests, "--claimeval-offline")
+    done.stdout.fnmatch_lines(
+        [
+            "E       TypeError: faithfulness is undefined (not_in_cache): '>=' not supported between instances of *",
+            "E       TypeError: '>=' not supported between instances of 'NoneType' and 'int'",
+        ]
+    )
+
+
 def test_the_summary_names_the_judge_of_each_run_and_no_interval_where_there_is_none(
     pytester: pytest.Pytester,
 ) -> None:
