@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
+from claimeval.data.paths import values_at
 from claimeval.data.reading import ALIASES
 from claimeval.data.rows import SourceRow
 from claimeval.statistics.sampling import allocate
@@ -273,7 +274,7 @@ def _number(key: str, seed: int) -> float:
 
 def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
-    value = row.first(names)
+    value = next(values_at(row.fields, field), None) if field else row.first(names)
     if value is None and not row.fields.keys().isdisjoint(names):
         return ""
     if not isinstance(value, str):
