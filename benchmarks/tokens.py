@@ -307,7 +307,7 @@ def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
 def of_ragchecker(samples: Sequence[dict[str, Any]], package: Path) -> Count:
     """Fill the prompts of RAGChecker's matrix of claims and documents: five claims jointly, its default."""
     texts = {
-        name: _constants(package / "refchecker" / name)
+        name: constants(package / "refchecker" / name)
         for name in ("extractor/extractor_prompts.py", "checker/checker_prompts.py")
     }
     extract = texts["extractor/extractor_prompts.py"]["LLM_CLAIM_EXTRACTION_PROMPT_Q"]
@@ -334,7 +334,7 @@ def of_ragchecker(samples: Sequence[dict[str, Any]], package: Path) -> Count:
     return log.count
 
 
-def _constants(file: Path) -> dict[str, str]:
+def constants(file: Path) -> dict[str, str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     return {
         target.id: ast.literal_eval(node.value)
