@@ -4,12 +4,13 @@
     python -m benchmarks.prompts read FOLDER --name NAME --judge openai:MODEL [--prompt three_way] [--half report]
     python -m benchmarks.prompts tables FOLDER [--half report] [--first NAME]
 
-`draw` takes claims with human labels from three sources, half of them supported: sentences of Wikipedia with the article
-that they cite (WiCE), sentences of generated answers with the passage that they cite (ExpertQA), and edited summaries of
-calls (SummEdits). Claims about one article, question or call are all in one half: prompts are written while looking at
-`choose`, and compared on `report`. A name is one reading: read a prompt twice under two names to see how far a judge
-agrees with itself. A prompt is a shipped one, a file, or `ragas` (its package must be installed) or `refchecker=FOLDER`
-(the package, of which RAGChecker is made, in a folder). Replies are kept, and a reading goes on where it stopped.
+`draw` takes claims with human labels from three sources, half of them supported: sentences of Wikipedia with the
+article that they cite (WiCE), sentences of generated answers with the passage that they cite (ExpertQA), and edited
+summaries of calls (SummEdits). Claims about one article, question or call are all in one half: prompts are written
+while looking at `choose`, and compared on `report`. A name is one reading: read a prompt twice under two names to see
+how far a judge agrees with itself. A prompt is a shipped one, a file, or `ragas` (its package must be installed) or
+`refchecker=FOLDER` (the package, of which RAGChecker is made, in a folder). Replies are kept, and a reading goes on
+where it stopped.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def of_refchecker(folder: Path) -> Iterator[Item]:
                 drawn[label].append((system, triplet))
         size = min(2, len(drawn["Contradiction"]))
         for label, of_label in sorted(drawn.items()):
-            for system, triplet in random.Random(f"{SEED} {question} {label}").sample(of_label, min(size, len(of_label))):
+            for system, triplet in random.Random(f"{SEED} {question} {label}").sample(
+                of_label, min(size, len(of_label))
+            ):
                 facts = {plain(t): " ".join(t) + "." for s, t, said in found if s != system and said == "Entailment"}
                 evidence, claim = "\n".join(sorted(facts.values())[:60]), " ".join(triplet) + "."
                 id = f"refchecker-{digest(claim + question)[:8]}"
@@ -165,8 +168,8 @@ def read_ours(folder: Path, items: Sequence[Item], name: str, judge: str, prompt
     ]  # fmt: skip
     options = ce.RunOptions(cache=folder / "cache", concurrency=400, timeout=3_000)
     run = ce.score(
-        samples, judges=judge, metrics="context_recall", assess_prompt=prompt, out=folder / "runs" / f"{name}-{items[0].half}",
-        options=options, **asked,
+        samples, judges=judge, metrics="context_recall", assess_prompt=prompt,
+        out=folder / "runs" / f"{name}-{items[0].half}", options=options, **asked,
     )  # fmt: skip
     labels = {
         sample.sample.id: sample.assessments[0].label or sample.assessments[0].unassessed for sample in run.results
@@ -215,9 +218,7 @@ def ragas() -> Prompting:
         verdict = re.search(r'"verdict":\s*([01])', reply)
         return "unread" if verdict is None else "supported" if verdict[1] == "1" else "not_found"
 
-    return lambda item: str(
-        prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))
-    ), find
+    return lambda item: str(prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))), find
 
 
 def refchecker(package: Path) -> Prompting:
@@ -289,11 +290,12 @@ def tables(folder: Path, half: str, first: str | None) -> None:
         kappa = statistics.cohen_kappa(list(map(bool, truth)), list(map(bool, said[name]))).value
         given = Counter(labels[item.id] for item in items)
         shares = [given["supported"] + given["yes"], given["contradicted"], given["not_found"] + given["no"]]
-        print(
-            f"| {name} | {balanced(truth, said[name], one):.3f} | {ends(balanced(truth, said[name], w) for w in draws)} |",
-            " | ".join(of_source), f"| {kappa:.3f} |", " | ".join(f"{share / len(items):.3f}" for share in shares),
-            f"| {len(items) - sum(shares)} |",
+        interval = ends(balanced(truth, said[name], w) for w in draws)
+        cells = (
+            name, f"{balanced(truth, said[name], one):.3f}", interval, *of_source, f"{kappa:.3f}",
+            *(f"{share / len(items):.3f}" for share in shares), str(len(items) - sum(shares)),
         )  # fmt: skip
+        print("|", " | ".join(cells), "|")
     first = first or next(iter(readings), None)
     print(f"\n| beside {first} | difference of balanced accuracy | 95 % | same label | same of two |")
     print("|---|---|---|---|---|")
