@@ -6,8 +6,11 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks import prompts
 from claimeval.types.bundled import bundled
-from tests.shared_data import shared_data
+from tests.shared_data import ROOT, shared_data
 
 PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "prompts.md"
 METRICS = {
@@ -44,3 +47,41 @@ def test_the_figures_of_the_demo_are_those_of_the_recorded_verdicts() -> None:
     assert [shares["faithfulness"][i] for i in right] == [1.0] * 6
     counts = [len(holds) for holds in labels["faithfulness"].values()]
     assert (min(counts), max(counts), round(sum(counts) / len(counts), 1)) == (2, 12, 6.4)
+
+
+def test_agreement_with_people_is_that_of_the_recorded_labels(tmp_path: Path) -> None:
+    for name in (
+        "wice/dev_claims.jsonl",
+        "expertqa/visible.jsonl",
+        "summedits/sales_call.jsonl",
+        "refchecker/visible.jsonl",
+    ):
+        shared_data(name)
+    prompts.draw(tmp_path, ROOT, 150)
+    items = prompts.load(tmp_path)
+    readings = {
+        path.stem: json.loads(path.read_text()) for path in Path(prompts.__file__).with_name("readings").glob("*")
+    }
+    page = PAGE.read_text(encoding="utf-8")
+
+    def accuracy(reading: str, half: str) -> str:
+        chosen = [item for item in items if item.half == half]
+        said = np.array([readings[reading][item.id] == "supported" for item in chosen])
+        supported = np.array([item.supported for item in chosen])
+        return f"{prompts.balanced(supported, said, np.ones(len(chosen))):.3f}".lstrip("0")
+
+    def share(reading: str, kind: str, label: str) -> str:
+        labels = [readings[reading][item.id] for item in items if item.half == "contradictions" and item.kind == kind]
+        return f"{labels.count(label) / len(labels):.2f}".lstrip("0")
+
+    assert f"| `assess/careful` | {accuracy('careful', 'report')} |" in page
+    assert f"| ragas | {accuracy('ragas', 'report')} |" in page
+    choose = [accuracy(reading, "choose") for reading in ("three_way", "ragas", "draft_a", "draft_b")]
+    assert "`three_way` had {}, ragas {}, and two drafts of `careful` {} and {}".format(*choose) in " ".join(
+        page.split()
+    )
+    for reading in ("careful", "three_way"):
+        labels = ("contradicted", "not_found", "supported")
+        shares = ", ".join(share(reading, "Contradiction", label) for label in labels)
+        others = f"{share(reading, 'Entailment', 'supported')} | {share(reading, 'Neutral', 'not_found')}"
+        assert f"| `assess/{reading}` | {shares} | {others} |" in page
