@@ -11,13 +11,16 @@ These are citations, with numbers of up to three digits:
 * a source in round brackets: ``(Document 2)``, ``(Doc. 2)``, ``(see sources 1 and 3)``, ``（文档2）``, ``([1])``;
 * a named source in any brackets: ``(Source: handbook.pdf)``, ``[Source: a; b]``, ``(Quelle: Handbuch)``;
 * raised numbers after a word or a punctuation mark: ``restorer¹²``, ``restorer.<sup>3</sup>``;
+* tags and commands: ``<cite>3</cite>``, ``<cite id="3">...</cite>``, ``\\cite{smith_2020}``;
 * phrases that name a numbered source: ``According to document 3, ...``, ``..., as stated in Document 3.``,
   ``Document 3 states that ...``; also with ``[3]`` for the source, and in some other languages.
 
 These are not, because their number may be a fact:
 
 * a year (``[1994]``), a thousand (``[1,200]``), a bare number in round brackets (``(2)``), a name (``(Smith, 2020)``);
-* values in brackets after a word such as "interval" (``the interval [2, 5]``) and powers (``5 km²``, ``10⁶``, ``x²``);
+* values in brackets after a word such as "interval" (``the interval [2, 5]``), two after one such as "between"
+  (``between [1, 5]``), or one before "million" (``[5] million``), and powers (``5 km²``, ``10⁶``, ``x²``);
+* code: ``x[0]``, ``my_list[1]``, ``a[1:3]``, and all in backticks but a mark alone;
 * a numbered document that is the topic: ``Document 3 of the treaty``, ``the limit in document 3``.
 
 Citations are only removed to compare texts, never from stored or displayed texts. `Bare` maps positions back to the
@@ -86,11 +89,20 @@ _RAISED = (
     r"(?:[⁰¹²³⁴-⁹]{1,3}+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]{1,3}+){0,9}(?![⁻⁺⁰¹²³⁴-⁹A-Za-z])"
     r"|\s?<sup>\s?\[?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,9}\]?\s?</sup>)"
 )
-TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED})"
+_TAG = r"(?:cite|citation|ref)"
+_TAGGED = (
+    rf"<{_TAG}>(?=[^<]*[\d_.])\s?[\w.:/#-]{{1,80}}+(?:\s?[,;]\s?[\w.:/#-]{{1,80}}+){{0,9}}\s?</{_TAG}>"
+    rf"|<{_TAG}\s\w{{1,20}}=[\"']?[^<>\"'\n]{{1,200}}+[\"']?\s?/?>|</{_TAG}>"
+    r"|\\(?:no|paren|text|auto)?cite[pt]?\*?(?:\[[^\[\]\n]{0,40}\]){0,2}\{[^{}\n]{1,200}+\}"
+)
+TRAILING_MARK = rf"(?i:{_SQUARE}|{_ROUND}|{_RAISED}|{_TAGGED})"
 """The pattern of a mark that can follow the full stop of its sentence; it has no groups."""
 
-_MARK = rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})"
-OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<]")
+_MARK = (
+    rf"\s{{0,2}}(?P<square>{_SQUARE})(?:\s?[,;]?\s?{_SQUARE}){{0,19}}+|\s{{0,2}}{_ROUND}|(?P<raised>{_RAISED})"
+    rf"|\s{{0,2}}(?:{_TAGGED})"
+)
+OPENS_MARK = re.compile(r"[\[［【〔〖(（⁰¹²³⁴-⁹<\\]")
 """The first character of a mark, after white space."""
 _DIGIT = re.compile(r"\d")
 
@@ -123,6 +135,22 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]+)(?:\sof)?\W{0,2}\Z")
 _CLAUSE_BEGINS = re.compile(r"(?:\A|[.!?;:\n\"“(]|\b(?:and|but|while|that))\s*\Z", re.IGNORECASE)
 _BEFORE_VALUES = re.compile(r"intervals?|ranges?|ci|vectors?|arrays?|matrix|list|tuple|set|domain|coordinates")
 """Words before brackets whose numbers are values."""
+_BEFORE_PAIR = re.compile(
+    r"(?:\b(?:between|within)|(?<!taken )(?<!drawn )(?<!adapted )(?<!cited )(?<!quoted )(?<!obtained )(?<!derived )"
+    r"(?<!data )(?<!evidence )(?<!results )(?<!findings )(?<!information )(?<!follows )\bfrom"
+    r"|\b(?:values?|bounds|limits|levels?|scores?|weights|sequence|series)\sof)\Z",
+    re.IGNORECASE,
+)
+"""Words before brackets whose two numbers are values, as in `from [1, 5]`."""
+_PAIR = re.compile(r"\[\d{1,3}(?:\s?[,;–-]\s?|\s(?:and|to)\s)\d{1,3}\]")
+_SCALE_AFTER = re.compile(r"\s?(?:(?:hundred|thousand|million|billion|trillion|percent|per cent)\b|[%‰°])")
+_IDENTIFIER = re.compile(
+    r"(?:(?<![\w.'’])(?<!\d\s)[a-z]|(?<!\w)[A-Za-z]\w*_\w*[A-Za-z0-9]|(?<!\w)(?:arr|args|argv|nums|vec|df))\Z", re.ASCII
+)
+"""Before a bracket without space, a name as code has; a letter after a number is a unit (`5 m[1]`)."""
+_SLICE = re.compile(r"\[\d*:\d*\]")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`([^`\n]+)`", re.DOTALL)
+_NO_CODE = re.compile(r"[\W\d]*")
 _UNIT = re.compile(
     r"(?:miles?|inch(?:es)?|foot|feet|yards?|acres?|(?:kilo|centi|milli)?met(?:re|er)s?|sec(?:ond)?s?)"
     r"|chi|eta|sin|cos|tan|log|.{1,2}"
@@ -153,7 +181,12 @@ def citation_spans(text: str) -> tuple[tuple[int, int], ...]:
         marks += _marks(text)
     elif not _DIGIT.search(text):
         return ()
-    spans = [mark.span() for mark in marks if not _states_a_value(text, mark)]
+    code = _code(text) if marks and "`" in text else []
+    spans = [
+        mark.span()
+        for mark in marks
+        if not _states_a_value(text, mark) and not any(low <= mark.start() < high for low, high in code)
+    ]
     if spans or (_may_name_a_source(text.casefold()) and (marks or _pattern(_NUMBERED_SOURCE).search(text))):
         spans += [match.span() for match in _pattern(_STATEMENT).finditer(text)]
         spans += filter(None, (_attribution(text, match) for match in _pattern(_ATTRIBUTION).finditer(text)))
@@ -197,14 +230,25 @@ def _may_name_a_source(text: str) -> bool:
     return False
 
 
+def _code(text: str) -> list[tuple[int, int]]:
+    """Return the spans in backticks, except of a mark alone."""
+    return [code.span() for code in _CODE.finditer(text) if code[1] is None or not _NO_CODE.fullmatch(code[1])]
+
+
 def _states_a_value(text: str, mark: re.Match[str]) -> bool:
-    """Return whether the number in a mark is a power, or a value in brackets after a word such as "interval"."""
+    """Return whether the number in a mark is a power, an index, or a value in brackets."""
     before = text[max(0, mark.start() - _BEFORE) : mark.start()]
     word = _WORD_BEFORE.search(before)
-    if mark["raised"] is None:
+    if square := mark["square"]:
+        if mark.start() == mark.start("square") and before[-1:].isalnum():
+            return _IDENTIFIER.search(before) is not None or _SLICE.fullmatch(square) is not None
         return (
-            mark["square"] is not None and word is not None and _BEFORE_VALUES.fullmatch(word[1].casefold()) is not None
+            (word is not None and _BEFORE_VALUES.fullmatch(word[1].casefold()) is not None)
+            or (_PAIR.fullmatch(square) is not None and _BEFORE_PAIR.search(before) is not None)
+            or (mark.end() == mark.end("square") and _SCALE_AFTER.match(text, mark.end()) is not None)
         )
+    if mark["raised"] is None:
+        return False
     if before[-1:] in ".,;:!?…。":
         return before[-2:-1].isdecimal() and before[-1] in ".,"
     return word is None or _UNIT.fullmatch(word[1].casefold()) is not None
@@ -270,6 +314,7 @@ class Mark(NamedTuple):
 
 _PIECE = (
     r"[\[［【〔〖]{1,2}([^\[\]［］【】〔〕〖〗]*)[\]］】〕〗]{1,2}(?:\((https?:[^()\s]*|www\.[^()\s]*|[#/][^()\s]*)\))?"
+    rf"|<{_TAG}(?:>|\s\w+=[\"']?)(?P<tagged>[^<>\"']+)[\"']?\s?(?:</{_TAG}>|/?>)|\\[a-z]+\*?(?:\[[^\[\]]*\])*\{{(?P<command>[^{{}}]+)\}}"
     r"|[(（]([^()（）\[\]【】]*)[)）]|(?:<sup>)([^<]*)(?:</sup>)|([⁰¹²³⁴-⁹]+(?:[,⁻⁺˒][⁰¹²³⁴-⁹]+)*)"
 )
 _TITLED = r"(?<!!)\[([^\[\]\n]{1,200})\]\(\s?<?(?!mailto:|tel:|#)([^()\s<>]{1,500})>?(?:\s\"[^\"\n]{0,100}\")?\s?\)"
@@ -315,7 +360,8 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
     for start, end in citation_spans(text):
         pieces = [*_pattern(_PIECE).finditer(text, start, end)]
         for piece in pieces:
-            square, address, round_, *raised = piece.groups()
+            square, address, tagged, command, round_, *raised = piece.groups()
+            square = square or tagged or command
             if address and name_key(address) in known:
                 add(*piece.span(), [address])
             elif square is not None or round_ is not None:
@@ -333,7 +379,8 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
     for bracket in _pattern(_BARE).finditer(text) if known else ():
         content = bracket[1] if name_key(bracket[1]) in known else _pattern(_KIND_OF_NAME).sub("", bracket[1])
         parts = (content, *_pattern(_BETWEEN_NAMES).split(_pattern(_PAGE).sub("", content)))
-        keys = [key for key in map(name_key, parts) if len(key) > 3 or not key.isdecimal()]
+        whole = [_whole(part, known) or part for part in parts]
+        keys = [key for key in map(name_key, whole) if len(key) > 3 or not key.isdecimal()]
         square = bracket[0][0] == "["
         if any((key in known or _shape(key) in alike) if square else (key in known and _is_id(key)) for key in keys):
             add(*bracket.span(), _names(content, known))
@@ -370,18 +417,23 @@ def _names(content: str, known: Container[str]) -> Iterator[str]:
         head, _, tail = part.strip("^ ").partition("†")
         if tail and tail != "source" and not re.fullmatch(r"L\d.*", tail):
             yield tail
-        elif name_key(head) in known:
-            yield head.strip()
+        elif name := _whole(head, known):
+            yield name
         elif head and (cited := _cites(head, known)):
             yield from cited
         elif head and head != "cite_start":
             yield head.strip()
 
 
+def _whole(name: str, known: Container[str]) -> str | None:
+    """Return a known name, or the known document that it is a place in, as in `a.pdf#page=3`; None if there is none."""
+    return next((each.strip() for each in (name, name.partition("#")[0]) if each and name_key(each) in known), None)
+
+
 def _cites(part: str, known: Container[str]) -> list[str]:
     """Return the numbers that are all of a part, `1-3` as three; or the part itself if its name is known."""
-    if name_key(part) in known:
-        return [part.strip()]
+    if name := _whole(part, known):
+        return [name]
     plain = unicodedata.normalize("NFKC", part).strip("^ ")
     if one := _pattern(_ONE).fullmatch(plain):
         return [str(int(one[1]))]

@@ -141,6 +141,10 @@ def test_odd_long_texts_are_read_to_their_end(text: str) -> None:
         ("[1: p. 3; 2]", ["1", "2"]), ("[@kb_policy_7]", ["kb_policy_7"]), ("[ID: kb_policy_7]", ["kb_policy_7"]),
         ("(Document: kb_policy_7)", ["kb_policy_7"]), ("[Source kb_policy_7]", ["kb_policy_7"]),
         ("[kb_policy_7, page 3]", ["kb_policy_7"]), ("[Rules](/gone)", ["Rules"]),
+        ("(Source: a.pdf#page=3)", ["a.pdf#page=3"]), ("(Source: kb_9#page=3; b.pdf)", ["kb_9", "b.pdf"]),
+        ("[kb_9#page=3]", ["kb_9"]), ("<cite>1</cite>", ["1"]), ("<cite>1, kb_9</cite>", ["1", "kb_9"]),
+        ('<ref id="2"/>', ["2"]), ("<cite source='kb_9'>so</cite>", ["kb_9"]), ("<cite>The Hobbit</cite>", []),
+        ("\\cite{kb_9}", ["kb_9"]), ("\\citep[p. 3]{kb_9, kb_policy_7}", ["kb_9", "kb_policy_7"]), ("`[1]`", ["1"]),
         ("[cite_start]", []), ("[write](mailto:a@b.org)", []),
         ("![plan](plan.png)", []),
     ],
@@ -160,6 +164,9 @@ def test_marks_say_what_is_cited(mark: str, names: list[str]) -> None:
         "Document 3 of the treaty bans it.", "As shown in Figure 2, it rose (Table 3).", "See Section 4.2 (Article 3).",
         "He [sic] was [...] here.", "Glucose was 90 mg/dl (reference: 70-99 mg/dl).", "It lies in Paris (France).",
         "A range of [2, 5] holds (95% CI of [1, 3]).", "It has ²³⁵U and H₂O²⁺.", "(ID: 1234) (Document: signed)",
+        "It is x[0].", "Then `row[1]` is read.", "It sets arr[1] and my_list[2].", "a[1:3] has two, items[1:3] too.",
+        "It goes\n```\nq = row[1]\n```\non.", "It varies from [1, 5].", "It has values of [10, 20].",
+        "It lies between [1 and 3].", "Its population is [5] million.", "It is [5] %, or `\\cite{kb_9}`.",
         "1. Open it.\n2. Close it.", "Sources of energy:\nwind and sun", "- [ ] to do\n- [x] done",
     ],
 )  # fmt: skip
@@ -170,3 +177,21 @@ def test_years_values_powers_and_sections_are_no_marks(text: str) -> None:
 def test_a_named_source_is_taken_out_when_texts_are_compared() -> None:
     assert without("Brandi was a restorer (Source: handbook.pdf).") == PLAIN
     assert without("Brandi was a restorer. [Source: a; b]") == PLAIN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It lies in Paris[1].", "It was taken from [1, 5].", "It has low values [1, 2].", "It is 5 m[1].",
+        "It was built in the 1980s[1].", "It has vitamin C[1].", "He wrote _Hamlet_[1].", "It grew [5]. Millions came.",
+        "Differences between [1] and [2] are small.",
+    ],
+)  # fmt: skip
+def test_marks_that_look_like_indexes_and_intervals_are_read(text: str) -> None:
+    assert marks(text, (), 5)
+
+
+def test_tags_and_commands_are_taken_out_when_texts_are_compared() -> None:
+    assert without('<cite id="2">Brandi was a restorer</cite>.') == PLAIN
+    assert without("Brandi was a restorer <cite>1</cite>.") == PLAIN
+    assert without("Brandi was a restorer \\cite{brandi_1963}.") == PLAIN
