@@ -145,6 +145,7 @@ JUDGED = ("--judge", "judge.yaml", "--cache", "store")
 ELSEWHERE = {
     "demo": "its data are ours",
     "metrics": "it reads no data",
+    "completion": "it reads no data",
     "view": "tests/report reads its pages",
     "push": "tests/integrations reads what arrives",
 }
@@ -176,7 +177,8 @@ ELSEWHERE = {
         (0, ("prompts", "render", "three_way", "data.jsonl")),
         (0, ("report", "a", "--format", "md")),
         (0, ("report", "a", "--compare", "b", "--format", "md")),
-        (0, ("score", "data.jsonl", *JUDGE, "--details", "--top", "40", "--out", "details")),
+        (0, ("score", "data.jsonl", *JUDGE, "--details", "--out", "details")),
+        (0, ("rejudge", "a", "--top", "40", "--out", "more")),
         (0, ("score", "data.jsonl", *JUDGE, "--shard", "1/1", "--out", "shards")),
         (0, ("merge", "shards")),
         (0, ("compare", "a", "b", "c")),

@@ -12,6 +12,7 @@ from claimeval.cli.printer import Output
 from claimeval.cli.shared import (
     AskedFirst,
     Data,
+    Details,
     Front,
     Gates,
     JobOptions,
@@ -50,7 +51,7 @@ class ScoreOptions(JobOptions):
     out: Out = None
     """Run directory; default runs/DATA-SETTINGS."""
     questions: AskedFirst = ScoreQuestions()
-    shown: Front = Shown()
+    shown: Details = Shown()
 
 
 def do_score(args: ScoreOptions) -> int:

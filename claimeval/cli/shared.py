@@ -25,7 +25,7 @@ _COST = Heading(
     "Cost and speed",
     "max_cost", "max_calls", "prices", "offline", "ask_again", "cache", "concurrency", "rpm", "tpm", "timeout",
 )  # fmt: skip
-_BATCHES = Heading("Batches and machines", "batch", "detach", "shard", "engine", "compress")
+_BATCHES = Heading("Batches and machines", "batch", "detach", "shard", "engine")
 Asking = Annotated[RunOptions, _COST, Heading(_BATCHES.name, *(name for name in _BATCHES.names if name != "shard"))]
 """For commands whose runs cannot be split into shards."""
 AskingAndCluster = Annotated[RunOptions, _COST, _BATCHES, Heading("Results and gates", "cluster")]
@@ -157,6 +157,8 @@ AskedFirst = Annotated[
 ]
 """Other document orders stand in the panel file, and claims per call in the judge file."""
 Front = Annotated[Shown, Heading("Results and gates")]
+Details = Annotated[Shown, Heading("Results and gates", "details")]
+"""For `score`, whose page has all claims; `rejudge --top N` prints more of them."""
 Gated = Annotated[Gates, Heading("Results and gates")]
 
 

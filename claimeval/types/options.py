@@ -125,7 +125,7 @@ class RunOptions:
     directory, which all shards share. `Run.merge` and `claimeval merge` join them.
     """
     compress: bool = False
-    """Write `results.jsonl.gz`, not `results.jsonl`.
+    """Write `results.jsonl.gz`, not `results.jsonl`. Python only.
 
     It is at most a quarter as large. All commands read both.
     """
@@ -160,7 +160,7 @@ class RunOptions:
         if self.shard is not None:
             Shard.parse(self.shard)
             if self.compress:
-                raise UsageError("--compress cannot be used with --shard; give it to `claimeval merge` instead")
+                raise UsageError("compress cannot be used with shard; give it to `claimeval merge` instead")
         if self.engine is not None:
             if self.engine != "ray" and not self.engine.startswith("ray://"):
                 raise UsageError(f"engine: {self.engine!r}; it is ray, or ray://HOST:PORT")
