@@ -28,12 +28,23 @@ from typing import Any, Literal, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
-from claimeval.metrics.flips import assessments_by_text
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.inputs import Inputs, Retrieval
 from claimeval.statistics.formatting import adding_up, number_of, signed
-from claimeval.types.records import ASKED, HISTORY, REASONS, Label, Labeled, Part, Record, Sample, Score, ScoredSample
+from claimeval.types.records import (
+    ASKED,
+    HISTORY,
+    REASONS,
+    Evidence,
+    Label,
+    Labeled,
+    Part,
+    Record,
+    Sample,
+    Score,
+    ScoredSample,
+)
 
 Cause = Literal[
     "judge",
@@ -212,7 +223,7 @@ class Causes:
             up: Whether the value rose.
         """
         a, b = inputs.a, inputs.b
-        parts = [part for part in self._parts(name, metric, a, b) if _differs(a, b, part)]
+        parts = [part for part in self._parts(name, metric, a, b) if inputs.differs(part)]
         changed = dict.fromkeys(_cause_of_part(part) for part in parts)
         if not self.judged_alike:
             changed["judge"] = None
@@ -261,7 +272,7 @@ class Causes:
         return changed
 
     def _claims(self, metric: Metric, inputs: Inputs) -> list[ClaimChange] | None:
-        sides = [_judged(metric, result) for result in inputs.results]
+        sides = [_judged(metric, *of_run) for of_run in zip(inputs.results, inputs.assessments, strict=True)]
         judged = [sum(claim.counts for claim in side.values()) for side in sides]
         if 0 in judged:
             return None
@@ -297,7 +308,7 @@ class Causes:
 
     def _of_flip(self, against: Part, inputs: Inputs, claim: str, *, up: bool) -> _Why:
         """Return why the label of a claim that both runs judged differs."""
-        differs = _differs(inputs.a, inputs.b, against)
+        differs = inputs.differs(against)
         if not inputs.question and not differs:
             return _Why("disagreement" if self.judged_alike else "judge")
         if not self.judged_alike or (inputs.question and differs):
@@ -341,27 +352,16 @@ def _cause_of_part(part: Part) -> Cause:
     return "answer" if part == "answer" else "evidence"
 
 
-def _judged(metric: Metric, result: ScoredSample) -> dict[tuple[str, int], _JudgedClaim]:
+def _judged(
+    metric: Metric, result: ScoredSample, assessments: Mapping[tuple[Part, str, int, Evidence], Labeled]
+) -> dict[tuple[str, int], _JudgedClaim]:
     """Return the claims of a metric by their text and their position among claims with the same text."""
     ids = counted(metric, result)
-    texts = {claim.id: claim.text for claim in result.claims}
     return {
-        (text, position): _JudgedClaim(
-            assessment, texts[assessment.subject], assessment.label is not None and assessment.subject in ids
-        )
-        for (of, text, position, evidence), assessment in assessments_by_text(result).items()
+        (text, position): _JudgedClaim(assessment, text, assessment.label is not None and assessment.subject in ids)
+        for (of, text, position, evidence), assessment in assessments.items()
         if (of, evidence.part) == (metric.claims_of, metric.against)
     }
-
-
-def _texts(sample: Sample, part: Part) -> object:
-    """Return the texts of a part that judges are shown."""
-    documents = sample.documents(part)
-    return documents and [(document.title, document.text) for document in documents]
-
-
-def _differs(a: Sample, b: Sample, part: Part) -> bool:
-    return _texts(a, part) != _texts(b, part) or a.alternatives(part) != b.alternatives(part)
 
 
 def exact(score: Score) -> Fraction:

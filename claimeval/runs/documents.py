@@ -58,6 +58,7 @@ def match(a: Sequence[Document], b: Sequence[Document]) -> MatchedDocuments:
     left = [i for i in range(len(a)) if i not in same]
     right = [j for j in range(len(b)) if j not in set(same.values())]
     edited: dict[int, int] = {}
+    texts: list[dict[int, str]] = []
     if left and right:
         if not (_are_ranks(a) and _are_ranks(b)):
             by_id = _paired([a[i].id for i in left], [b[j].id for j in right])
@@ -66,7 +67,7 @@ def match(a: Sequence[Document], b: Sequence[Document]) -> MatchedDocuments:
         texts = [{i: _text(side[i]) for i in places} for side, places in ((a, left), (b, right))]
         edited |= _near(*texts)
         left, right = [i for i in left if i not in edited], [j for j in right if j not in edited.values()]
-    recut = _recut([_text(a[i]) for i in left], [_text(b[j]) for j in right]) if left and right else ((), ())
+    recut = _recut([texts[0][i] for i in left], [texts[1][j] for j in right]) if left and right else ((), ())
     again = {left[i] for i in recut[0]}, {right[j] for j in recut[1]}
     return MatchedDocuments(
         same,
@@ -173,4 +174,4 @@ def _recut(a: Sequence[str], b: Sequence[str]) -> tuple[tuple[int, ...], tuple[i
 
 
 def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:
-    return {tuple(words[i : i + RUN]) for i in range(max(1, len(words) - RUN + 1))}
+    return set(zip(*(words[i:] for i in range(RUN)), strict=False)) or {tuple(words)}

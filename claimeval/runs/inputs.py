@@ -7,11 +7,15 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.sentences import sentences
+from claimeval.metrics.flips import assessments_by_text
 from claimeval.runs.documents import MatchedDocuments, folded, match, name_of
 from claimeval.types.records import (
     CONTEXTS_AND_HISTORY,
     Assessment,
+    Evidence,
+    Labeled,
     Part,
+    Sample,
     SampleResult,
     ScoredSample,
     has_words,
@@ -38,6 +42,12 @@ def cited(assessment: Assessment) -> set[str]:
     return {document for v in assessment.verdicts if v.support == "supported" for document in v.cites}
 
 
+def _texts(sample: Sample, part: Part) -> object:
+    """Return the texts of a part that judges are shown."""
+    documents = sample.documents(part)
+    return documents and [(document.title, document.text) for document in documents]
+
+
 def _retrieved(part: Part) -> Part:
     return "contexts" if part == CONTEXTS_AND_HISTORY else part
 
@@ -52,6 +62,7 @@ class Inputs:
         self.a, self.b = a.sample, b.sample
         self._documents: dict[Part, MatchedDocuments] = {}
         self._changes: dict[tuple[Part, int], dict[str, ChangedDocument]] = {}
+        self._differs: dict[Part, bool] = {}
 
     def documents(self, part: Part = "contexts") -> MatchedDocuments:
         """Return the matched documents of a part; a conversation has those of its contexts."""
@@ -59,6 +70,18 @@ class Inputs:
         if part not in self._documents:
             self._documents[part] = match(*(sample.documents(part) or () for sample in (self.a, self.b)))
         return self._documents[part]
+
+    def differs(self, part: Part) -> bool:
+        """Return whether judges are shown other texts of a part."""
+        if part not in self._differs:
+            a, b = self.a, self.b
+            self._differs[part] = _texts(a, part) != _texts(b, part) or a.alternatives(part) != b.alternatives(part)
+        return self._differs[part]
+
+    @cached_property
+    def assessments(self) -> tuple[dict[tuple[Part, str, int, Evidence], Labeled], ...]:
+        """The assessments of each run, by claim and evidence."""
+        return tuple(map(assessments_by_text, self.results))
 
     @cached_property
     def _cites(self) -> tuple[dict[tuple[Part, str], set[str]], ...]:
