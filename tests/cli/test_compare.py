@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.culprit import make
 from benchmarks.loopback import claim_judge
 from claimeval.types.records import Sample, SampleResult
 from tests.api.test_claims import SAMPLES, spec
 from tests.cli.conftest import Run
 from tests.conftest import StartServer
+from tests.runs.test_culprit import SOME
 from tests.sample_runs import attach, scored
 
 
@@ -168,3 +170,11 @@ def test_two_runs_are_drawn_as_differences(claimeval: Run, topics: Path) -> None
     assert "words: 0.000" in (topics / "d.svg").read_text()
     wrong = claimeval("compare", "one", "two", "--plot", "d.png")
     assert (wrong.returncode, "is a .svg file" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_front_fits_a_screen_of_24_lines_with_80_columns(claimeval: Run, tmp_path: Path, name: str) -> None:
+    make(name, 3, tmp_path / "here")
+    shown = claimeval("compare", "a", "b", COLUMNS="80")
+    lines = (shown.stdout + shown.stderr).splitlines()
+    assert sum(max(1, -(-len(line) // 80)) for line in lines) <= 24, shown.stdout
