@@ -120,7 +120,7 @@ class DataGroup(NamedTuple):
     changes: dict[str, str]
     """Changes since the previous run (judges, prompts, data), by run."""
     differences: dict[str, dict[str, float]]
-    """Change of each mean since the previous run of the same judges, by run and metric."""
+    """Change of each mean since the previous run of the same judges and prompts, by run and metric."""
     other_data: bool
     """Whether the content of the file changes with every run; then pictures do not mark it."""
     pictures: dict[str, Picture]
@@ -308,7 +308,11 @@ def _differences(runs: Sequence[_ReadRun]) -> dict[str, dict[str, float]]:
 
 
 def _judges(run: _ReadRun) -> tuple[str, ...]:
-    return tuple(judge.name for judge in run.manifest.judges) if run.manifest else ()
+    """Return the ids of the judges with their settings, and of the prompts: where one differs, so do the numbers."""
+    if run.manifest is None:
+        return ()
+    asked = [*run.manifest.judges, *([run.manifest.extractor] if run.manifest.extractor else [])]
+    return (*(judge.id for judge in asked), *sorted(prompt.id for prompt in run.manifest.prompts))
 
 
 def _trend(metric: str, runs: Sequence[_ReadRun], unmarked: Set[str]) -> Picture:

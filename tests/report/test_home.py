@@ -105,6 +105,23 @@ def test_eight_runs_of_any_file_names_are_one_system_whose_trend_breaks_where_th
     assert [len(curve.split()) for curve in curves] == [4, 4]
 
 
+def test_a_judge_of_the_same_name_with_other_settings_or_another_prompt_breaks_the_trend(tmp_path: Path) -> None:
+    for place, prompt in enumerate(["three_way", "three_way", "binary", "binary", "binary", "binary"]):
+        yes, no = ("yes", "no") if prompt == "binary" else ("supported", "not_found")
+        says = {"strict": dict.fromkeys(CLAIMS, yes) | dict.fromkeys(CLAIMS[:place], no)}
+        path = make(tmp_path / f"r{place}", SAMPLES, says, metrics=("faithfulness",), assess_prompt=prompt)
+        begun(path, f"2026-01-0{place + 1}T00:00:00+00:00")
+        if place > 3:
+            manifest = json.loads((path / MANIFEST).read_text())
+            manifest["judges"][0]["settings"]["temperature"] = 0.5
+            (path / MANIFEST).write_text(json.dumps(manifest))
+    (group,) = Home(tmp_path).content()[2]
+    assert group.changes == {"r2": "assess prompt", "r4": "judges"}
+    assert sorted(group.differences) == ["r1", "r3", "r5"]
+    curves = re.findall(r'<polyline points="([^"]*)"', group.pictures["faithfulness"].svg)
+    assert [len(curve.split()) for curve in curves] == [2, 2, 2]
+
+
 def test_runs_with_less_than_half_of_their_questions_in_common_are_two_systems(tmp_path: Path) -> None:
     for name, samples in (("a", SAMPLES[:6]), ("b", SAMPLES[3:9]), ("c", SAMPLES[7:])):
         make(tmp_path / name, samples, {"strict": {}}, metrics=("faithfulness",))
