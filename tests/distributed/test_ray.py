@@ -52,11 +52,12 @@ class RayCluster:
         assert self._process.stdout
         return next(line.split()[1] for line in self._process.stdout if line.startswith("answer: "))
 
-    def start(self, *arguments: object) -> subprocess.Popen[str]:
-        """`claimeval ARGUMENTS --engine ray`."""
+    def start(self, *arguments: object, folder: Path | None = None) -> subprocess.Popen[str]:
+        """`claimeval ARGUMENTS --engine ray`, in a folder."""
         command = [sys.executable, "-m", "claimeval", *map(str, arguments), "--engine", "ray"]
         environment = {**os.environ, "RAY_ADDRESS": self.address}
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=environment, cwd=folder, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """The same, to its end."""
@@ -187,6 +188,17 @@ def test_ctrl_c_keeps_what_is_in_flight_and_ends_with_130(cluster: RayCluster, t
     assert "Interrupted. All replies received so far are stored" in said
     with Store(tmp_path / "cache") as store:
         assert 60 <= len(store) == provider.asked.total() < REQUESTS
+
+
+def test_a_relative_cache_is_in_the_folder_of_the_command(cluster: RayCluster, tmp_path: Path) -> None:
+    samples, provider = data(tmp_path, 4), Provider(1, lambda: None)
+    with serve_in_thread(judge=provider) as server:
+        command = ("score", samples, "-j", f"openai:model@{server.url}", "-o", "ray", "--cache", "replies")
+        running = cluster.start(*command, folder=tmp_path)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    with Store(tmp_path / "replies") as store:
+        assert len(store) == provider.asked.total() > 0
 
 
 SCRIPT = """
