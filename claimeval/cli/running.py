@@ -158,7 +158,9 @@ def print_screen(finished: Finished, output: Output, shown: Shown | None, calls:
         first = front_of(run.manifest, run.record, run.results if run.record.samples <= MANY else (), shown.top)
         record["front"] = first.model_dump(mode="json")
         if output.quiet and not output.json:
-            write_data(f"{in_a_line(first)}\n")
+            rows, width = output.size
+            line = in_a_line(first)
+            write_data("\n".join([*(output.wrap(line, width) if rows else [line]), ""]))
         last = [*filter(None, [price]), *closing(run.path)]
         print_front(output, first, top=shown.top, closing=len(last) + finished.said)
         if not shown.details:

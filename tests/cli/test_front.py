@@ -62,6 +62,14 @@ def test_quiet_prints_the_scores_in_a_line_and_json_the_front(tmp_path: Path) ->
     assert len(record["front"]["read"]) == 3
 
 
+def test_quiet_on_a_terminal_is_folded_at_its_width(tmp_path: Path) -> None:
+    with Terminal(tmp_path, "demo", "-q", columns=80) as terminal:
+        assert terminal.ended() == 0
+        lines = terminal.shown.replace("\r", "").splitlines()
+    assert lines[-1] == "(0.39 to 0.75), context_recall 0.98 (0.85 to 1.00)"
+    assert max(map(cell_len, lines)) <= 80
+
+
 def test_a_terminal_without_block_characters_gets_others(tmp_path: Path) -> None:
     shown = call("demo", folder=tmp_path, PYTHONIOENCODING="ascii").stdout
     assert " faithfulness    0.80 ########..  0.70 to 0.89" in shown
