@@ -50,8 +50,8 @@ def errors(seen: Seen, kind: str) -> list[CallError]:
 FATAL = {
     "insufficient_quota": "no quota left",
     "unsupported_parameter": "change the judge's settings",
-    "status_401": "check the environment variable",
-    "key_echo": "check the environment variable",
+    "status_401": "the key is not accepted: it is that of",
+    "key_echo": "the key is not accepted: it is that of",
     "status_403": "check its permissions",
     "status_404": "check the model's name and the endpoint",
     "unknown_model": "check its name",

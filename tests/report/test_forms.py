@@ -58,7 +58,7 @@ def test_the_comment_has_means_warnings_and_worst_claims(run: Path) -> None:
     assert "| `faithfulness` | 0.667 | " in text
     assert " | 2 | 0 | 2 of 4 | 0.500 |" in text
     assert "claim `It is 90 metres high.`; verdict `contradicted by the contexts" in text
-    assert "| judge | step | questions | tokens in | tokens out | worth |" in text
+    assert "| judge | step | questions | tokens in | tokens out | verdicts | worth |" in text
     assert "| unknown |" in text, "nobody stated a price"
     assert len(text) < 65_536, "what a comment on a pull request can hold"
 
