@@ -20,6 +20,8 @@ A second set of tables is about small data and clustered answers:
   two systems on the same answers without a true difference (noise of .25 per answer, and an effect per question with
   mean 0 and a standard deviation of .15), and how often the test is significant at .05.
 * few: two to ten samples of several distributions, and differences of pairs of them.
+* null: how often the interval of such a difference excludes 0, and the test is significant at .05, without a true
+  difference; mostly equal: in three of ten pairs, the second value is drawn again.
 * edge: yes-or-no scores that are nearly all yes.
 * rare labels: kappa and alpha of two raters of 30 items, and the share of sets without an interval.
 
@@ -189,8 +191,13 @@ def corrections(
     return {what: Trial(estimate, prevalence) for what, estimate in estimates.items()}
 
 
-def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples: int) -> list[str]:
+def by_question(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
     """The rows of a table: coverage by question and as independent, and false positives of the paired test."""
+    return [row for questions in QUESTIONS for row in of_questions(rng, questions, sets, resamples)]
+
+
+def of_questions(rng: np.random.Generator, questions: int, sets: int, resamples: int) -> list[str]:
+    """Return the rows of one number of questions."""
     keys = np.repeat(np.arange(questions), ANSWERS_A_QUESTION).tolist()
     cells = []
     for share in (0.5, 0.8, 0.95):
@@ -237,6 +244,7 @@ def shares(rng: np.random.Generator, answers: int, prevalence: float) -> Floats:
     return found
 
 
+FEW = (2, 4, 5, 6, 7, 8, 9, 10)
 SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], NDArray[np.floating[Any]]], float]] = {
     "uniform": (lambda rng, n: rng.random(n), 0.5),
     "yes or no, .7": (lambda rng, n: (rng.random(n) < 0.7) * 1.0, 0.7),
@@ -254,7 +262,7 @@ def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
     rows = []
     for name, (draw, truth) in SHAPES.items():
         cells = []
-        for size in (2, 4, 5, 7, 9, 10):
+        for size in FEW:
             means = [
                 holds(mean_interval(draw(rng, size).tolist(), resampling=Resampling(resamples=resamples)), truth)
                 for _ in range(sets)
@@ -265,6 +273,29 @@ def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
             ]
             cells += [f"{100 * np.mean(means):.1f}, {100 * np.mean(apart):.1f}"]
         rows.append(f"| {name} | {' | '.join(cells)} |")
+    return rows
+
+
+def null(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
+    """The rows of a table: how often an interval and a test find a difference of two arms that have none, in %."""
+    rows = []
+    for name, (draw, _) in SHAPES.items():
+        for again, equal in ((1.0, ""), (0.3, ", mostly equal")):
+            cells = []
+            for size in (5, 10, 30, 100, 300):
+                found = np.zeros(2)
+                for seed in range(sets):
+                    first, second = draw(rng, size), draw(rng, size)
+                    pair = paired_difference(
+                        first.tolist(),
+                        np.where(rng.random(size) < again, second, first).tolist(),
+                        resampling=Resampling(resamples=resamples, seed=seed),
+                        flips=1000,
+                    )
+                    assert pair.p is not None
+                    found += [not holds(pair, 0.0), pair.p <= 0.05]
+                cells.append(", ".join(f"{100 * number / sets:.1f}" for number in found))
+            rows.append(f"| {name}{equal} | {' | '.join(cells)} |")
     return rows
 
 
@@ -314,20 +345,20 @@ def rare_labels(rng: np.random.Generator, sets: int, resamples: int) -> list[str
     return rows
 
 
+LITTLE: dict[str, Callable[[np.random.Generator, int, int], list[str]]] = {
+    "| mean over 5 answers a question | questions | .5 | .8 | .95 | difference | false positives % |": by_question,
+    f"| values | {' | '.join(map(str, FEW))} |": few,
+    "| false positives %: interval, test | 5 | 10 | 30 | 100 | 300 |": null,
+    "| truth | 10 | 30 | 200 |": edge,
+    "| items | prevalence | accuracy | kappa covers % | none % | alpha covers % | none % |": rare_labels,
+}
+
+
 def little_data(sets: int, resamples: int) -> None:
-    rng = np.random.default_rng(14)
-    print("| mean over 5 answers a question | questions | .5 | .8 | .95 | difference | finds nothing-differences % |")
-    print("|---|---|---|---|---|---|---|")
-    for questions in QUESTIONS:
-        print("\n".join(of_questions(rng, questions, sets, resamples)), flush=True)
-    print("\n| values | 2 | 3 | 4 | 5 |\n|---|---|---|---|---|")
-    print("\n".join(few(rng, sets, resamples)), flush=True)
-    print("\n| truth | 10 | 30 | 200 |\n|---|---|---|---|")
-    print("\n".join(edge(rng, sets, resamples)), flush=True)
-    print("\n| items | prevalence | accuracy | kappa covers % | none % | alpha covers % | none % |")
-    print("|---|---|---|---|---|---|---|")
-    print("\n".join(rare_labels(rng, sets, resamples)), flush=True)
-    print()
+    """Print the tables of small data, each with its own seed."""
+    for number, (head, table) in enumerate(LITTLE.items()):
+        print(f"{head}\n|{'---|' * (head.count('|') - 1)}")
+        print("\n".join(table(np.random.default_rng([14, number]), sets, resamples)) + "\n", flush=True)
 
 
 Draw = Callable[[np.random.Generator, int, float, int, int], dict[str, Trial]]

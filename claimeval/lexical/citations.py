@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -349,23 +349,24 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
         return ()
     listed, entries = _listed(text, known) if "\n" in text else ([], {})
     found: list[Mark] = []
+    taken = bytearray(len(text))
+    for low, high in listed:
+        taken[low:high] = b"\1" * (high - low)
 
-    def add(start: int, end: int, names: Iterator[str] | list[str]) -> None:
-        """Add a mark unless it overlaps an earlier one or is listed."""
-        taken = any(start < mark.end and mark.start < end for mark in found)
-        cited = tuple(dict.fromkeys(entries.get(name, name) for name in names))
-        if cited and not taken and not any(low <= start < high for low, high in listed):
+    def add(start: int, end: int, names: Iterable[str]) -> None:
+        """Add a mark unless it overlaps an earlier one or a list of sources."""
+        if taken.find(1, start, end) < 0 and (cited := tuple(dict.fromkeys(entries.get(name, name) for name in names))):
             found.append(Mark(start, end, cited))
+            taken[start:end] = b"\1" * (end - start)
 
     for start, end in citation_spans(text):
         pieces = [*_pattern(_PIECE).finditer(text, start, end)]
         for piece in pieces:
             square, address, tagged, command, round_, *raised = piece.groups()
-            square = square or tagged or command
             if address and name_key(address) in known:
                 add(*piece.span(), [address])
-            elif square is not None or round_ is not None:
-                add(*piece.span(), _names(square if round_ is None else round_, known))
+            elif content := square or tagged or command or round_:
+                add(*piece.span(), _names(content, known))
             else:
                 add(*piece.span(), _numbers(next(filter(None, raised), ""), count))
         if not pieces:
@@ -375,12 +376,16 @@ def marks(text: str, known: Collection[str] = (), count: int = 999) -> tuple[Mar
         for link in _pattern(_TITLED).finditer(text):
             by_title = name_key(link[2]) not in known and name_key(link[1]) in known
             add(*link.span(), [link[1] if by_title else link[2]])
-    alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {"0"}
+    alike: set[str] | None = None
     for bracket in _pattern(_BARE).finditer(text) if known else ():
+        if taken[bracket.start()]:
+            continue
+        if alike is None:
+            alike = {_shape(name) for name in known if " " not in name and not name.isalpha()} - {"0"}
         content = bracket[1] if name_key(bracket[1]) in known else _pattern(_KIND_OF_NAME).sub("", bracket[1])
         parts = (content, *_pattern(_BETWEEN_NAMES).split(_pattern(_PAGE).sub("", content)))
-        whole = [_whole(part, known) or part for part in parts]
-        keys = [key for key in map(name_key, whole) if len(key) > 3 or not key.isdecimal()]
+        keys = [name_key(_whole(part, known) or part) for part in parts]
+        keys = [key for key in keys if len(key) > 3 or not key.isdecimal()]
         square = bracket[0][0] == "["
         if any((key in known or _shape(key) in alike) if square else (key in known and _is_id(key)) for key in keys):
             add(*bracket.span(), _names(content, known))
@@ -427,7 +432,10 @@ def _names(content: str, known: Container[str]) -> Iterator[str]:
 
 def _whole(name: str, known: Container[str]) -> str | None:
     """Return a known name, or the known document that it is a place in, as in `a.pdf#page=3`; None if there is none."""
-    return next((each.strip() for each in (name, name.partition("#")[0]) if each and name_key(each) in known), None)
+    for each in (name, name.partition("#")[0]) if "#" in name else (name,):
+        if each and name_key(each) in known:
+            return each.strip()
+    return None
 
 
 def _cites(part: str, known: Container[str]) -> list[str]:

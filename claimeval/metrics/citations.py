@@ -7,15 +7,15 @@ values follow from the verdicts on single contexts. Definitions: ALCE (arXiv:230
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from claimeval.lexical.citations import marks, masked, name_key
 from claimeval.lexical.sentences import Span, sentences
-from claimeval.metrics.formulas import BoundedValue, FormulaResult, Matrix, Truth, and_, not_, or_
-from claimeval.types.records import Claim, Label, Sample, SampleResult, has_words
+from claimeval.metrics.formulas import BoundedValue, FormulaResult, Matrix, Truth, and_, not_, or_, support_of
+from claimeval.types.records import Assessment, Claim, Label, Sample, SampleResult, has_words
 
 Cited = tuple[int, ...] | str
 """The ranks, from 1, of the contexts that a name means (several if they are parts of one document, with one title); or
@@ -32,92 +32,91 @@ class Citation(NamedTuple):
     cited: tuple[Cited, ...]
 
 
-def of(sample: Sample) -> list[Citation]:
+def of(sample: Sample, spans: Sequence[Span] | None = None) -> list[Citation]:
     """Return the citations of the answer, in order.
 
     A name is that of a context (its id, title or address). Else a number is a place in `Sample.sources`, if there are
-    any, or the rank of a context.
+    any, or the rank of a context. `spans` are the sentences of the answer, if they are known.
     """
-    return _of(sample, sentences(sample.answer or ""))
-
-
-def _of(sample: Sample, spans: Sequence[Span]) -> list[Citation]:
-    """Return the citations of an answer with these sentences."""
-    answer, contexts = sample.answer or "", sample.contexts or ()
+    answer, contexts, sources = sample.answer or "", sample.contexts or (), sample.sources
     ranks: dict[str, tuple[int, ...]] = {}
     for rank, document in enumerate(contexts, 1):
         if document.title:
             ranks[name_key(document.title)] = (*ranks.get(name_key(document.title), ()), rank)
     ranks |= {name_key(document.id): (rank,) for rank, document in enumerate(contexts, 1)}
-    found = marks(answer, ranks, len(sample.sources or contexts))
+    found = marks(answer, ranks, len(sources or contexts))
     if not found:
         return []
     text = masked(answer)
-    starts = [(span.start, number) for number, span in enumerate(spans, 1) if has_words(text[slice(*span)])]
+    spoken = [
+        (span.start, number)
+        for number, span in enumerate(sentences(answer) if spans is None else spans, 1)
+        if has_words(text[slice(*span)])
+    ]
 
     def meant(name: str) -> Cited:
         """Return the contexts with this name or number, or the name if there is none."""
-        if name.isdecimal() and sample.sources:
-            name = sample.sources[int(name) - 1] if 0 < int(name) <= len(sample.sources) else name
+        if name.isdecimal() and sources:
+            name = sources[int(name) - 1] if 0 < int(name) <= len(sources) else name
         elif name.isdecimal() and name not in ranks:
             return (int(name),) if 0 < int(name) <= len(contexts) else name
         return ranks.get(name_key(name), name)
 
-    return [
-        Citation(mark.start, mark.end, max([n for start, n in starts if start <= mark.start], default=1), cited)
-        for mark in found
-        if (cited := tuple(dict.fromkeys(map(meant, mark.names))))
-    ]
+    citations = []
+    for mark in found:
+        before = bisect_right(spoken, mark.start, key=lambda sentence: sentence[0])
+        cited = tuple(dict.fromkeys(map(meant, mark.names)))
+        citations.append(Citation(mark.start, mark.end, spoken[before - 1][1] if before else 1, cited))
+    return citations
 
 
 def cited_contexts(sample: Sample) -> frozenset[int]:
     """Return the ranks of the contexts that the answer cites."""
-    return frozenset(
-        rank for citation in of(sample) for name in citation.cited if not isinstance(name, str) for rank in name
-    )
+    return frozenset(_ranks(name for citation in of(sample) for name in citation.cited))
 
 
-@dataclass(frozen=True)
-class CitedClaim:
+def _ranks(cited: Iterable[Cited]) -> set[int]:
+    return {rank for name in cited if not isinstance(name, str) for rank in name}
+
+
+class CitedClaim(NamedTuple):
     """A claim of the answer and what it is known about its support."""
 
-    sentences: frozenset[int] | None
-    """Its sentences, from 1; None if they are not known."""
+    sentences: Sequence[int]
+    """Its sentences, from 1; empty if they are not known."""
     cited: tuple[Cited, ...]
     """What these sentences cite."""
+    cells: Mapping[int, Assessment | None]
+    """By rank, the assessment against a single context."""
     single: Mapping[int, Truth]
     """By rank, whether the context supports the claim."""
-    graded: Mapping[int, float | None]
-    """By rank, 1 for support, 0.5 for partial support, 0 for none."""
     whole: Truth
     """Whether all contexts together support it."""
+    founded: Truth
+    """Whether any contexts support it: one of them, else all of them together."""
 
-    def supported_by(self, *cited: Cited) -> Truth:
+    def supported_by(self, cited: Iterable[Cited]) -> Truth:
         """Return whether one of these contexts supports the claim, or all of them together.
 
         Unknown if there are several, and all contexts support the claim together but none of them alone. A name that no
         context has supports nothing.
         """
-        ranks = {rank for name in cited if not isinstance(name, str) for rank in name}
+        ranks = _ranks(cited)
         one = or_([self.single.get(rank, False) for rank in ranks])
-        together = len(ranks & self.single.keys()) > 1 and and_(self.whole, not_(or_(self.single.values())))
-        return None if one is False and together is not False else one
+        if one is not False or len(ranks) < 2 or len(ranks & self.single.keys()) < 2:
+            return one
+        return and_(None, self.whole, not_(or_(self.single.values())))
 
     def support(self, cited: Cited) -> float | None:
-        """Return the support of the claim by what one name means."""
-        values = [self.graded.get(rank, 0.0) for rank in cited if not isinstance(rank, str)]
+        """Return the support of the claim by what one name means: 1, 0.5 if partial, 0 for none."""
+        values = [support_of(self.cells[rank]) for rank in _ranks([cited]) if rank in self.cells]
         known = [value for value in values if value is not None]
         return None if len(known) < len(values) and 1.0 not in known else max(known, default=0.0)
 
-    @cached_property
+    @property
     def supported(self) -> Truth:
         """Whether its own citations support it."""
-        return self.supported_by(*self.cited) if self.sentences else and_(None, self.founded)
-
-    @cached_property
-    def founded(self) -> Truth:
-        """Whether any contexts support it: one of them, else all of them together."""
-        return or_(self.single.values()) or self.whole
+        return self.supported_by(self.cited) if self.sentences else and_(None, self.founded)
 
     @property
     def cites(self) -> Truth:
@@ -128,66 +127,57 @@ class CitedClaim:
 class CitedSentence(NamedTuple):
     """A sentence with claims or citations."""
 
-    number: int
-    """Its number, from 1."""
     cited: tuple[Cited, ...]
     """What it cites, each once, in order."""
-    claims: tuple[CitedClaim, ...]
+    claims: Sequence[CitedClaim]
 
 
 class CitationTable(NamedTuple):
     """The claims and sentences of an answer with their citations."""
 
-    claims: tuple[CitedClaim, ...]
-    sentences: tuple[CitedSentence, ...]
-    unplaced: tuple[CitedClaim, ...]
+    citations: list[Citation]
+    claims: list[CitedClaim]
+    sentences: dict[int, CitedSentence]
+    """By number, from 1."""
+    unplaced: list[CitedClaim]
     """The claims whose sentences are not known."""
-
-    @property
-    def has_citations(self) -> bool:
-        """Whether the answer cites anything."""
-        return any(sentence.cited for sentence in self.sentences)
+    claiming: list[CitedSentence]
+    """The sentences with claims, and those that may have one whose sentence is not known."""
 
 
 @lru_cache(maxsize=1)
 def table(m: Matrix) -> CitationTable:
     """Return the citations of a matrix, which all formulas read; made once."""
-    ranks, spans = m.sample.ranks("contexts"), sentences(m.sample.answer or "")
-    by_sentence: dict[int, dict[Cited, None]] = {}
-    for citation in _of(m.sample, spans):
-        by_sentence.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
-    rows = zip(
-        m.claims_of("answer"),
-        m.per_document("answer"),
-        m.support_per_document("answer"),
-        m.labeled("answer", "contexts"),
-        strict=True,
-    )
-    claims = []
-    for claim, single, graded, whole in rows:
+    spans = sentences(m.sample.answer or "")
+    citations, ranks = of(m.sample, spans), m.sample.ranks("contexts")
+    cited: dict[int, dict[Cited, None]] = {}
+    for citation in citations:
+        cited.setdefault(citation.sentence, {}).update(dict.fromkeys(citation.cited))
+    claims: list[CitedClaim] = []
+    by_sentence: dict[int, list[CitedClaim]] = {number: [] for number in cited}
+    columns = m.claims_of("answer"), m.cells("answer"), m.per_document("answer"), m.labeled("answer", "contexts")
+    for claim, cells, single, whole in zip(*columns, strict=True):
         numbers = _sentences(claim, spans)
-        cited = dict.fromkeys(name for number in numbers for name in by_sentence.get(number, ()))
-        cells, grades = dict(zip(ranks, single, strict=True)), dict(zip(ranks, graded, strict=True))
-        claims.append(CitedClaim(frozenset(numbers) or None, tuple(cited), cells, grades, whole))
-    with_claims = {number for claim in claims for number in claim.sentences or ()}
-    return CitationTable(
-        tuple(claims),
-        tuple(
-            CitedSentence(
-                n, tuple(by_sentence.get(n, ())), tuple(c for c in claims if c.sentences and n in c.sentences)
-            )
-            for n in sorted(with_claims | by_sentence.keys())
-        ),
-        tuple(claim for claim in claims if not claim.sentences),
-    )
+        names = dict.fromkeys(name for number in numbers for name in cited.get(number, ()))
+        by_rank = dict(zip(ranks, cells, strict=True)), dict(zip(ranks, single, strict=True))
+        claims.append(CitedClaim(numbers, tuple(names), *by_rank, whole, or_(single) or whole))
+        for number in numbers:
+            by_sentence.setdefault(number, []).append(claims[-1])
+    numbered = {n: CitedSentence(tuple(cited.get(n, ())), by_sentence[n]) for n in sorted(by_sentence)}
+    unplaced = [claim for claim in claims if not claim.sentences]
+    claiming = [sentence for sentence in numbered.values() if sentence.claims or unplaced]
+    return CitationTable(citations, claims, numbered, unplaced, claiming)
 
 
 def _sentences(claim: Claim, spans: Sequence[Span]) -> Sequence[int]:
     """Return the numbers of the sentences of a claim: those it names, else those of its place in the text."""
     if claim.sentences or claim.span is None:
-        return [number for number in claim.sentences if number <= len(spans)]
+        return [number for number in dict.fromkeys(claim.sentences) if number <= len(spans)]
     start, end = claim.span
-    return [number for number, span in enumerate(spans, 1) if span.start < end and start < span.end]
+    return range(
+        bisect_right(spans, start, key=lambda span: span.end) + 1,
+        bisect_left(spans, end, key=lambda span: span.start) + 1,
+    )
 
 
 class CheckedCitation(NamedTuple):
@@ -206,15 +196,14 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
     """Return the citations of the answer with what the verdicts on single contexts say; none without such verdicts."""
     if not any(a.against == "contexts" for a in result.per_document):
         return []
-    citations, contexts = table(Matrix.of(result)), result.sample.contexts or ()
-    by_number = {sentence.number: sentence.claims for sentence in citations.sentences}
+    known, contexts = table(Matrix.of(result)), result.sample.contexts or ()
 
     def words(claims: Sequence[CitedClaim], cited: Cited) -> tuple[Truth, str]:
         """Return whether a citation supports its sentence, and this in words."""
         if isinstance(cited, str):
             return False, f"no context is called {cited}"
         ids = ", ".join(contexts[rank - 1].id for rank in cited)
-        truth = or_(claim.supported_by(cited) for claim in claims) if claims else None
+        truth = or_(claim.supported_by([cited]) for claim in claims) if claims else None
         if truth is not False:
             return truth, f"{ids} supports it" if truth else f"not known whether {ids} supports it"
         others = sorted({rank for claim in claims for rank, single in claim.single.items() if single})
@@ -222,15 +211,12 @@ def checked(result: SampleResult) -> list[CheckedCitation]:
         return False, f"not supported by {ids}" + (f", supported by {instead} instead" if instead else "")
 
     found = []
-    for citation in of(result.sample):
-        said = [words(by_number.get(citation.sentence, ()), cited) for cited in citation.cited]
+    for start, end, sentence, cited in known.citations:
+        said = [words(known.sentences[sentence].claims, name) for name in cited]
         truth = or_(truth for truth, _ in said)
         label: Label | None = None if truth is None else "supported" if truth else "not_found"
-        first = next((cited[0] for cited in citation.cited if not isinstance(cited, str)), None)
-        document = None if first is None else contexts[first - 1].id
-        found.append(
-            CheckedCitation(citation.start, citation.end, label, document, "; ".join(text for _, text in said))
-        )
+        document = next((contexts[name[0] - 1].id for name in cited if not isinstance(name, str)), None)
+        found.append(CheckedCitation(start, end, label, document, "; ".join(text for _, text in said)))
     return found
 
 
@@ -258,20 +244,19 @@ def precision(m: Matrix) -> FormulaResult:
     """Citations that support a claim of their sentence; one of a document that does not exist supports none."""
     citations = table(m)
     truths: list[Truth] = []
-    for sentence in citations.sentences:
+    for sentence in citations.sentences.values():
         for name in sentence.cited:
             if isinstance(name, str):
                 truths.append(False)
             elif sentence.claims or citations.unplaced:
-                here = (claim.supported_by(name) for claim in sentence.claims)
-                perhaps = (and_(None, claim.supported_by(name)) for claim in citations.unplaced)
-                truths.append(or_([*here, *perhaps]))
+                here = [claim.supported_by([name]) for claim in sentence.claims]
+                truths.append(or_(here + [and_(None, claim.supported_by([name])) for claim in citations.unplaced]))
     return truths
 
 
 def alce_recall(m: Matrix) -> FormulaResult:
     """Sentences with claims whose citations, together, support all their claims; none that cite what does not exist."""
-    return [_entailed(sentence, sentence.cited, m) for sentence in _with_claims(m)]
+    return [_entailed(sentence, sentence.cited, m) for sentence in table(m).claiming]
 
 
 def alce_precision(m: Matrix) -> FormulaResult:
@@ -280,8 +265,8 @@ def alce_precision(m: Matrix) -> FormulaResult:
     The citations of a sentence that cites a document that does not exist are not counted.
     """
     truths: list[Truth] = []
-    for sentence in _with_claims(m):
-        if not sentence.cited or any(isinstance(name, str) for name in sentence.cited):
+    for sentence in table(m).claiming:
+        if any(isinstance(name, str) for name in sentence.cited):
             continue
         supported = _entailed(sentence, sentence.cited, m)
         for name in sentence.cited:
@@ -294,26 +279,20 @@ def alce_precision(m: Matrix) -> FormulaResult:
 
 def support_precision(m: Matrix) -> FormulaResult:
     """Mean support of the sentences with claims and citations by the first context that they cite."""
-    return _mean_support(m, [sentence for sentence in _with_claims(m) if sentence.cited])
+    return _mean_support(m, [sentence for sentence in table(m).claiming if sentence.cited])
 
 
 def support_recall(m: Matrix) -> FormulaResult:
     """Mean support of all sentences with claims by the first context that they cite; 0 without citation."""
-    return _mean_support(m, _with_claims(m))
-
-
-def _with_claims(m: Matrix) -> list[CitedSentence]:
-    """Return the sentences with claims, and those that may have one whose sentence is not known."""
-    citations = table(m)
-    return [sentence for sentence in citations.sentences if sentence.claims or citations.unplaced]
+    return _mean_support(m, table(m).claiming)
 
 
 def _entailed(sentence: CitedSentence, cited: Sequence[Cited], m: Matrix) -> Truth:
     """Return whether these contexts, together, support all claims of a sentence."""
     if not cited or any(isinstance(name, str) for name in cited):
         return False
-    here = [claim.supported_by(*cited) for claim in sentence.claims]
-    return and_(*here, *(or_([None, claim.supported_by(*cited)]) for claim in table(m).unplaced))
+    here = [claim.supported_by(cited) for claim in sentence.claims]
+    return and_(*here, *(or_([None, claim.supported_by(cited)]) for claim in table(m).unplaced))
 
 
 def _mean_support(m: Matrix, counted: Sequence[CitedSentence]) -> FormulaResult:

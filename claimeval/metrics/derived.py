@@ -291,7 +291,7 @@ def _score(row: DerivedMetric, matrix: Matrix) -> Score:
         if reason == "no_claims" and row.zero_with and matrix.supports_none(METRICS[row.zero_with]):
             return Score.share(0.0, bounds=(0.0, 0.0))
         return Score.undefined(reason)
-    if row.cites and not citations.table(matrix).has_citations:
+    if row.cites and not citations.table(matrix).citations:
         return Score.undefined("no_citations")
     value = row.formula(matrix)
     if isinstance(value, BoundedValue):

@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from claimeval.metrics.rows import Metric
 from claimeval.types.records import ASKED, Assessment, Claim, Evidence, Label, Part, Reason, Sample, SampleResult
 from claimeval.types.scales import PARTIAL
 
-T = TypeVar("T")
 Truth = bool | None
 """True, False, or None for unknown."""
 
@@ -83,35 +82,29 @@ class Matrix:
 
     def labeled(self, of: Part, against: Part, label: Label = "supported") -> list[Truth]:
         """Return for each claim of a part whether it has this label against a text."""
-        return self._labeled(of, Evidence.of(against), label)
+        return [_truth(assessment, label) for (assessment,) in self.cells(of, [Evidence.of(against)])]
 
     def support(self, of: Part, against: Part) -> list[float | None]:
         """Return for each claim 1 for support, 0.5 for partial support, 0 for none.
 
         None if the judges are divided between 0.5 and 0.
         """
-        return self._support(of, Evidence.of(against))
-
-    def _support(self, of: Part, evidence: Evidence) -> list[float | None]:
-        column = self.columns.get((of, evidence), {})
-        return [_support(column.get(claim.id)) for claim in self.claims_of(of)]
+        return [support_of(assessment) for (assessment,) in self.cells(of, [Evidence.of(against)])]
 
     def per_document(self, of: Part, label: Label = "supported") -> list[list[Truth]]:
         """Return for each claim of a part whether it has this label against each single context."""
-        return self._rows(of, [self._labeled(of, evidence, label) for evidence in self._single])
+        return [[_truth(cell, label) for cell in row] for row in self.cells(of)]
 
-    def support_per_document(self, of: Part) -> list[list[float | None]]:
-        """Return for each claim of a part its support, as `support` does, by each single context."""
-        return self._rows(of, [self._support(of, evidence) for evidence in self._single])
+    def cells(self, of: Part, evidence: Iterable[Evidence] | None = None) -> list[list[Assessment | None]]:
+        """Return for each claim of a part its assessments against this evidence, by default each single context."""
+        columns = [self.columns.get((of, one), {}) for one in (self._single if evidence is None else evidence)]
+        return [[column.get(claim.id) for column in columns] for claim in self.claims_of(of)]
 
     @cached_property
     def _single(self) -> list[Evidence]:
         """The single contexts. One that is alone is the whole."""
         ranks = self.sample.ranks("contexts")
         return [Evidence.of("contexts", document=rank if len(ranks) > 1 else None) for rank in ranks]
-
-    def _rows(self, of: Part, columns: Sequence[Sequence[T]]) -> list[list[T]]:
-        return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.claims_of(of)]
 
     def relevant(self) -> list[Truth]:
         """Return for each context whether it supports a claim of the reference."""
@@ -143,15 +136,15 @@ class Matrix:
         pairs: Sequence[tuple[Part, Part]] = tuple(needs)
         for (of, evidence), column in self.columns.items():
             if (of, evidence.part) in pairs:
-                yield from (a.unassessed or "tie" for a in column.values() if _support(a) is None)
-
-    def _labeled(self, of: Part, evidence: Evidence, label: Label) -> list[Truth]:
-        column = self.columns.get((of, evidence), {})
-        labels = [column.get(claim.id) for claim in self.claims_of(of)]
-        return [None if a is None or a.label is None else a.support == label for a in labels]
+                yield from (a.unassessed or "tie" for a in column.values() if support_of(a) is None)
 
 
-def _support(assessment: Assessment | None) -> float | None:
+def _truth(assessment: Assessment | None, label: Label) -> Truth:
+    return None if assessment is None or assessment.label is None else assessment.support == label
+
+
+def support_of(assessment: Assessment | None) -> float | None:
+    """Return 1 for support, 0.5 for partial support, 0 for none; None if it is not known, or between 0.5 and 0."""
     if assessment is None or assessment.label is None:
         return None
     if assessment.support == "supported":
