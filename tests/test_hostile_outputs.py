@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 
 import claimeval as ce
 from benchmarks.loopback import claim_judge, serve_in_thread
-from claimeval.cli.main import listed
+from claimeval.cli.main import COMMANDS
 from claimeval.runs.directory import read_results
 from tests.command_line import Done, call
 
@@ -247,7 +247,7 @@ def test_a_csv_of_an_experiment_has_a_row_for_each_arm(here: Path) -> None:
 def test_every_command_is_here_or_says_where() -> None:
     marks = test_no_control_character_of_data_reaches_a_line.pytestmark  # type: ignore[attr-defined]
     tried = {command[0] for _, command in marks[0].args[1]}
-    assert tried | set(ELSEWHERE) == set(listed())
+    assert tried | set(ELSEWHERE) == set(COMMANDS)
 
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")

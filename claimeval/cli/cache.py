@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
@@ -28,39 +27,35 @@ if TYPE_CHECKING:
     from claimeval.store.stats import PromptUsage, StoreStats
     from claimeval.store.store import Store
 
-LISTED = {
-    "cache": ("Upkeep", 1, "Inspect, verify, export and import cached replies."),
-    "batch": ("Upkeep", 2, "List, collect and cancel providers' batches."),
-}
 DAMAGED = "run `claimeval cache verify --drop-damaged` to drop them; their questions will be asked again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatsOptions(CacheOptions):
+@command("cache stats")
+class Stats(CacheOptions):
     """Show the content of the reply cache: number, size and dates of replies by model and prompt."""
 
+    def do(self) -> int:
+        from claimeval.judging import prompts
+        from claimeval.store.stats import collect_stats
 
-def stats(args: StatsOptions) -> int:
-    """Print the content of the cache, and return the exit code."""
-    from claimeval.judging import prompts
-    from claimeval.store.stats import collect_stats
-
-    with _open(args.cache) as store:
-        statistics = collect_stats(store)
-        folder = store.folder
-    output, on_disk = args.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
-    output.line()
-    output.line(f": {_summary(statistics)}, {byte_size(on_disk)} on disk", bold=str(folder))
-    names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
-    for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
+        with _open(self.cache) as store:
+            statistics = collect_stats(store)
+            folder = store.folder
+        output, on_disk = self.output, sum(path.stat().st_size for path in folder.glob("cache.db*"))
         output.line()
-        output.line(model + (f" at {endpoint}" if endpoint else ""))
-        head = columns("prompt", numbers=("replies", "size", "first", "last"))
-        output.draw([table("prompts", head, [_cells(usage, names) for usage in groups])])
-    if statistics.damaged or statistics.unreadable:
-        output.line()
-        output.line(f"damaged rows: {statistics.damaged}, unreadable: {statistics.unreadable}; {DAMAGED}", style="red")
-    return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **statistics.model_dump()})
+        output.line(f": {_summary(statistics)}, {byte_size(on_disk)} on disk", bold=str(folder))
+        names = {prompts.load(step, name).digest: name for step in prompts.STEPS for name in prompts.shipped(step)}
+        for (model, endpoint), groups in groupby(statistics.groups, key=lambda group: (group.model, group.endpoint)):
+            output.line()
+            output.line(model + (f" at {endpoint}" if endpoint else ""))
+            head = columns("prompt", numbers=("replies", "size", "first", "last"))
+            output.draw([table("prompts", head, [_cells(usage, names) for usage in groups])])
+        if statistics.damaged or statistics.unreadable:
+            output.line()
+            output.line(
+                f"damaged rows: {statistics.damaged}, unreadable: {statistics.unreadable}; {DAMAGED}", style="red"
+            )
+        return output.result("cache stats", {"folder": str(folder), "on_disk": on_disk, **statistics.model_dump()})
 
 
 def _summary(statistics: StoreStats) -> str:
@@ -75,35 +70,33 @@ def _cells(usage: PromptUsage, names: dict[str, str]) -> tuple[str, ...]:
     return name, f"{usage.replies:,}", byte_size(usage.bytes), day(usage.first), day(usage.last)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyOptions(CacheOptions):
+@command("cache verify")
+class Verify(CacheOptions):
     """Check the checksum of every reply. Exits with 1 if rows are damaged and were not dropped."""
 
     drop_damaged: bool = False
     """Drop the damaged rows; a run asks their questions again."""
 
+    def do(self) -> int:
+        from claimeval.store.stats import verify as verify_store
 
-def verify(args: VerifyOptions) -> int:
-    """Check every reply, print the counts, and return the exit code."""
-    from claimeval.store.stats import verify as verify_store
-
-    with _open(args.cache) as store:
-        damage = verify_store(store, drop_damaged=args.drop_damaged)
-        folder = store.folder
-    output = args.output
-    output.line(f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}")
-    if damage.unreadable:
-        output.line(f"undamaged rows that this version cannot read, kept: {damage.unreadable}")
-    if args.drop_damaged and damage.damaged:
-        output.line(f"damaged rows dropped: {damage.dropped}; their questions will be asked again")
-    elif damage.damaged:
-        output.line(DAMAGED)
-    code = 1 if damage.damaged > damage.dropped else 0
-    return output.result("cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code)
+        with _open(self.cache) as store:
+            damage = verify_store(store, drop_damaged=self.drop_damaged)
+            folder = store.folder
+        output = self.output
+        output.line(f"{folder}: {damage.replies:,} whole replies, damaged rows: {damage.damaged}")
+        if damage.unreadable:
+            output.line(f"undamaged rows that this version cannot read, kept: {damage.unreadable}")
+        if self.drop_damaged and damage.damaged:
+            output.line(f"damaged rows dropped: {damage.dropped}; their questions will be asked again")
+        elif damage.damaged:
+            output.line(DAMAGED)
+        code = 1 if damage.damaged > damage.dropped else 0
+        return output.result("cache verify", {"folder": str(folder), **damage.model_dump()}, exit_code=code)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions(CacheOptions):
+@command("cache export")
+class Export(CacheOptions):
     """Write replies as JSON Lines: cache key, origin, checksum, and the body as it was received.
 
     The file holds the replies in plain text, never an API key. Exits with 1 if replies had to be left out.
@@ -116,27 +109,25 @@ class ExportOptions(CacheOptions):
     run: Path | None = None
     """Only the replies behind the results of this run.  [default: all in the cache]"""
 
+    def do(self) -> int:
+        from claimeval.store import transfer
 
-def export(args: ExportOptions) -> int:
-    """Write the replies, and return the exit code."""
-    from claimeval.store import transfer
-
-    to_stdout = str(args.file) == "-"
-    keys = None if args.run is None else _keys(args.run)
-    with _open(args.cache) as store:
-        if to_stdout:
-            written = transfer.write(store, binary_output(), keys)
-            flush()
-        else:
-            written = _export(store, args.file, keys)
-    if written.left_out:
-        what = "damaged or unreadable rows left out" if keys is None else "replies of the run that the cache lacks"
-        say(f"{what}: {written.left_out}")
-    code = 1 if written.left_out else 0
-    if to_stdout or not args.output.json:
-        say(f"replies exported: {written.replies}")
-        return code
-    return args.output.result("cache export", {"file": str(args.file), **written._asdict()}, exit_code=code)
+        to_stdout = str(self.file) == "-"
+        keys = None if self.run is None else _keys(self.run)
+        with _open(self.cache) as store:
+            if to_stdout:
+                written = transfer.write(store, binary_output(), keys)
+                flush()
+            else:
+                written = _export(store, self.file, keys)
+        if written.left_out:
+            what = "damaged or unreadable rows left out" if keys is None else "replies of the run that the cache lacks"
+            say(f"{what}: {written.left_out}")
+        code = 1 if written.left_out else 0
+        if to_stdout or not self.output.json:
+            say(f"replies exported: {written.replies}")
+            return code
+        return self.output.result("cache export", {"file": str(self.file), **written._asdict()}, exit_code=code)
 
 
 def _keys(run: Path) -> Iterator[str]:
@@ -164,8 +155,8 @@ def _export(store: Store, file: Path, keys: Iterable[str] | None) -> transfer.Ex
     return written
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions(CacheOptions):
+@command("cache import")
+class Import(CacheOptions):
     """Add the replies of an exported file to the cache, each line checked. Importing it again changes nothing.
 
     If the cache has another reply to the same question, it keeps that one; conflicts are counted and the exit code is
@@ -177,21 +168,19 @@ class ImportOptions(CacheOptions):
     file: Annotated[Path, Argument("FILE")]
     """A file that `claimeval cache export` wrote; `-` for standard input."""
 
+    def do(self) -> int:
+        from claimeval.store import transfer
+        from claimeval.store.store import Store, cache_folder
 
-def import_(args: ImportOptions) -> int:
-    """Add the replies, and return the exit code."""
-    from claimeval.store import transfer
-    from claimeval.store.store import Store, cache_folder
-
-    with _reading(args.file) as lines, Store(cache_folder(args.cache)) as store:
-        imported = transfer.read(lines, "standard input" if str(args.file) == "-" else str(args.file), store)
-    args.output.line(f"replies added: {imported.added}, already present: {imported.present}")
-    if imported.conflicts:
-        keys = ", ".join(key[:12] for key in imported.conflicting)
-        more = ", ..." if imported.conflicts > len(imported.conflicting) else ""
-        say(f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})")
-    code = 1 if imported.conflicts else 0
-    return args.output.result("cache import", {"file": str(args.file), **imported._asdict()}, exit_code=code)
+        with _reading(self.file) as lines, Store(cache_folder(self.cache)) as store:
+            imported = transfer.read(lines, "standard input" if str(self.file) == "-" else str(self.file), store)
+        self.output.line(f"replies added: {imported.added}, already present: {imported.present}")
+        if imported.conflicts:
+            keys = ", ".join(key[:12] for key in imported.conflicting)
+            more = ", ..." if imported.conflicts > len(imported.conflicting) else ""
+            say(f"questions with another reply in the cache, which was kept: {imported.conflicts} ({keys}{more})")
+        code = 1 if imported.conflicts else 0
+        return self.output.result("cache import", {"file": str(self.file), **imported._asdict()}, exit_code=code)
 
 
 def _reading(file: Path) -> BinaryIO | nullcontext[BinaryIO]:
@@ -209,19 +198,12 @@ def _open(folder: Path | None) -> Store:
     return Store(existing_cache(folder))
 
 
-cache = group(
-    "cache",
-    "Inspect, verify, export and import cached replies.",
-    command("stats", StatsOptions, stats),
-    command("verify", VerifyOptions, verify),
-    command("export", ExportOptions, export),
-    command("import", ImportOptions, import_),
-)
+group("cache", "Inspect, verify, export and import cached replies.")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchListOptions(CacheOptions):
+@command("batch list")
+class BatchList(CacheOptions):
     """List the batches that a reply cache waits for. With --refresh, ask the providers for their status.
 
     Example: claimeval batch list --refresh
@@ -234,51 +216,49 @@ class BatchListOptions(CacheOptions):
     refresh: bool = False
     """Ask the providers for the status, without reading results."""
 
+    def do(self) -> int:
+        if self.names and not self.refresh:
+            raise UsageError("NAME chooses the batches that --refresh asks for; add --refresh")
 
-def list_(args: BatchListOptions) -> int:
-    """Print the batches, and return the exit code."""
-    if args.names and not args.refresh:
-        raise UsageError("NAME chooses the batches that --refresh asks for; add --refresh")
+        async def look(admin: BatchAdmin) -> list[Batch]:
+            return await admin.status(self.names) if self.refresh else admin.batches(closed=self.every)
 
-    async def look(admin: BatchAdmin) -> list[Batch]:
-        return await admin.status(args.names) if args.refresh else admin.batches(closed=args.every)
-
-    return _print(args.output, "batch list", _with_admin(args.cache, look))
+        return _print(self.output, "batch list", _with_admin(self.cache, look))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectOptions(CacheOptions):
+@command("batch collect")
+class Collect(CacheOptions):
     """Read the results of all batches that have ended into the reply cache. Exits with 3 while others are pending.
 
     Providers keep results for a limited time (Mistral: 24 hours), so collect them soon; the run itself can resume
     later.
     """
 
+    def do(self) -> int:
+        collected = _with_admin(self.cache, lambda admin: admin.collect(()))
+        received, output = collected.received, self.output
+        cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
+        output.line(f"replies stored: {received.replies:,}{cost}")
+        if received.repeated:
+            output.line(f"replies that were already present: {received.repeated:,}")
+        for reason, count in received.failures.items():
+            output.line(f"requests that came back without a reply ({reason}): {count:,}")
+        if received.unexpected_keys:
+            output.line(f"unreadable lines and lines of other requests: {received.unexpected_keys:,}")
+        if received.fatal:
+            output.line(f"no further request can succeed: {received.fatal.message}")
+        stopped = None
+        if collected.open:
+            requests = sum(batch.requests for batch in collected.open)
+            stopped = f"still open: {len(collected.open)} with {requests:,} requests; `claimeval batch list --refresh`"
+            output.line(f"{stopped} shows them")
+        return output.result(
+            "batch collect", _content(collected), exit_code=3 if collected.open else 0, stopped=stopped
+        )
 
-def collect(args: CollectOptions) -> int:
-    """Read results, print the counts, and return the exit code."""
-    collected = _with_admin(args.cache, lambda admin: admin.collect(()))
-    received, output = collected.received, args.output
-    cost = f", ${dollars(received.paid)}" if received.paid and received.priced else ""
-    output.line(f"replies stored: {received.replies:,}{cost}")
-    if received.repeated:
-        output.line(f"replies that were already present: {received.repeated:,}")
-    for reason, count in received.failures.items():
-        output.line(f"requests that came back without a reply ({reason}): {count:,}")
-    if received.unexpected_keys:
-        output.line(f"unreadable lines and lines of other requests: {received.unexpected_keys:,}")
-    if received.fatal:
-        output.line(f"no further request can succeed: {received.fatal.message}")
-    stopped = None
-    if collected.open:
-        requests = sum(batch.requests for batch in collected.open)
-        stopped = f"still open: {len(collected.open)} with {requests:,} requests; `claimeval batch list --refresh`"
-        output.line(f"{stopped} shows them")
-    return output.result("batch collect", _content(collected), exit_code=3 if collected.open else 0, stopped=stopped)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelOptions(CacheOptions):
+@command("batch cancel")
+class Cancel(CacheOptions):
     """Cancel batches at the provider. A run sends their requests again.
 
     Requests that have been processed by then are charged; `claimeval batch collect` still reads their results.
@@ -293,17 +273,15 @@ class CancelOptions(CacheOptions):
     forget: bool = False
     """Drop a lost batch here without asking the provider. Its cost stays unknown."""
 
+    def do(self) -> int:
+        if bool(self.names) == self.every:
+            raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
 
-def cancel(args: CancelOptions) -> int:
-    """Cancel batches, print their states, and return the exit code."""
-    if bool(args.names) == args.every:
-        raise UsageError("say which batches to cancel: their names as `claimeval batch list` shows them, or --all")
+        async def give_up(admin: BatchAdmin) -> list[Batch]:
+            batches = admin.select(self.names)
+            return await (admin.forget(batches) if self.forget else admin.cancel(batches))
 
-    async def give_up(admin: BatchAdmin) -> list[Batch]:
-        batches = admin.select(args.names)
-        return await (admin.forget(batches) if args.forget else admin.cancel(batches))
-
-    return _print(args.output, "batch cancel", _with_admin(args.cache, give_up))
+        return _print(self.output, "batch cancel", _with_admin(self.cache, give_up))
 
 
 def _with_admin(folder: Path | None, action: Callable[[BatchAdmin], Awaitable[R]]) -> R:
@@ -359,10 +337,4 @@ def _row(batch: Batch) -> dict[str, object]:
     return head | counts | {"bytes": batch.size, "since": batch.at, "problem": batch.problem}
 
 
-batch = group(
-    "batch",
-    "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command again.",
-    command("list", BatchListOptions, list_),
-    command("collect", CollectOptions, collect),
-    command("cancel", CancelOptions, cancel),
-)
+group("batch", "List, collect and cancel the batches of `--batch`. Not needed to resume a run: run its command again.")

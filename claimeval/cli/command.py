@@ -14,7 +14,18 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)  # fmt: skip
 
 import click
 from click.core import ParameterSource
@@ -25,7 +36,9 @@ from claimeval.types.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-Record = TypeVar("Record")
+Record = TypeVar("Record", bound=type)
+MADE: dict[str, click.Command] = {}
+"""The commands of the modules that were imported, by name."""
 HEADINGS = (
     "Positional arguments", "Options", "Questions", "Panel", "Whole answers", "Documents", "Local models",
     "Cost and speed", "Batches and machines", "Results and gates",
@@ -38,7 +51,7 @@ class Text(click.types.StringParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the values that complete the text."""
-        from claimeval.cli.completion import values
+        from claimeval.cli.metrics import values
 
         return values(ctx.info_name or "", param.name or "", incomplete)
 
@@ -153,11 +166,15 @@ class HelpPage(click.Command):
 class RecordCommand(HelpPage):
     """A command from a dataclass, whose help lists the options under headings."""
 
-    def __init__(self, name: str, record: type, door: Callable[..., Any] | None, **settings: Any) -> None:
+    def __init__(self, name: str, record: Any) -> None:
         self.record, self.entries = record, list(_entries(record, "Options"))
-        self.door = door
+        self.door: Callable[..., Any] | None = getattr(record, "door", None)
         """Calls the API function of the command with its record and run options; None if it cannot be planned."""
-        super().__init__(name, params=[entry.parameter for entry in self.entries], context_settings=_HELP, **settings)
+        parameters = [entry.parameter for entry in self.entries]
+        super().__init__(name, params=parameters, context_settings=_HELP, callback=self._call, help=record.__doc__)
+
+    def _call(self, **values: Any) -> None:
+        click.get_current_context().exit(self.record(**_field_values(self.record, values)).do())
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -221,22 +238,23 @@ def help_formatter() -> click.HelpFormatter:
     return click.HelpFormatter(width=max(50, min(get_terminal_size().columns, WIDTH)))
 
 
-def command(
-    name: str, record: type[Record], do: Callable[[Record], int], door: Callable[..., Any] | None = None
-) -> RecordCommand:
-    """Return the command that parses its options into a record and passes it to `do`.
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def command(name: str) -> Callable[[Record], Record]:
+    """Make a class a command: a frozen dataclass whose fields are the options.
+
+    Its method `do` runs the command and returns the exit code. The method `door`, if there is one, calls the API
+    function with other `RunOptions`, so that `claimeval plan` can forecast the command.
 
     Args:
-        name: The name of the command.
-        record: The dataclass of its options.
-        do: Runs the command and returns the exit code.
-        door: Calls the API function, for commands that `claimeval plan` can forecast.
+        name: The name; of two words for a command of a group.
     """
 
-    def call(**values: Any) -> None:
-        click.get_current_context().exit(do(record(**_field_values(record, values))))
+    def made(record: Any) -> Any:
+        record = dataclass(frozen=True, slots=True, kw_only=True)(record)
+        MADE[name] = RecordCommand(name.rpartition(" ")[2], record)
+        return record
 
-    return RecordCommand(name, record, door, callback=call, help=record.__doc__)
+    return made
 
 
 class Group(HelpPage, click.Group):
@@ -248,9 +266,10 @@ class Group(HelpPage, click.Group):
             formatter.write_dl([(name, member.get_short_help_str(WIDTH)) for name, member in self.commands.items()])
 
 
-def group(name: str, text: str, *commands: click.Command) -> click.Group:
-    """Return the command with these subcommands."""
-    return Group(name, {str(member.name): member for member in commands}, help=text, context_settings=_HELP)
+def group(name: str, text: str) -> None:
+    """Make a command of the commands whose names begin with its name."""
+    members = {of.partition(" ")[2]: one for of, one in MADE.items() if of.startswith(f"{name} ")}
+    MADE[name] = Group(name, members, help=text, context_settings=_HELP)
 
 
 def field_texts(record: type) -> dict[str, str]:

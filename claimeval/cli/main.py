@@ -6,19 +6,16 @@ Ctrl-C, SIGTERM or SIGHUP, 70 a bug in claimeval.
 
 from __future__ import annotations
 
-import ast
 import atexit
 import gc
 import importlib
 import os
 import sys
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from claimeval.cli.command import HelpPage
+from claimeval.cli.command import MADE, HelpPage
 from claimeval.cli.terminal import (
     end_on_next_signal,
     flush,
@@ -35,9 +32,37 @@ from claimeval.types.errors import ClaimevalError, Interrupted, UsageError, clas
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-HEADINGS = ("Start", "Judge", "Look", "People", "Retrieval", "Without a judge", "Data", "Upkeep")
-"""The headings of `--help`. Each module lists its commands under them: `LISTED = {NAME: (HEADING, POSITION, TEXT)}`.
-The lists are parsed from the files, because importing all modules is slow."""
+COMMANDS = {
+    "demo": ("Start", "score", "Score bundled samples from recorded replies: no key."),
+    "doctor": ("Start", "data", "Check a data file, or test a judge with two real questions."),
+    "metrics": ("Start", "metrics", "List all metrics and vote rules, or explain one."),
+    "plan": ("Judge", "plan", "Forecast the calls and cost of a command, asking nothing."),
+    "score": ("Judge", "score", "Judge answers claim by claim."),
+    "rate": ("Judge", "ratings", "Judge answers as a whole, refusals included."),
+    "rejudge": ("Judge", "score", "Judge or vote again on a run; pay only for what is new."),
+    "experiment": ("Judge", "score", "Compare prompts and judges over the same samples."),
+    "extraction": ("Judge", "measures", "Measure the quality of extracted claims."),
+    "report": ("Look", "reports", "Write the page, Markdown or tables of a run."),
+    "view": ("Look", "reports", "Browse a folder of runs on this machine."),
+    "compare": ("Look", "reports", "Compare two or more runs, sample by sample."),
+    "push": ("Look", "reports", "Send scores to OpenTelemetry, MLflow or Langfuse."),
+    "annotate": ("People", "people", "Label claims, answers or documents in the terminal."),
+    "agreement": ("People", "people", "Compare judges with people, or with each other."),
+    "correct": ("People", "people", "Correct a score with human labels."),
+    "grade": ("Retrieval", "ratings", "Grade how relevant documents are; write qrels."),
+    "rank": ("Retrieval", "rankings", "Evaluate rankings against qrels, as trec_eval does."),
+    "fuse": ("Retrieval", "rankings", "Fuse rankings by rank or by score."),
+    "measure": ("Without a judge", "measures", "Compute lexical, retrieval and local-model metrics."),
+    "draw": ("Data", "data", "Draw a test set from logs or traces."),
+    "write-queries": ("Data", "data", "Write questions that documents answer."),
+    "import-replies": ("Data", "data", "Convert recorded replies or results into a run."),
+    "cache": ("Upkeep", "cache", "Inspect, verify, export and import cached replies."),
+    "batch": ("Upkeep", "cache", "List, collect and cancel providers' batches."),
+    "prompts": ("Upkeep", "prompts", "List, show, check and render prompts."),
+    "merge": ("Upkeep", "score", "Merge the shards of a run."),
+    "completion": ("Upkeep", "metrics", "Complete commands, metrics and prompts in a shell."),
+}
+"""The heading of each command in `--help`, its module, which is imported when it is called, and its text."""
 UNLISTED = dict.fromkeys(("lexical", "perplexity", "reward", "retrieval"), "measure")
 """Commands that `--help` does not list, and the command they are a variant of."""
 HINTS = {
@@ -61,39 +86,13 @@ OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """New objects between two garbage collections: more than a short command creates."""
 
 
-class Listed(NamedTuple):
-    """A command: its module, and its entry in `--help`."""
-
-    module: str
-    heading: str
-    position: int
-    text: str
-
-
-_FOLDER = Path(__file__).parent
-
-
-@cache
-def _listed_in(module: str) -> dict[str, Listed]:
-    path = _FOLDER / f"{module}.py"
-    _, mark, rest = path.read_bytes().partition(b"\nLISTED = ") if path.is_file() else (b"",) * 3
-    entries = ast.literal_eval(rest[: rest.index(b"}\n") + 1].decode()) if mark else {}
-    return {name: Listed(module, *entry) for name, entry in entries.items()}
-
-
-def listed() -> dict[str, Listed]:
-    """Return all commands by name, read from the files of this package."""
-    modules = sorted(path.stem for path in _FOLDER.glob("*.py"))
-    return {name: entry for module in modules for name, entry in _listed_in(module).items()}
-
-
 def commands() -> dict[str, dict[str, str]]:
     """Return the text of each command by heading and name; those of other packages come last."""
     from claimeval.evaluation.kinds import made_names
 
-    by_heading: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS}
-    for name, entry in sorted(listed().items(), key=lambda item: item[1].position):
-        by_heading[entry.heading][name] = entry.text
+    by_heading: dict[str, dict[str, str]] = {}
+    for name, (heading, _, text) in COMMANDS.items():
+        by_heading.setdefault(heading, {})[name] = text
     of_others = dict.fromkeys(made_names(), "Judge with a job of another package.")
     return by_heading | ({"Installed": of_others} if of_others else {})
 
@@ -107,13 +106,17 @@ class Root(HelpPage, click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the module of the command and return the command."""
-        name_listed = UNLISTED.get(name, name)
-        entry = _listed_in(name_listed).get(name_listed) or listed().get(name_listed)
-        if entry is None:
-            return _installed(name)
-        module = importlib.import_module(f"claimeval.cli.{entry.module}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
-        return command
+        if entry := COMMANDS.get(UNLISTED.get(name, name)):
+            importlib.import_module(f"claimeval.cli.{entry[1]}")
+            return MADE[name]
+        from claimeval.evaluation.kinds import made_names
+
+        if name not in made_names():
+            return None
+        from claimeval.cli.ratings import make
+
+        make(name)
+        return MADE[name]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that complete a word, without importing their modules, or the options."""
@@ -145,17 +148,6 @@ class Root(HelpPage, click.Group):
         }.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(0 if heading == "Options" else width), text) for name, text in rows])
-
-
-def _installed(name: str) -> click.Command | None:
-    """Return the command of a job of another package; None if there is none."""
-    from claimeval.evaluation.kinds import made_names
-
-    if name not in made_names():
-        return None
-    from claimeval.cli.judged import command_of
-
-    return command_of(name)
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, requested: bool) -> None:

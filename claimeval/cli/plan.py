@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from claimeval.cli.command import RecordCommand, help_formatter
-from claimeval.cli.main import COMPLETE, app, listed
+from claimeval.cli.command import MADE, RecordCommand, help_formatter
+from claimeval.cli.main import COMMANDS, COMPLETE, app
 from claimeval.cli.printer import notes_on_stderr
 from claimeval.cli.terminal import write_plain
 from claimeval.runs.views import forecast as views
@@ -23,11 +22,9 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from claimeval.api.run import Run
-    from claimeval.cli.experiment import ExperimentOptions
-    from claimeval.cli.score import ScoreOptions
+    from claimeval.cli.score import Experiment, Score
     from claimeval.evaluation.forecast import Forecast
 
-LISTED = {"plan": ("Judge", 1, "Forecast the calls and cost of a command, asking nothing.")}
 HELP = """Forecast the calls and cost of a command, asking nothing.
 
 Put `plan` before the command that you are about to run, with all its options. The default COMMAND is `score`, or
@@ -66,12 +63,11 @@ def call(arguments: Sequence[str]) -> None:
         write_plain(context.get_help() + "\n")
         context.exit(0 if arguments else 2)
     name = arguments[0]
-    if name in listed() and name not in planned_commands():
-        raise UsageError(f"{name} asks no judge; these can be planned: {', '.join(planned_commands())}")
-    if name not in listed() and app.get_command(context, name) is None:
+    if app.get_command(context, name) is None:
         name = "experiment" if Path(name).suffix in (".yaml", ".yml") else "score"
     command = copy(app.get_command(context, name))
-    assert isinstance(command, RecordCommand), "commands that can be planned have a record of options"
+    if not isinstance(command, RecordCommand) or not (command.door or name == "experiment"):
+        raise UsageError(f"{name} asks no judge; these can be planned: {', '.join(planned_commands())}")
     command.params = [copy(parameter) for parameter in command.params]
     for parameter in command.params:
         parameter.required &= parameter.name != "out"  # nothing is written
@@ -81,14 +77,11 @@ def call(arguments: Sequence[str]) -> None:
 
 def planned_commands() -> list[str]:
     """Return the commands that can be planned: those with a `door`, and experiment."""
-    texts = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.py"))
-    return [
-        *sorted(name for text in texts for name in re.findall(r' = command\("([\w-]+)", .*, door\)', text)),
-        "experiment",
-    ]
+    context = click.Context(app)
+    return [*sorted(name for name in COMMANDS if getattr(app.get_command(context, name), "door", None)), "experiment"]
 
 
-plan = Plan(
+MADE["plan"] = Plan(
     "plan",
     params=[
         click.Argument(
@@ -112,8 +105,7 @@ def forecast_job(name: str, door: Callable[..., Run], args: Any) -> int:
     plan = planned(door, args, options=args.options)
     cheaper = savings(door, args) if name == "score" else {}
     args.output.draw(views.view(plan.forecast, plan.prepared.manifest, plan.prepared.unit, name, cheaper))
-    code: int = args.output.result("plan", {**_record(plan.forecast), "cheaper": cheaper})
-    return code
+    return int(args.output.result("plan", {**_record(plan.forecast), "cheaper": cheaper}))
 
 
 CHEAPER: dict[str, tuple[str, dict[str, object]]] = {
@@ -127,7 +119,7 @@ FIRST, LEAST = 100, 0.005
 """Number of samples, from the first, over which forms are compared, and the least share that is named."""
 
 
-def savings(door: Callable[..., Run], args: ScoreOptions) -> dict[str, float]:
+def savings(door: Callable[..., Run], args: Score) -> dict[str, float]:
     """Return the share of the dollars that each cheaper form saves by itself; empty if prices are unknown."""
     first = replace(args, reading=replace(args.reading, limit=min(args.reading.limit or FIRST, FIRST)))
     usual = _middle(door, first)
@@ -139,14 +131,14 @@ def savings(door: Callable[..., Run], args: ScoreOptions) -> dict[str, float]:
     return {option: share for option, share in saved.items() if share >= LEAST}
 
 
-def _middle(door: Callable[..., Run], args: ScoreOptions) -> float:
+def _middle(door: Callable[..., Run], args: Score) -> float:
     """Return the middle of the expected dollars."""
     from claimeval.api.forecast import planned
 
     return sum(planned(door, args, options=args.options).forecast.known_cost) / 2
 
 
-def forecast_experiment(args: ExperimentOptions) -> int:
+def forecast_experiment(args: Experiment) -> int:
     """Print the forecast of each arm of an experiment, and return the exit code."""
     from claimeval.api.forecast import arm_forecasts
 

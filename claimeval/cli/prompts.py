@@ -16,31 +16,30 @@ if TYPE_CHECKING:
     from claimeval.judging.prompts import Prompt
     from claimeval.types.records import Claim, Sample
 
-LISTED = {"prompts": ("Upkeep", 3, "List, show, check and render prompts.")}
 Name = Annotated[str, Argument("PROMPT")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptListOptions:
+@command("prompts list")
+class PromptList:
     """List the shipped prompts with their reply formats, purposes and digests."""
 
     output: Output = Output()
 
+    def do(self) -> int:
+        from claimeval.judging import prompts
 
-def list_(args: PromptListOptions) -> int:
-    """Print all shipped prompts, and return the exit code."""
-    from claimeval.judging import prompts
-
-    shipped = [prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)]
-    rows = [
-        (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose) for prompt in shipped if "." not in prompt.name
-    ]
-    args.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
-    translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
-    args.output.line(
-        f"In {', '.join(prompts.languages())} there are {translated}, called assess/three_way.de and so on"
-    )
-    return args.output.result("prompts list", {"prompts": list(map(_named, shipped))})
+        shipped = [prompts.load(step, name) for step in prompts.STEPS for name in prompts.shipped(step)]
+        rows = [
+            (prompt.name, prompt.reply, prompt.digest[:8], prompt.purpose)
+            for prompt in shipped
+            if "." not in prompt.name
+        ]
+        self.output.draw([table("prompts", columns("prompt", "reply", "digest", "purpose"), rows)])
+        translated = ", ".join(f"{step}/{name}" for step, names in prompts.TRANSLATED.items() for name in names)
+        self.output.line(
+            f"In {', '.join(prompts.languages())} there are {translated}, called assess/three_way.de and so on"
+        )
+        return self.output.result("prompts list", {"prompts": list(map(_named, shipped))})
 
 
 def _named(prompt: Prompt) -> dict[str, str]:
@@ -58,22 +57,20 @@ class PromptOptions:
     output: Output = Output()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShowOptions(PromptOptions):
+@command("prompts show")
+class Show(PromptOptions):
     """Print a prompt's file."""
 
+    def do(self) -> int:
+        from claimeval.judging.prompts import find
 
-def show(args: ShowOptions) -> int:
-    """Print the source of the prompt, and return the exit code."""
-    from claimeval.judging.prompts import find
-
-    prompt = find(args.prompt, args.step)
-    args.output.data(prompt.source)
-    return args.output.result("prompts show", {**_named(prompt), "source": prompt.source})
+        prompt = find(self.prompt, self.step)
+        self.output.data(prompt.source)
+        return self.output.result("prompts show", {**_named(prompt), "source": prompt.source})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
+@command("prompts diff")
+class Diff:
     """Show how two prompts differ, line by line. Exits with 1 if they do."""
 
     a: Annotated[str, Argument("A")]
@@ -84,39 +81,35 @@ class DiffOptions:
     """extract, assess, ..., if the name alone is not enough."""
     output: Output = Output()
 
+    def do(self) -> int:
+        from claimeval.evaluation.rendering import difference
+        from claimeval.judging.prompts import find
 
-def diff(args: DiffOptions) -> int:
-    """Print the difference, and return the exit code."""
-    from claimeval.evaluation.rendering import difference
-    from claimeval.judging.prompts import find
-
-    lines = difference(find(args.a, args.step), find(args.b, args.step))
-    for line in lines or ["no difference"]:
-        args.output.line(line)
-    return args.output.result("prompts diff", {"lines": lines}, exit_code=1 if lines else 0)
+        lines = difference(find(self.a, self.step), find(self.b, self.step))
+        for line in lines or ["no difference"]:
+            self.output.line(line)
+        return self.output.result("prompts diff", {"lines": lines}, exit_code=1 if lines else 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions(PromptOptions):
+@command("prompts check")
+class Check(PromptOptions):
     """Load a prompt as a run would, and check its header, variables and blocks."""
 
+    def do(self) -> int:
+        from claimeval.judging.prompts import STEPS, find
 
-def check(args: CheckOptions) -> int:
-    """Load the prompt, print its properties, and return the exit code."""
-    from claimeval.judging.prompts import STEPS, find
-
-    prompt = find(args.prompt, args.step)
-    scale = f", scale {prompt.scale.name}" if prompt.scale else ""
-    args.output.line(
-        f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
-    )
-    if unused := STEPS[prompt.step].variables - prompt.reads:
-        args.output.line(f"unused variables: {', '.join(sorted(unused))}")
-    return args.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
+        prompt = find(self.prompt, self.step)
+        scale = f", scale {prompt.scale.name}" if prompt.scale else ""
+        self.output.line(
+            f"{prompt.name}: a valid {prompt.step} prompt, reply {prompt.reply}{scale}, digest {prompt.digest[:12]}"
+        )
+        if unused := STEPS[prompt.step].variables - prompt.reads:
+            self.output.line(f"unused variables: {', '.join(sorted(unused))}")
+        return self.output.result("prompts check", {**_named(prompt), "scale": prompt.scale and prompt.scale.name})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderOptions(PromptOptions):
+@command("prompts render")
+class Render(PromptOptions):
     """Print the messages that a judge would get for one sample.
 
     The claims are those of the run or, for a data file, those of the local splitter.
@@ -134,25 +127,23 @@ class RenderOptions(PromptOptions):
     """Metric whose claims and evidence are shown, or NAME=CLAIMS_OF:AGAINST."""
     rows: RowOptions = RowOptions()
 
+    def do(self) -> int:
+        from claimeval.evaluation.rendering import messages
+        from claimeval.judging.prompts import find
+        from claimeval.metrics.rows import metric
 
-def render(args: RenderOptions) -> int:
-    """Print the messages under a line with role, prompt and sample, and return the exit code."""
-    from claimeval.evaluation.rendering import messages
-    from claimeval.judging.prompts import find
-    from claimeval.metrics.rows import metric
-
-    prompt, row = find(args.prompt, args.step), metric(args.metric)
-    sample, claims = _sample(args, row.claims_of)
-    rendered = messages(prompt, sample, row, claims)
-    for message in rendered:
-        where = escaped(f"{prompt.name}, sample {sample.id}, {row.name}")
-        args.output.data(f"--- {message.role} ({where})\n{message.content}\n")
-    shown = [{"role": message.role, "content": message.content} for message in rendered]
-    record = {"prompt": prompt.name, "sample": sample.id, "metric": row.name, "messages": shown}
-    return args.output.result("prompts render", record)
+        prompt, row = find(self.prompt, self.step), metric(self.metric)
+        sample, claims = _sample(self, row.claims_of)
+        rendered = messages(prompt, sample, row, claims)
+        for message in rendered:
+            where = escaped(f"{prompt.name}, sample {sample.id}, {row.name}")
+            self.output.data(f"--- {message.role} ({where})\n{message.content}\n")
+        shown = [{"role": message.role, "content": message.content} for message in rendered]
+        record = {"prompt": prompt.name, "sample": sample.id, "metric": row.name, "messages": shown}
+        return self.output.result("prompts render", record)
 
 
-def _sample(args: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]:
+def _sample(args: Render, part: str) -> tuple[Sample, list[Claim] | None]:
     from claimeval.api.data import read_samples
     from claimeval.runs.directory import has_results, read_results
 
@@ -167,12 +158,4 @@ def _sample(args: RenderOptions, part: str) -> tuple[Sample, list[Claim] | None]
     raise UsageError(f"{args.data} has no sample {args.sample!r}")
 
 
-prompts = group(
-    "prompts",
-    "List, show, compare, check and render prompts, to see exactly what a judge reads.",
-    command("list", PromptListOptions, list_),
-    command("show", ShowOptions, show),
-    command("diff", DiffOptions, diff),
-    command("check", CheckOptions, check),
-    command("render", RenderOptions, render),
-)
+group("prompts", "List, show, compare, check and render prompts, to see exactly what a judge reads.")

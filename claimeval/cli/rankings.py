@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,14 +13,9 @@ from claimeval.cli.terminal import say, write_data, write_plain
 from claimeval.types.errors import UsageError
 from claimeval.types.options import require_at_least
 
-LISTED = {
-    "rank": ("Retrieval", 2, "Evaluate rankings against qrels, as trec_eval does."),
-    "fuse": ("Retrieval", 3, "Fuse rankings by rank or by score."),
-}
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankOptions:
+@command("rank")
+class Rank:
     """Evaluate rankings against qrels, as trec_eval does.
 
     The numbers are those of trec_eval 10.0, and -q -n -c -M -N -R -Z -l -J -m mean what they mean there.
@@ -82,76 +76,73 @@ class RankOptions:
     def __post_init__(self) -> None:
         require_at_least(self, 1, "max_retrieved")
 
+    def do(self) -> int:
+        from claimeval import ir
+        from claimeval.ir import evaluation, measures, output
+        from claimeval.report import charts, rankings
+        from claimeval.runs.jobs import relevant_from
 
-def do_rank(args: RankOptions) -> int:
-    """Evaluate every run, print the values, and return the exit code."""
-    from claimeval import ir
-    from claimeval.ir import evaluation, measures, output
-    from claimeval.report import charts, rankings
-    from claimeval.runs.jobs import relevant_from
-
-    if args.paired and (len(args.trec_runs) < 2 or args.trec):
-        raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
-    if args.rel_info != "qrels":
-        raise UsageError(
-            f"-R {args.rel_info}: judgments of preferences and of several groups of judges are for measures that only "
-            "trec_eval has; give plain qrels"
+        if self.paired and (len(self.trec_runs) < 2 or self.trec):
+            raise UsageError("--paired compares runs with the first: give two or more of them, without --trec")
+        if self.rel_info != "qrels":
+            raise UsageError(
+                f"-R {self.rel_info}: judgments of preferences and of several groups of judges are for measures that "
+                "only trec_eval has; give plain qrels"
+            )
+        if self.plot:
+            charts.check_name(self.plot)
+        requested = measures.read(list(self.measures) or ("official" if self.trec else ir.DEFAULT_MEASURES))
+        if requested.left_out:
+            message = measures.unknown_measure_message(requested.left_out)
+            if not (self.trec and requested.measures):
+                raise UsageError(message)
+            say(message)
+        level = self.level
+        if level is None:
+            level = 1 if self.trec else relevant_from(self.qrels) or 1
+        judgments = ir.find_qrels(self.qrels, self.split) if self.qrels.is_dir() else self.qrels
+        evaluator = ir.Evaluator(
+            judgments,
+            [*requested.measures, *(rankings.CURVES if self.plot else ())],
+            level=level,
+            judged_only=self.judged_only,
+            max_retrieved=self.max_retrieved,
+            ties=self.ties,
+            missing="zero" if self.complete else self.missing,
+            no_relevant=self.no_relevant,
+            collapse_ids=self.collapse_ids,
+            collection=self.collection,
         )
-    if args.plot:
-        charts.check_name(args.plot)
-    requested = measures.read(list(args.measures) or ("official" if args.trec else ir.DEFAULT_MEASURES))
-    if requested.left_out:
-        message = measures.unknown_measure_message(requested.left_out)
-        if not (args.trec and requested.measures):
-            raise UsageError(message)
-        say(message)
-    level = args.level
-    if level is None:
-        level = 1 if args.trec else relevant_from(args.qrels) or 1
-    judgments = ir.find_qrels(args.qrels, args.split) if args.qrels.is_dir() else args.qrels
-    evaluator = ir.Evaluator(
-        judgments,
-        [*requested.measures, *(rankings.CURVES if args.plot else ())],
-        level=level,
-        judged_only=args.judged_only,
-        max_retrieved=args.max_retrieved,
-        ties=args.ties,
-        missing="zero" if args.complete else args.missing,
-        no_relevant=args.no_relevant,
-        collapse_ids=args.collapse_ids,
-        collection=args.collection,
-    )
-    evaluations = [evaluator.evaluate(run) for run in args.trec_runs]
-    labels = output.labels(args.trec_runs)
-    if args.plot:
-        rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(args.plot)
-    shown = [evaluated.only(requested.measures) for evaluated in evaluations]
-    if args.z_scores:
-        norms = ir.read_z_scores(args.z_scores)
-        shown = [evaluated.z_scores(norms) for evaluated in shown]
-    pairings = evaluation.against_first(shown, labels) if args.paired else []
-    if args.json:
-        record = output.as_record(shown, labels, per_query=args.per_query, pairings=pairings)
-        return Output(json=True).result("rank", record)
-    if args.trec:
-        for label, evaluated in zip(labels, shown, strict=True):
-            for remark in output.warnings(evaluated):
-                say(f"{label}: {remark}")
-            summary, run_id = not args.no_summary, requested.run_id
-            prefix = "Z" if args.z_scores else ""
-            write_data(ir.trec_text(evaluated, per_query=args.per_query, summary=summary, run_id=run_id, prefix=prefix))
+        evaluations = [evaluator.evaluate(run) for run in self.trec_runs]
+        labels = output.labels(self.trec_runs)
+        if self.plot:
+            rankings.draw(evaluations, labels, rankings.comparable(requested.measures)).save(self.plot)
+        shown = [evaluated.only(requested.measures) for evaluated in evaluations]
+        if self.z_scores:
+            norms = ir.read_z_scores(self.z_scores)
+            shown = [evaluated.z_scores(norms) for evaluated in shown]
+        pairings = evaluation.against_first(shown, labels) if self.paired else []
+        if self.json:
+            record = output.as_record(shown, labels, per_query=self.per_query, pairings=pairings)
+            return Output(json=True).result("rank", record)
+        if self.trec:
+            for label, evaluated in zip(labels, shown, strict=True):
+                for remark in output.warnings(evaluated):
+                    say(f"{label}: {remark}")
+                summary, run_id = not self.no_summary, requested.run_id
+                prefix = "Z" if self.z_scores else ""
+                write_data(
+                    ir.trec_text(evaluated, per_query=self.per_query, summary=summary, run_id=run_id, prefix=prefix)
+                )
+            return 0
+        write_plain(output.text(shown, labels, per_query=self.per_query, summary=not self.no_summary))
+        if self.paired:
+            write_plain("\n" + output.pairings_text(pairings, labels[0]))
         return 0
-    write_plain(output.text(shown, labels, per_query=args.per_query, summary=not args.no_summary))
-    if args.paired:
-        write_plain("\n" + output.pairings_text(pairings, labels[0]))
-    return 0
 
 
-rank = command("rank", RankOptions, do_rank)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FuseOptions:
+@command("fuse")
+class Fuse:
     """Fuse rankings: by reciprocal rank, score = sum of 1 / (k + rank), or by normalized scores.
 
     Example: claimeval fuse bm25.run dense.run -o fused.run && claimeval rank qrels.txt fused.run
@@ -179,30 +170,28 @@ class FuseOptions:
     """File to write; `-` is standard output.  [default: -]"""
     output: Output = Output()
 
+    def do(self) -> int:
+        from claimeval import ir
 
-def do_fuse(args: FuseOptions) -> int:
-    """Fuse the runs, write the result, and return the exit code."""
-    from claimeval import ir
-
-    fused = ir.fuse(
-        args.trec_runs,
-        args.method,
-        k=args.k,
-        normalization=args.normalization,
-        weights=None if args.weights is None else _numbers(args.weights),
-        depth=args.depth,
-    )
-    tag = args.tag or args.method
-    out = None if str(args.out) == "-" else args.out
-    if out is None:
-        lines = io.StringIO()
-        ir.write_run(fused, lines, tag)
-        args.output.data(lines.getvalue())
-    else:
-        with out.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            ir.write_run(fused, file, tag)
-    record = {"queries": len(fused), "documents": sum(map(len, fused.values()))}
-    return args.output.result("fuse", record, path=out)
+        fused = ir.fuse(
+            self.trec_runs,
+            self.method,
+            k=self.k,
+            normalization=self.normalization,
+            weights=None if self.weights is None else _numbers(self.weights),
+            depth=self.depth,
+        )
+        tag = self.tag or self.method
+        out = None if str(self.out) == "-" else self.out
+        if out is None:
+            lines = io.StringIO()
+            ir.write_run(fused, lines, tag)
+            self.output.data(lines.getvalue())
+        else:
+            with out.open("w", encoding="utf-8", errors="surrogateescape") as file:
+                ir.write_run(fused, file, tag)
+        record = {"queries": len(fused), "documents": sum(map(len, fused.values()))}
+        return self.output.result("fuse", record, path=out)
 
 
 def _numbers(text: str) -> list[float]:
@@ -210,6 +199,3 @@ def _numbers(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise UsageError(f"--weights {text!r}: give numbers separated by commas, as in 0.3,0.7") from None
-
-
-fuse = command("fuse", FuseOptions, do_fuse)

@@ -1,30 +1,29 @@
-"""`claimeval report`, `view` and `push`: reports of runs, a viewer for many runs, and export to platforms."""
+"""`claimeval report`, `view`, `compare` and `push`: looking at runs, comparing them, and export to platforms."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
 from claimeval.cli.command import Argument, Names, command
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import Out, arguments
+from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.shared import Metrics, Out, arguments
 from claimeval.cli.terminal import ProgressLine, say
 from claimeval.types.options import require_at_least
 
-LISTED = {
-    "report": ("Look", 1, "Write the page, Markdown or tables of a run."),
-    "view": ("Look", 2, "Browse a folder of runs on this machine."),
-    "push": ("Look", 4, "Send scores to OpenTelemetry, MLflow or Langfuse."),
-}
+if TYPE_CHECKING:
+    from claimeval.api.comparison import Comparison
+    from claimeval.report.charts import Picture
+
+FORMS: dict[str, Literal["md", "json"]] = {".md": "md", ".json": "json"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportOptions:
+@command("report")
+class Report:
     """Write the page, Markdown or tables of a run, from its directory alone: no network, no key, no call.
 
     `claimeval score` already writes the page; this command writes it again, compares two runs, or writes other formats.
@@ -45,25 +44,23 @@ class ReportOptions:
     """File to write.  [default: RUN/report.html for html, else standard output]"""
     output: Output = Output()
 
+    def do(self) -> int:
+        from claimeval.report import forms
+        from claimeval.runs.directory import incomplete
 
-def do_report(args: ReportOptions) -> int:
-    """Write the report, and return the exit code."""
-    from claimeval.report import forms
-    from claimeval.runs.directory import incomplete
-
-    for run in (args.run, args.compare):
-        if run and (line := incomplete(run)):
-            say(line)
-    path = args.out
-    if path is None and args.format != "html":
-        args.output.data(forms.text(args.run, args.format, compared=args.compare, rows=args.rows))
-    else:
-        path = forms.write(args.run, args.format, args.out, compared=args.compare, rows=args.rows)
-        args.output.line(_closing(path, args))
-    return args.output.result("report", {"report": path and str(path)}, path=args.run)
+        for run in (self.run, self.compare):
+            if run and (line := incomplete(run)):
+                say(line)
+        path = self.out
+        if path is None and self.format != "html":
+            self.output.data(forms.text(self.run, self.format, compared=self.compare, rows=self.rows))
+        else:
+            path = forms.write(self.run, self.format, self.out, compared=self.compare, rows=self.rows)
+            self.output.line(_closing(path, self))
+        return self.output.result("report", {"report": path and str(path)}, path=self.run)
 
 
-def _closing(path: Path, args: ReportOptions) -> str:
+def _closing(path: Path, args: Report) -> str:
     """Return a line with the path of the report that says whether it shows all samples."""
     from claimeval.report.page import is_experiment
     from claimeval.report.selection import WHOLE
@@ -76,11 +73,8 @@ def _closing(path: Path, args: ReportOptions) -> str:
     return f"Report: {path}"
 
 
-report = command("report", ReportOptions, do_report)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOptions:
+@command("view")
+class View:
     """Browse the runs and experiments in a folder, with their trends, and compare any of them. Press Ctrl-C to stop.
 
     Listens on 127.0.0.1 only, refuses requests from pages of other hosts, and never writes. With --label-as you label
@@ -102,26 +96,21 @@ class ViewOptions:
     def __post_init__(self) -> None:
         require_at_least(self, 0, "port")
 
+    def do(self) -> int:
+        from claimeval.report.viewer import Viewer
 
-def do_view(args: ViewOptions) -> int:
-    """Serve the list until Ctrl-C, and return the exit code."""
-    from claimeval.report.viewer import Viewer
-
-    with Viewer(args.folder, args.port, args.label_as) as viewer:
-        args.output.line(f"{viewer.url} shows the runs in {args.folder}; press Ctrl-C to stop")
-        args.output.result("view", {"url": viewer.url}, path=args.folder)
-        if args.browser:
-            click.launch(viewer.url)
-        with suppress(KeyboardInterrupt):
-            viewer.serve_forever()
-    return 0
+        with Viewer(self.folder, self.port, self.label_as) as viewer:
+            self.output.line(f"{viewer.url} shows the runs in {self.folder}; press Ctrl-C to stop")
+            self.output.result("view", {"url": viewer.url}, path=self.folder)
+            if self.browser:
+                click.launch(viewer.url)
+            with suppress(KeyboardInterrupt):
+                viewer.serve_forever()
+        return 0
 
 
-view = command("view", ViewOptions, do_view)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushOptions:
+@command("push")
+class Push:
     """Send the scores of a run and the verdicts on claims to a platform.
 
     Prints what the platform shows of them, and what it cannot. A second push changes nothing in MLflow and Langfuse.
@@ -147,23 +136,117 @@ class PushOptions:
     """Print how many records would be sent, and send nothing."""
     output: Output = Output()
 
+    def do(self) -> int:
+        from claimeval.api.run import Run
 
-def do_push(args: PushOptions) -> int:
-    """Send the run, print the counts, and return the exit code."""
-    from claimeval.api.run import Run
-
-    output = args.output
-    with ProgressLine(None if output.quiet else sys.stderr) as line:
-        settings = arguments(args, progress=line.show)
-        pushed = Run.load(settings.pop("run")).push(settings.pop("to"), **settings)
-    counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items()) or "nothing"
-    output.line(f"{'To send' if args.dry_run else 'Sent'}: {counts}; to {pushed.where}")
-    for reason, count in pushed.left_out.items():
-        output.line(f" scores {reason}: {count}", style="dim")
-    output.line(pushed.note, style="dim")
-    sent = {"records": dict(pushed.records), "left_out": dict(pushed.left_out), "note": pushed.note}
-    record = {"to": args.to, "where": pushed.where, "dry_run": args.dry_run, **sent}
-    return output.result("push", record, path=args.run)
+        output = self.output
+        with ProgressLine(None if output.quiet else sys.stderr) as line:
+            settings = arguments(self, progress=line.show)
+            pushed = Run.load(settings.pop("run")).push(settings.pop("to"), **settings)
+        counts = ", ".join(f"{kind} {count}" for kind, count in pushed.records.items()) or "nothing"
+        output.line(f"{'To send' if self.dry_run else 'Sent'}: {counts}; to {pushed.where}")
+        for reason, count in pushed.left_out.items():
+            output.line(f" scores {reason}: {count}", style="dim")
+        output.line(pushed.note, style="dim")
+        sent = {"records": dict(pushed.records), "left_out": dict(pushed.left_out), "note": pushed.note}
+        record = {"to": self.to, "where": pushed.where, "dry_run": self.dry_run, **sent}
+        return output.result("push", record, path=self.run)
 
 
-push = command("push", PushOptions, do_push)
+@command("compare")
+class Compare:
+    """Compare two or more runs, sample by sample: what changed, in the first line, and the numbers that it rests on.
+
+    The first line names the cause where the data can tell it: a document that retrieval lost, other answers, another
+    judge, one slice. --details prints tests, the causes of all metrics and the claims that flipped.
+
+    Samples are paired by id, and samples of one run only are counted. Runs of two systems, judges or prompts can be
+    compared if they have metrics in common, also runs without a judge. With three or more runs, oldest first, each is
+    compared with the previous one and the last with the first (or with --baseline), and the trend over all of them is
+    tested, which also finds a slow decline. No judge is asked.
+
+    Example: claimeval compare runs/before runs/after --out comparison.html
+
+    Example: claimeval compare runs/2026-09 runs/2026-10 runs/2026-11 -m faithfulness --plot trend.svg
+    """
+
+    runs: Annotated[tuple[Path, ...], Argument("RUN")]
+    """Run directories over the same samples. Differences are later minus earlier."""
+    metrics: Metrics = None
+    """Comma-separated; prints the series of these metrics, also for two runs."""
+    baseline: str | None = None
+    """Run to compare the others with: its name, or its position from 0.  [default: the first]"""
+    by: str | None = None
+    """Also print a table by this field, as in metadata.topic."""
+    details: bool = False
+    """Print all numbers: settings, tests, causes of every metric, flipped claims."""
+    flips: int = 10
+    """Flipped claims that --details prints; with three or more runs, changed samples (at most 5)."""
+    out: Out = None
+    """File for the report: a page (.html), Markdown with pictures next to it (.md) or the numbers (.json)."""
+    plot: Path | None = None
+    """SVG file for a picture: the differences of two runs, or each metric over three or more."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: as in the first run]"""
+    output: Output = Output()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 0, "flips")
+
+    def do(self) -> int:
+        from claimeval.api import comparison
+        from claimeval.report.charts import check_name
+        from claimeval.runs.views import comparison as views
+        from claimeval.runs.views import series
+
+        if self.plot:
+            check_name(self.plot)
+        baseline: int | str = 0 if self.baseline is None else self.baseline
+        if isinstance(baseline, str) and baseline.isdecimal():
+            baseline = int(baseline)
+        with notes_on_stderr(quiet=self.output.quiet):
+            compared = comparison.compare(
+                *self.runs, baseline=baseline, metrics=self.metrics, by=self.by, cluster=self.cluster
+            )
+        if self.by is None and (len(self.runs) > 2 or self.metrics is not None):
+            self.output.draw(series.view(compared.trend, min(self.flips, series.CHANGED)))
+            _write(self, compared)
+            trend = compared.trend
+            metrics = {track.metric: track.model_dump(exclude={"metric"}) for track in trend.tracks}
+            return self.output.result("compare", {**trend.model_dump(exclude={"tracks"}), "metrics": metrics})
+        pairs = [compared.against(i) for i in range(len(compared.runs)) if i != compared.baseline]
+        for pair, path in zip(pairs, (path for i, path in enumerate(self.runs) if i != compared.baseline), strict=True):
+            self.output.draw(views.front(pair))
+            if self.details:
+                self.output.draw(views.details(pair, self.by or "", self.flips))
+            elif self.by:
+                self.output.draw([views.slices(pair, self.by)])
+            self.output.line()
+            if pair.culprit.separate:
+                self.output.line(f"To tell them apart: {pair.culprit.separate}")
+            baseline_run = self.runs[compared.baseline]
+            more = "" if self.details else " (all causes, tests and flips: --details)"
+            self.output.line(f"Next: claimeval report {baseline_run} --compare {path}{more}")
+        _write(self, compared)
+        record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
+        return self.output.result("compare", record)
+
+
+def _picture(compared: Comparison) -> Picture:
+    from claimeval.report import pictures
+    from claimeval.report.charts import beside
+
+    if len(compared.runs) > 2:
+        return beside("Trend", pictures.of_series(compared.trend), across=2)
+    return pictures.of_comparison(compared.against(1 - compared.baseline))
+
+
+def _write(args: Compare, compared: Comparison) -> None:
+    if args.out or args.plot:
+        args.output.line()
+    if args.out:
+        compared.report(args.out, format=FORMS.get(args.out.suffix.lower(), "html"))
+        args.output.line(f"Report: {args.out}")
+    if args.plot:
+        _picture(compared).save(args.plot)
+        args.output.line(f"Picture: {args.plot}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from claimeval.api.jobs import Prepared, ShardRun, before_run
 from claimeval.api.run import Run, check_gates
@@ -38,11 +38,14 @@ WORST = 5
 
 
 class Finished(NamedTuple):
-    """A run that is complete or stopped early."""
+    """A run that is complete or stopped early, and the command that made it."""
 
+    command: str
+    output: Output
     run: Run
-    progress: Progress
-    prepared: Prepared
+    progress: Progress | None
+    """The calls of the command; None if it only reads."""
+    prepared: Prepared | None
     ending: Ending
     """How it ended, failed gates included."""
     said: int = 0
@@ -58,8 +61,89 @@ class Finished(NamedTuple):
         """Whether it is one shard of a run."""
         return isinstance(self.run, ShardRun)
 
+    @property
+    def calls(self) -> str:
+        """The calls of the command, in a line."""
+        sent, cached = (self.progress.calls, self.progress.cached) if self.progress else (0, 0)
+        return f"Calls: {sent} sent, {cached} answered from the reply cache"
 
-def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, output: Output) -> Finished:
+    def show(
+        self, more: Mapping[str, object] = MappingProxyType({}), *, tables: bool = True, shown: Shown | None = None
+    ) -> int:
+        """Print the run and how it ended, and return the exit code.
+
+        Args:
+            more: Fields of the JSON object in addition to the record of the run.
+            tables: Whether to print the tables of the run.
+            shown: What is printed of its first screen; None for commands that print all tables.
+        """
+        folder = self.run.part.folder if isinstance(self.run, ShardRun) else self.run.path
+        record = {**self.record(tables=tables, shown=shown), **more}
+        return self.output.result(self.command, record, path=folder, exit_code=self.ending.code, stopped=self.stopped)
+
+    def record(self, *, tables: bool = True, shown: Shown | None = None, reused: str = "") -> dict[str, Any]:
+        """Print the run and how it ended, and return the fields of the JSON object; `reused` are calls in words."""
+        run, screen = self.run, dict[str, object]()
+        if isinstance(run, ShardRun):
+            screen = self._shard(run)
+        elif run.path and (run.record.samples or not self.stopped):
+            if tables:
+                screen = self._screen(run.path, shown, reused)
+            elif line := report_line(run.path, run.record.samples):
+                self.output.line(line)
+        for line in self.ending.lines:
+            say(line)
+        if self.of_shard:
+            return screen
+        report = run.path and run.path / "report.html"
+        written = str(report) if report and report.exists() else None
+        asked = {"calls_of_this_command": self.progress.record()} if self.progress and run.manifest.asked else {}
+        return {"report": written, **run.record.model_dump(), "notes": run.notes, **screen, **asked}
+
+    def _shard(self, run: ShardRun) -> dict[str, object]:
+        """Print the result of a shard and the next step of the run."""
+        part, output = run.part, self.output
+        output.draw(views.cautions(run.manifest, run.record))
+        if run.complete:
+            count, ended = part.shard.count, part.siblings
+            output.line(f"Shard {part.shard}: {len(run):,} samples in {part.lines}")
+            if run.manifest.judges:
+                output.line(self.calls)
+            next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
+            output.line(f"{ended} of {count} shards are finished; {next_step}")
+        return {"shard": str(part.shard), **run.record.model_dump()}
+
+    def _screen(self, folder: Path, shown: Shown | None, reused: str) -> dict[str, object]:
+        """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
+        run, output, progress, samples = self.run, self.output, self.progress, self.run.record.samples
+        price = paid_and_worth(run.record, progress) if run.manifest.asked else ""
+        record: dict[str, object] = {}
+        if shown:
+            first = front_of(run.manifest, run.record, run.results if samples <= MANY else (), shown.top)
+            record["front"] = first.model_dump(mode="json")
+            if output.quiet and not output.json:
+                rows, width = output.size
+                line = in_a_line(first)
+                write_data("\n".join([*(output.wrap(line, width) if rows else [line]), ""]))
+            last = [*filter(None, [price]), *closing(folder)]
+            print_front(output, first, top=shown.top, closing=len(last) + self.said)
+        if shown and not shown.details:
+            for field, means in run.record.by.items():
+                output.draw([views.slices(field, means)])
+            output.line()
+        else:
+            total = self.prepared.total if self.prepared else None
+            print_run(output, folder, run.manifest, run.record, total or samples)
+            calls = self.calls + reused if progress and run.manifest.asked else ""
+            last = [*filter(None, (report_line(folder, samples), calls, price))]
+        for line in last:
+            output.line(line)
+        return record
+
+
+def watch(
+    command: str, door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, output: Output
+) -> Finished:
     """Call an API function with a progress line and check the gates; a run that stopped early is returned too."""
     if options.shard and (gates.fail_under or gates.fail_over or gates.by):
         raise UsageError("gates and --by are about the whole run; give them to `claimeval merge`")
@@ -90,136 +174,8 @@ def watch(door: Callable[[RunOptions], Run], options: RunOptions, gates: Gates, 
             run = early.run
     if gates.by and run.path and len(run):
         run = run.with_slices(gates.by)
-    return Finished(run, progress, jobs[0], gated(run, gates), len(said))
-
-
-def gated(run: Run, gates: Gates) -> Ending:
-    """Return the ending of a run with the gates that it fails; shards have no gates."""
     failed = () if isinstance(run, ShardRun) or run.ending.stopped else run.gate(**gates.limits)
-    return run.ending.gated(failed)
-
-
-def print_finished(
-    command: str,
-    finished: Finished,
-    output: Output,
-    more: Mapping[str, object] = MappingProxyType({}),
-    *,
-    table: bool = True,
-    shown: Shown | None = None,
-) -> int:
-    """Print a run and how it ended, and return the exit code.
-
-    Args:
-        command: The name of the command.
-        finished: The run.
-        output: Where it is printed.
-        more: Fields of the JSON object in addition to the record of the run.
-        table: Whether to print the tables of the run.
-        shown: What is printed of its front; None for commands that print all tables.
-    """
-    run, progress = finished.run, finished.progress
-    if isinstance(run, ShardRun):
-        record = print_shard(finished, output)
-        folder: Path | None = run.part.folder
-    else:
-        folder = run.path
-        calls = f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache"
-        screen: dict[str, object] = {}
-        if folder and (run.record.samples or not finished.stopped):
-            if table:
-                screen = print_screen(finished, output, shown, calls)
-            elif line := report_line(folder, run.record.samples):
-                output.line(line)
-        asked = {"calls_of_this_command": progress.record()} if run.manifest.asked else {}
-        record = {**_record(run, folder), **screen, **asked, **more}
-    say_ending(finished.ending)
-    return output.result(command, record, path=folder, exit_code=finished.ending.code, stopped=finished.stopped)
-
-
-def print_screen(finished: Finished, output: Output, shown: Shown | None, calls: str) -> dict[str, object]:
-    """Print the first screen of a run, and with `--details` all its tables; with `--quiet` one line of scores.
-
-    Args:
-        finished: The run.
-        output: Where it is printed.
-        shown: What is printed of the first screen; None for the tables alone.
-        calls: The calls of the command, in a line below the tables.
-
-    Returns:
-        Fields of the JSON object.
-    """
-    run, progress = finished.run, finished.progress
-    if run.path is None:
-        return {}
-    record: dict[str, object] = {}
-    price = paid_and_worth(run.record, progress) if run.manifest.asked else ""
-    if shown:
-        first = front_of(run.manifest, run.record, run.results if run.record.samples <= MANY else (), shown.top)
-        record["front"] = first.model_dump(mode="json")
-        if output.quiet and not output.json:
-            rows, width = output.size
-            line = in_a_line(first)
-            write_data("\n".join([*(output.wrap(line, width) if rows else [line]), ""]))
-        last = [*filter(None, [price]), *closing(run.path)]
-        print_front(output, first, top=shown.top, closing=len(last) + finished.said)
-        if not shown.details:
-            for field, means in run.record.by.items():
-                output.draw([views.slices(field, means)])
-            output.line()
-            for line in last:
-                output.line(line)
-            return record
-    print_run(output, run.path, run.manifest, run.record, finished.prepared.total or run.record.samples)
-    report = report_line(run.path, run.record.samples)
-    for text in filter(None, (report, calls if run.manifest.asked else "", price)):
-        output.line(text)
-    return record
-
-
-def say_ending(ending: Ending) -> None:
-    """Print why a run stopped, or the gates that it fails, as the last lines on standard error."""
-    for line in ending.lines:
-        say(line)
-
-
-def _record(run: Run, folder: Path | None) -> dict[str, object]:
-    report = folder and folder / "report.html"
-    written = str(report) if report and report.exists() else None
-    return {"report": written, **run.record.model_dump(), "notes": run.notes}
-
-
-def print_shard(finished: Finished, output: Output) -> dict[str, object]:
-    """Print the result of a shard and the next step of the run, and return the fields of the JSON object."""
-    run, progress = finished.run, finished.progress
-    assert isinstance(run, ShardRun), "it is of a shard"
-    part = run.part
-    output.draw(views.cautions(run.manifest, run.record))
-    if run.complete:
-        count, ended = part.shard.count, part.siblings
-        output.line(f"Shard {part.shard}: {len(run):,} samples in {part.lines}")
-        if run.manifest.judges:
-            output.line(f"Calls: {progress.calls} sent, {progress.cached} answered from the reply cache")
-        next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
-        output.line(f"{ended} of {count} shards are finished; {next_step}")
-    return {"shard": str(part.shard), **run.record.model_dump()}
-
-
-def print_merged(folder: Path, gates: Gates, output: Output, *, compress: bool) -> int:
-    """Merge the shards of a run, print it, check the gates, and return the exit code."""
-    with notes_on_stderr(quiet=output.quiet):
-        run = Run.merge(folder, compress=compress)
-    assert run.path, "the run is on disk"
-    check_gates(run.summary, gates.fail_under, gates.fail_over)
-    if gates.by:
-        run = run.with_slices(gates.by)
-    print_run(output, folder, run.manifest, run.record, run.record.samples)
-    output.line(report_line(folder, run.record.samples) or "")
-    if price := paid_and_worth(run.record, None):
-        output.line(price)
-    ending = gated(run, gates)
-    say_ending(ending)
-    return output.result("merge", _record(run, folder), path=folder, exit_code=ending.code)
+    return Finished(command, output, run, progress, jobs[0], run.ending.gated(failed), len(said))
 
 
 def report_line(folder: Path, samples: int) -> str | None:
@@ -250,10 +206,7 @@ def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary
 
 
 def paid_and_worth(summary: Summary, progress: Progress | None) -> str:
-    """Return what a command paid for its own calls and what all replies of the run are worth; empty if they are free.
-
-    `progress` has the calls of the command; None for a command without any.
-    """
+    """Return what a command paid for its calls and what all replies of the run are worth; empty if they are free."""
     if summary.cost is None or views.is_free(summary.cost):
         return ""
     paid = _paid(progress, summary.cost.total) if progress else ""

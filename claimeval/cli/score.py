@@ -1,40 +1,30 @@
-"""`claimeval score` and `demo`: judging answers claim by claim."""
+"""`claimeval score`, `demo`, `rejudge`, `merge` and `experiment`: judging answers claim by claim."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from claimeval.cli.command import Names, command
+from claimeval.cli import shared
+from claimeval.cli.command import Argument, Heading, Names, command
 from claimeval.cli.front import Shown
-from claimeval.cli.printer import Output
-from claimeval.cli.shared import (
-    AskedFirst,
-    Data,
-    Details,
-    Front,
-    Gates,
-    JobOptions,
-    Judges,
-    Metrics,
-    Out,
-    ScoreQuestions,
-    arguments,
-)
-from claimeval.types.options import RunOptions
+from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.terminal import ProgressLine, say
+from claimeval.types.errors import StoppedEarly, UsageError
+from claimeval.types.options import PanelOptions, RunOptions
 
 if TYPE_CHECKING:
     from claimeval.api.run import Run
+    from claimeval.cli.running import Finished
 
-LISTED = {
-    "score": ("Judge", 2, "Judge answers claim by claim."),
-    "demo": ("Start", 1, "Score bundled samples from recorded replies: no key."),
-}
+Voting = Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "replicates", "families", "labels")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreOptions(JobOptions):
+@command("score")
+class Score(shared.JobOptions):
     """Judge the answers of a data file, claim by claim.
 
     Stop at any time; the same command resumes and pays nothing twice.
@@ -42,38 +32,28 @@ class ScoreOptions(JobOptions):
     Example: claimeval score answers.jsonl -j openai:gpt-5-mini -o runs/a
     """
 
-    data: Data
+    data: shared.Data
     """The samples: .jsonl, .json, .csv or .parquet."""
-    judges: Judges
+    judges: shared.Judges
     """PROVIDER:MODEL[@URL] or judge file; repeatable."""
-    metrics: Metrics = None
+    metrics: shared.Metrics = None
     """Comma-separated; `claimeval metrics` lists them."""
-    out: Out = None
+    out: shared.Out = None
     """Run directory; default runs/DATA-SETTINGS."""
-    questions: AskedFirst = ScoreQuestions()
-    shown: Details = Shown()
+    questions: shared.AskedFirst = shared.ScoreQuestions()
+    shown: shared.Details = Shown()
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.claims import score
+
+        return score(**shared.arguments(self, out=self.out or "runs/", options=options))
+
+    def do(self) -> int:
+        return self.watch("score").show(shown=self.shown)
 
 
-def do_score(args: ScoreOptions) -> int:
-    """Score the data, print the run, and return the exit code."""
-    from claimeval.cli.running import print_finished, watch
-
-    finished = watch(lambda options: door(args, options), args.options, args.gates, args.output)
-    return print_finished("score", finished, args.output, shown=args.shown)
-
-
-def door(args: ScoreOptions, options: RunOptions) -> Run:
-    """Call the function of the API."""
-    from claimeval.api.claims import score
-
-    return score(**arguments(args, out=args.out or "runs/", options=options))
-
-
-score = command("score", ScoreOptions, do_score, door)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoOptions:
+@command("demo")
+class Demo:
     """Score the bundled samples from recorded replies of a language model. Needs no key, no model and no network.
 
     The samples have planted mistakes: wrong numbers, swapped names, negations, inventions. One capable language model
@@ -83,23 +63,163 @@ class DemoOptions:
     out: Annotated[Path, Names("-o", "--out")] = Path("runs/demo")
     """Run directory."""
     output: Output = Output()
-    shown: Front = Shown()
+    shown: shared.Front = Shown()
+
+    def do(self) -> int:
+        from claimeval.api.claims import score
+        from claimeval.cli.running import watch
+        from claimeval.types.bundled import bundled
+
+        judge = {"name": "recorded replies", "model": "recorded:demo"}
+        door = partial(score, bundled("demo.jsonl"), judges=judge, out=self.out, overwrite=True)
+        finished = watch("demo", lambda options: door(options=options), RunOptions(), shared.Gates(), self.output)
+        return finished.show(shown=self.shown)
 
 
-def do_demo(args: DemoOptions) -> int:
-    """Score the samples, print the run, and return the exit code."""
-    from claimeval.api.claims import score
-    from claimeval.cli.running import print_finished, watch
-    from claimeval.types.bundled import bundled
+@command("rejudge")
+class Rejudge(shared.JobOptions):
+    """Judge or vote again on a run, and pay only for what is new.
 
-    judge = {"name": "recorded replies", "model": "recorded:demo"}
-    finished = watch(
-        lambda options: score(bundled("demo.jsonl"), judges=judge, out=args.out, overwrite=True, options=options),
-        RunOptions(),
-        Gates(),
-        args.output,
-    )
-    return print_finished("demo", finished, args.output, shown=args.shown)
+    Claims are reused from the run, and so are verdicts whose judge would be asked the same again. With only `--vote`,
+    `--tie`, `--quorum`, `--families` or fewer `--metrics`, the votes are counted again without a call.
+
+    \b
+    Add a judge:          claimeval rejudge runs/a -j mistral:mistral-large-latest --keep-verdicts -o runs/b
+    Try another prompt:   claimeval rejudge runs/a --assess-prompt binary -o runs/c
+    Only vote again:      claimeval rejudge runs/b --vote unanimous -o runs/d
+    """
+
+    sources: Annotated[tuple[Path, ...], Argument("SOURCE")]
+    """Run directories, files of samples, or results of RAGChecker; several go to OUT/NAME."""
+    judges: shared.Judges = ()
+    """As for score, or a judge of the run by name; repeatable.  [default: all judges of the run]"""
+    keep_verdicts: bool = False
+    """Keep the verdicts of the run's judges next to those of new judges."""
+    metrics: shared.Metrics = None
+    """Comma-separated.  [default: as in the run]"""
+    out: Annotated[Path, Names("-o", "--out")]
+    """Run directory."""
+    questions: shared.Asked = shared.Questions()
+    panel: Voting = PanelOptions()
+    shown: shared.Front = Shown()
+
+    def door(self, options: RunOptions) -> Run:
+        if len(self.sources) > 1:
+            raise UsageError("plan the sources one by one")
+        return self._rejudge(self.sources[0], self.out, options)
+
+    def do(self) -> int:
+        folders = [self.out if len(self.sources) == 1 else self.out / source.stem for source in self.sources]
+        if len(set(folders)) < len(folders):
+            raise UsageError("two sources have the same name and would overwrite each other; rejudge them one by one")
+        finished, records = zip(*map(self._show, self.sources, folders), strict=True)
+        return self.output.result(
+            "rejudge",
+            records[0] if len(records) == 1 else {"runs": records},
+            path=self.out,
+            exit_code=max(one.ending.code for one in finished),
+            stopped=next((one.stopped for one in finished if one.stopped), None),
+        )
+
+    def _rejudge(self, source: Path, folder: Path, options: RunOptions) -> Run:
+        from claimeval.api.claims import rejudge
+
+        settings = shared.arguments(self, source=source, judges=self.judges or None, out=folder, options=options)
+        del settings["sources"]
+        return rejudge(**settings)
+
+    def _show(self, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
+        """Judge a source again, print the run, and return it with the fields of its JSON object."""
+        from claimeval.cli.running import watch
+        from claimeval.runs.rejudge import Results, ReuseCounts
+
+        door = partial(self._rejudge, source, folder)
+        finished = watch("rejudge", door, self.options, self.gates, self.output)
+        if finished.of_shard:
+            return finished, finished.record()
+        items = finished.prepared and finished.prepared.items
+        reused = items.saved if isinstance(items, Results) else ReuseCounts()
+        words = f"claims of {reused.extractions} texts, {reused.assessments} lists of verdicts"
+        record = finished.record(shown=self.shown, reused=f", {reused.calls} reused from the run ({words})")
+        made = {"reused_claims": reused.extractions, "reused_verdicts": reused.assessments}
+        sent = finished.progress.record() if finished.progress else {}
+        return finished, {"run": str(folder), **record, "calls_of_this_command": {**sent, **made}}
 
 
-demo = command("demo", DemoOptions, do_demo)
+@command("merge")
+class Merge:
+    """Merge the shards of a run. The files are then those of a run by one process.
+
+    No judge is asked. Votes that need the whole run are counted now.
+
+    Example: claimeval merge runs/a
+    """
+
+    run: Annotated[Path, Argument("RUN")]
+    """The run directory: the --out of the shards."""
+    compress: bool = False
+    """Write `results.jsonl.gz` instead of `results.jsonl`."""
+    output: Output = Output()
+    gates: shared.Gated = shared.Gates()
+
+    def do(self) -> int:
+        from claimeval.api.run import Run, check_gates
+        from claimeval.cli.running import Finished
+
+        with notes_on_stderr(quiet=self.output.quiet):
+            run = Run.merge(self.run, compress=self.compress)
+        check_gates(run.summary, self.gates.fail_under, self.gates.fail_over)
+        if self.gates.by:
+            run = run.with_slices(self.gates.by)
+        ending = run.ending.gated(run.gate(**self.gates.limits))
+        return Finished("merge", self.output, run, None, None, ending).show()
+
+
+@command("experiment")
+class Experiment:
+    """Compare prompts and judges over the same samples, and test which differences are more than noise.
+
+    Requests that arms share are sent once: an arm with another assessment prompt does not pay for extraction. Stop at
+    any time; the same command resumes and pays nothing twice.
+
+    A file may be: {data: answers.jsonl, judges: openai:gpt-5-mini, grid: {assess_prompt: [three_way, binary]}}
+    """
+
+    file: Annotated[Path, Argument("FILE")]
+    """YAML file with data, judges and a grid or arms."""
+    out: shared.Out = None
+    """Folder to write.  [default: experiments/FILE]"""
+    labels: Path | None = None
+    """Human labels: a file, or a run with labels.  [default: those of FILE]"""
+    select: bool = False
+    """Choose an arm by the labels of half of the questions, report its gain on the other half, and write its prompt."""
+    anyway: bool = False
+    """Select with fewer than 60 labels."""
+    output: Output = Output()
+    options: shared.Asking = RunOptions()
+
+    def do(self) -> int:
+        from claimeval.api import comparison
+        from claimeval.runs.views.experiment import view
+
+        output = self.output
+        with notes_on_stderr(quiet=output.quiet), ProgressLine(None if output.quiet else sys.stderr) as line:
+            options = replace(self.options, progress=line.show)
+            code, stopped = 0, None
+            try:
+                settings = shared.arguments(self, out=self.out or "experiments/", options=options)
+                result = comparison.experiment(settings.pop("file"), **settings)
+            except StoppedEarly as early:
+                if early.run is None:
+                    raise
+                result, code, stopped = early.run, early.exit_code, str(early)
+        table, path = result.table, result.runs[0].path
+        assert table, "an experiment has a table"
+        assert path, "the arms are on disk"
+        folder = path.parent.parent
+        output.draw(view(table))
+        output.line()
+        output.line(f"Tables: {folder}/experiment.md, .csv, .json; flipped claims: flips.jsonl")
+        if stopped:
+            say(*stopped.splitlines())
+        return output.result("experiment", table.model_dump(), path=folder, exit_code=code, stopped=stopped)

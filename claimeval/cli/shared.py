@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from claimeval.cli.command import Argument, Heading, Names, Pairs
 from claimeval.cli.front import Shown
@@ -13,6 +13,10 @@ from claimeval.cli.printer import Output
 from claimeval.types.errors import read_yaml
 from claimeval.types.options import RunOptions, require_at_least
 from claimeval.types.requests import ClaimsPerCall
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+    from claimeval.cli.running import Finished
 
 Data = Annotated[Path, Argument("DATA")]
 Fields = Annotated[Mapping[str, tuple[str, ...]], Pairs("--field", "FIELD=PATH", several=True)]
@@ -172,6 +176,16 @@ class JobOptions:
     output: Output = Output()
     gates: Gated = Gates()
     options: AskingAndCluster = RunOptions()
+
+    def door(self, options: RunOptions) -> Run:
+        """Call the function of the API."""
+        raise NotImplementedError
+
+    def watch(self, command: str, gates: Gates | None = None) -> Finished:
+        """Call `door` with a progress line; a run that stopped early is returned too."""
+        from claimeval.cli.running import watch
+
+        return watch(command, self.door, self.options, gates or self.gates, self.output)
 
 
 def arguments(args: object, **made: object) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 import click
 import pytest
 
-from claimeval.cli.command import Argument, Heading, Names, Pairs, command, field_texts, group
-from claimeval.cli.main import HEADINGS, HINTS, UNLISTED, app, commands
-from claimeval.cli.score import score
+from claimeval.cli.command import MADE, Argument, Heading, Names, Pairs, RecordCommand, command, field_texts, group
+from claimeval.cli.main import HINTS, UNLISTED, app
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions, require_at_least
 
@@ -33,7 +32,7 @@ class Nested:
         require_at_least(self, 1, "depth")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@command("do")
 class Options:
     """Do something.
 
@@ -66,10 +65,20 @@ class Options:
     """Pairs."""
     nested: Annotated[Nested, Heading("Panel", "depth")] = Nested()
 
+    def do(self) -> int:
+        return 0
+
+
+def of(name: str) -> RecordCommand:
+    """A command by its name."""
+    found = app.get_command(click.Context(app), name) or MADE[name]
+    assert isinstance(found, RecordCommand)
+    return found
+
 
 def parsed(*arguments: str) -> Options:
     """The record that the command makes of the arguments."""
-    found = command("do", Options, lambda given: 0).read(["DATA", "-j", "x", *arguments])
+    found = of("do").read(["DATA", "-j", "x", *arguments])
     assert isinstance(found, Options)
     return found
 
@@ -109,7 +118,7 @@ def test_a_field_becomes_an_option_of_its_type(arguments: tuple[str, ...], field
     assert type(found) is type(value) or isinstance(value, Path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@command("deeper")
 class Deeper(Options):
     """Do it deeper."""
 
@@ -117,7 +126,7 @@ class Deeper(Options):
 
 
 def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() -> None:
-    one = command("deeper", Deeper, lambda given: 0)
+    one = of("deeper")
     records = [one.read(["DATA", "-j", "x", *arguments]) for arguments in ((), ("--depth", "9"))]
     assert [record.nested for record in records] == [Nested(depth=5, hidden=1), Nested(depth=9, hidden=1)]
     assert "[default: 5]" in one.get_help(click.Context(one))
@@ -140,7 +149,7 @@ def test_the_default_of_a_nested_record_decides_the_defaults_of_its_options() ->
 def test_what_does_not_fit_is_refused_in_the_words_of_the_record(
     arguments: tuple[str, ...], error: type[Exception], words: str
 ) -> None:
-    one = command("do", Options, lambda given: 0)
+    one = of("do")
     with pytest.raises(error) as refused, one.make_context("do", ["DATA", "-j", "x", *arguments]) as context:
         one.invoke(context)
     text = refused.value.format_message() if isinstance(refused.value, click.UsageError) else str(refused.value)
@@ -148,7 +157,7 @@ def test_what_does_not_fit_is_refused_in_the_words_of_the_record(
 
 
 def test_the_page_has_first_paragraphs_under_headings() -> None:
-    one = command("do", Options, lambda given: 0)
+    one = of("do")
     page = one.get_help(click.Context(one, info_name="it do"))
     lines = page.splitlines()
     assert lines[0] == "Usage: it do [OPTIONS] DATA [MORE]..."
@@ -173,16 +182,16 @@ def test_a_record_that_inherits_has_the_texts_of_its_base() -> None:
     assert field_texts(More) == {"depth": "How deep.", "hidden": "Python only.", "width": "How wide."}
 
 
-def every_command(of: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, click.Command]]:
-    if not isinstance(of, click.Group):
-        return [(" ".join(path), of)]
-    context = click.Context(of)
-    names = [*of.list_commands(context), *(UNLISTED if not path else ())]
+def every_command(one: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, click.Command]]:
+    if not isinstance(one, click.Group):
+        return [(" ".join(path), one)]
+    context = click.Context(one)
+    names = [*one.list_commands(context), *(UNLISTED if not path else ())]
     found: list[tuple[str, click.Command]] = []
     for name in names:
-        one = of.get_command(context, name)
-        assert one, name
-        found += every_command(one, (*path, name))
+        member = one.get_command(context, name)
+        assert member, name
+        found += every_command(member, (*path, name))
     return found
 
 
@@ -199,6 +208,7 @@ def test_every_option_of_every_command_has_a_text_and_its_whole_name(monkeypatch
 
 def test_the_page_of_score_is_short_and_says_every_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    score = of("score")
     page = score.get_help(click.Context(score, info_name="claimeval score"))
     assert len(page.splitlines()) <= 84
     assert len([param for param in score.params if param.opts[0].startswith("-")]) <= 40
@@ -212,7 +222,6 @@ def test_the_page_of_score_is_short_and_says_every_default(monkeypatch: pytest.M
 
 def test_the_root_lists_every_command_with_the_name_of_its_module() -> None:
     context = click.Context(app)
-    assert tuple(commands()) == HEADINGS
     for name in (*app.list_commands(context), *UNLISTED):
         one = app.get_command(context, name)
         assert one
@@ -228,12 +237,14 @@ def test_other_names_hint_at_the_command_that_is_meant(given: str, meant: str) -
 
 
 def test_a_group_lists_its_commands() -> None:
-    found = group("cache", "Look after it.", command("do", Options, lambda given: 0))
-    assert "  do  Do something." in found.get_help(click.Context(found, info_name="cache"))
+    command("store do")(type("Done", (Options,), {"__doc__": "Do something."}))
+    group("store", "Look after it.")
+    found = MADE["store"]
+    assert "  do  Do something." in found.get_help(click.Context(found, info_name="store"))
 
 
 def test_defaults_are_those_of_the_records() -> None:
-    values: dict[str, Any] = {parameter.name or "": parameter.default for parameter in score.params}
+    values: dict[str, Any] = {parameter.name or "": parameter.default for parameter in of("score").params}
     for record in (RunOptions(), PanelOptions()):
         for name in values.keys() & set(record.__slots__):
             assert values[name] == getattr(record, name)

@@ -10,15 +10,13 @@ from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 import claimeval as ce
-from claimeval.cli.rejudge import rejudge
-from claimeval.cli.score import score
 from claimeval.judging.panel import Panel
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
+from tests.cli.test_command import of
 
 PYTHON_ONLY = {"attempts", "backoff", "compress", "max_reply_bytes", "progress"}
 ASKING_DOORS = (
@@ -103,16 +101,9 @@ def test_every_door_that_asks_takes_the_same_options(door: str) -> None:
 
 
 def test_the_command_line_has_the_options_by_the_same_names() -> None:
-    names = {parameter.name for parameter in score.params}
+    names, again = ({parameter.name for parameter in of(name).params} for name in ("score", "rejudge"))
     assert names >= {field.name for field in fields(RunOptions)} - PYTHON_ONLY
-    again = {parameter.name for parameter in rejudge.params}
     assert names | again | set(Panel.model_fields) >= {field.name for field in fields(PanelOptions)}
-
-
-def test_the_page_of_score_stays_short() -> None:
-    """Another option takes the place of one: 80 lines of help are as much as anyone reads."""
-    options = [parameter for parameter in score.params if isinstance(parameter, click.Option)]
-    assert len([*options, "--help"]) <= 41
 
 
 def test_the_records_load_no_pydantic() -> None:

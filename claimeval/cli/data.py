@@ -1,0 +1,360 @@
+"""`claimeval doctor`, `draw`, `write-queries` and `import-replies`: checking, drawing, writing and importing data."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.shared import QUESTIONS, Asking, Fields, Gates, Metrics, Out, RowOptions, arguments
+from claimeval.cli.terminal import say, write_data
+from claimeval.runs.views import Column, Data, columns, table
+from claimeval.statistics.formatting import tally
+from claimeval.types.errors import UsageError, clash, visible
+from claimeval.types.options import PanelOptions, RunOptions, require_at_least
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+    from claimeval.data.survey import Survey
+    from claimeval.runs.import_replies import JudgeReading
+    from claimeval.types.probes import Probe
+
+SHOWN = 10
+"""Unread replies that are printed; the file lists all."""
+WIDTH = 110
+
+
+@command("doctor")
+class Doctor:
+    """Check a data file: the metrics that it has the fields for, missing fields, and malformed rows.
+
+    Reads the whole file. Exits with 1 if rows cannot be read or ids are not unique. With --judge, tests a judge with
+    two short questions, and exits with 1 if it cannot be used with these settings. With both, also counts the samples
+    that exceed the judge's context window.
+
+    Fields of a sample: `id`, `question` (which most prompts need), `answer`, `contexts` (texts, or objects with
+    `id`, `text`, `title`), `reference_answers`, `reference_contexts`, `reference_context_ids`, `is_answerable`,
+    `generator`, `evidence` (named lists of texts), `metadata`. Names used by LabelledRagDataset, ragas and RAGChecker
+    are recognized; `--field` maps any other.
+
+    Example: claimeval doctor answers.jsonl --field answer=draft_llm_answer
+    """
+
+    data: Annotated[Path | None, Argument("DATA")] = None
+    """The samples: .jsonl, .json, .csv or .parquet."""
+    judges: Annotated[tuple[str, ...], Names("-j", "--judge")] = ()
+    """Test PROVIDER:MODEL[@URL] or a judge file. Repeatable."""
+    metrics: Metrics = None
+    """Comma-separated; `claimeval metrics` lists them."""
+    rows: RowOptions = RowOptions()
+    write_mapping: Path | None = None
+    """YAML file to write with the fields as they were read."""
+    output: Output = Output()
+
+    def do(self) -> int:
+        if note := clash():
+            say(note)
+        if self.data is None and not self.judges:
+            raise UsageError("nothing to check: give a data file, or a judge to try with --judge")
+        probes = [_try(self.output, judge) for judge in self.judges]
+        tried = {"probes": [probe.model_dump(mode="json") for probe in probes]} if probes else {}
+        failed = int(not all(probe.ok for probe in probes))
+        if self.data is None:
+            return self.output.result("doctor", tried, exit_code=failed)
+        from claimeval.api import data as api
+
+        surveyed = api.doctor(self.data, metrics=self.metrics, **arguments(self.rows))
+        if self.write_mapping:
+            _write(surveyed, self.write_mapping)
+        _print(self.output, self.data, surveyed)
+        if self.judges and surveyed.samples:
+            tried["long"] = _print_long(self, self.data)
+        record = surveyed.model_dump(mode="json") | tried
+        return self.output.result("doctor", record, exit_code=failed if surveyed.ok else 1)
+
+
+def _try(output: Output, judge: str) -> Probe:
+    """Test a judge and print the result."""
+    from claimeval.api.forecast import probe
+
+    result = probe(judge)
+    output.line()
+    output.line(bold=result.judge)
+    output.pairs(result.lines.items(), indent=2)
+    return result
+
+
+def _write(surveyed: Survey, file: Path) -> None:
+    """Write the mapping as a YAML file."""
+    import yaml
+
+    content = {
+        name: value if isinstance(value, str) else list(value) for name, value in surveyed.mapping.content.items()
+    }
+    file.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def _print_long(args: Doctor, data: Path) -> list[dict[str, object]]:
+    """Print how many samples exceed the context windows of the judges, and return the counts."""
+    from claimeval.api.claims import score
+    from claimeval.api.forecast import plan
+
+    try:
+        ahead = plan(score, data, judges=args.judges, metrics=args.metrics, **arguments(args.rows))
+    except UsageError as error:
+        args.output.note(f"cannot check the judges' context windows: {error}")
+        return []
+    for long in ahead.long:
+        args.output.line(f"- {long.in_words(ahead.samples, long.judge)}")
+    return [long.model_dump() for long in ahead.long]
+
+
+def _print(output: Output, data: Path, surveyed: Survey) -> None:
+    output.line()
+    output.line(f": {surveyed.readable}", bold=str(data))
+    if surveyed.malformed:
+        output.line(f"{surveyed.malformed_rows} malformed:", style="red")
+        for problem in surveyed.malformed:
+            output.line(f"  {problem}")
+        if more := surveyed.malformed_rows - len(surveyed.malformed):
+            output.line(f"  ... and {more} more")
+    if not surveyed.samples:
+        return
+    output.draw([table("metrics", columns("metric", "claims of", "against", "available"), surveyed.availability)])
+    for line in surveyed.remarks:
+        output.line(f"- {line}")
+    output.line()
+    output.line(" as read:", bold="The first sample")
+    for name, text in surveyed.example_in_words:
+        output.line(f"  {name}: {text}")
+
+
+@command("draw")
+class Draw:
+    """Draw a test set from logs, in one pass over a log of any size, seeded.
+
+    Each row keeps its fields and gets `drawn`: its file and row, its stratum, and the probability of drawing a question
+    like it, for estimates about the whole log.
+
+    Example: claimeval draw log.jsonl --n 200 --stratify metadata.topic -o test.jsonl
+
+    Example: claimeval draw traces.jsonl --every 1000 --seed 7 -o test.jsonl
+
+    Example: zcat logs/*.jsonl.gz | claimeval draw - --n 200 -o test.jsonl
+    """
+
+    log: Annotated[Path, Argument("LOG")]
+    """Questions as they were asked, or traces: .jsonl, .json, .csv or .parquet; `-` is JSON Lines on standard input."""
+    n: Annotated[int | None, Names("-n", "--n")] = None
+    """Rows to draw.  [default: 200]"""
+    every: int | None = None
+    """Draw one in N different questions instead of --n rows."""
+    stratify: str | None = None
+    """Field whose values each get their share of rows, such as generator or metadata.topic."""
+    min_per_stratum: int = 15
+    """With --stratify: minimum rows of each value, if it has that many."""
+    seed: int = 0
+    """Another seed draws other rows."""
+    keep_duplicates: bool = False
+    """Draw from all rows. By default, equal questions count once and one of near duplicates is kept."""
+    duplicate_threshold: float = 90.0
+    """Similarity of words, 1 to 100, from which two questions are near duplicates."""
+    fields: Fields = field(default_factory=dict)
+    """question=COLUMN, if the question has none of the default names."""
+    out: Out = None
+    """File to write, .jsonl.  [default: standard output]"""
+    output: Output = Output()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n", "every", "duplicate_threshold")
+        require_at_least(self, 0, "min_per_stratum")
+        if self.duplicate_threshold > 100:
+            raise UsageError(f"duplicate_threshold: {self.duplicate_threshold!r}; it needs 100 or less")
+
+    def do(self) -> int:
+        from claimeval.api import data as api
+        from claimeval.data.sampling import COUNT
+
+        out, output = self.out, self.output
+        if output.json and out is None:
+            raise UsageError("--json prints what was drawn: say with --out where the rows go")
+        with notes_on_stderr(quiet=output.quiet):
+            drawn = api.draw(**arguments(self))
+        if not out:
+            write_data(api.as_lines(drawn))
+            output = replace(output, json=True)  # the rows are on standard output, so the table goes to standard error
+        rows = [
+            (
+                name or "all",
+                counts.rows,
+                f"{'' if counts.exact else 'about '}{counts.questions}",
+                counts.drawn,
+                counts.near_duplicates,
+            )
+            for name, counts in drawn.strata.items()
+        ]
+        head = columns(self.stratify or "log", numbers=("rows", "different", "drawn", "near duplicates left out"))
+        output.draw([table("drawn", head, rows)])
+        if drawn.empty_questions:
+            output.line(f" {drawn.empty_questions} rows with an empty question left out", style="dim")
+        if not self.every and len(drawn) < (requested := self.n or COUNT):
+            output.line(f" {len(drawn)} of {requested} wanted: the log has no more that are different", style="dim")
+        if not out:
+            return 0
+        output.line(f"Test set: {out}")
+        strata = {name: counts._asdict() for name, counts in drawn.strata.items()}
+        record = {"out": str(out), "drawn": len(drawn), "empty": drawn.empty_questions, "strata": strata}
+        return output.result("draw", record)
+
+
+@command("write-queries")
+class WriteQueries:
+    """Have a judge write questions that documents answer, and keep the useful ones as a test set.
+
+    A question is kept if its passage is in the document, if it does not refer to the document, copy it or contain its
+    answer, if it is no near duplicate, and if the checker finds it answerable, self-contained and realistic. Writes
+    `queries.jsonl` with answers, passages and sources, which every command reads, `qrels.txt` with the source of each
+    question, and the rejected questions with reasons.
+
+    Example: claimeval write-queries docs.jsonl -j openai:gpt-5-mini --n 200
+    """
+
+    corpus: Annotated[Path, Argument("CORPUS")]
+    """Documents: .jsonl with id and text, .tsv, or a BEIR folder."""
+    judge: Annotated[str, Names("-j", "--judge")]
+    """PROVIDER:MODEL[@URL] or judge file that writes."""
+    n: Annotated[int, Names("-n", "--n")] = 50
+    """Documents to draw and write about."""
+    per_document: int = 1
+    """Questions about each document, 10 at most."""
+    seed: int = 0
+    """Another seed draws other documents."""
+    out: Out = None
+    """Run directory; default runs/CORPUS-queries."""
+    overwrite: bool = False
+    """Replace a run with other settings in --out."""
+    output: Output = Output()
+    checker: Annotated[str | None, QUESTIONS] = None
+    """Judge that checks the questions.  [default: the writer]"""
+    write_prompt: Annotated[str, QUESTIONS] = "plain"
+    """Prompt for writing: plain, or a .j2 file."""
+    check_prompt: Annotated[str, QUESTIONS] = "plain"
+    """Prompt for checking: plain, or a .j2 file."""
+    options: Asking = RunOptions()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n", "per_document")
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.test_sets import write_queries
+
+        out = self.out or Path("runs") / f"{self.corpus.stem}-queries"
+        return write_queries(**arguments(self, out=out, options=options))
+
+    def do(self) -> int:
+        from claimeval.cli.running import watch
+        from claimeval.evaluation.write_queries import count_queries
+        from claimeval.runs.jobs import QRELS, QUERIES
+
+        output = self.output
+        finished = watch("write-queries", self.door, self.options, Gates(max_missing=1.0), output)
+        run = finished.run
+        counts = count_queries(run.results)
+        output.line(f"{counts.documents} documents, {counts.written} questions written, {counts.kept} kept")
+        if counts.rejected:
+            output.line(f"rejected: {tally(counts.rejected)}")
+        if counts.failures:
+            output.line(f"failed: {tally(counts.failures)}")
+        if run.path and run.complete and counts.kept:
+            output.line(f"Test set: {run.path / QUERIES}")
+            output.line(f"Qrels: {run.path / QRELS}")
+        return finished.show({"counts": counts.model_dump(mode="json")})
+
+
+@command("import-replies")
+class ImportReplies:
+    """Convert recorded replies of judges, or results of another tool, into a run that can be voted on and rejudged.
+
+    Nothing is guessed: a reply that says both yes and no, or neither, is unassessed and listed in `unread.jsonl` of the
+    run. A mapping for rows such as {"row": 1, "question": "...", "answer": "...", "human": "Yes", "gpt": "Yes, ..."}:
+
+    \b
+        id: row
+        question: question
+        answer: answer
+        claim: answer            # what was judged
+        against: reference
+        judges: {gpt-4: gpt}     # or: items_field: outputs, judge: model, reply: raw
+        forms: [first_word, answer, statement]
+        human_label: human
+
+    Forms: `first_word`, `answer` ("Answer: No"), `brackets` ("[[Yes]]"), `statement`, `tag:answer`, `json:verdict`,
+    `score` ("##final score: 2"), `word`, `number`. `docs/rejudging.md` has mappings for several published files.
+
+    Example: claimeval import-replies judged.jsonl --mapping judged.yaml --out runs/judged
+    """
+
+    file: Annotated[Path, Argument("FILE")]
+    """The recorded replies: .jsonl, .json, .csv or .parquet."""
+    out: Annotated[Path, Names("-o", "--out")]
+    """Run directory."""
+    mapping: Path | None = None
+    """YAML file with the fields of sample, claim, replies and human label, and the forms of replies. Or
+    `ragas` or `deepeval`; what they read is in docs/rejudging.md. Not needed for results of RAGChecker."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: question]"""
+    overwrite: bool = False
+    """Replace a run with other settings in --out."""
+    output: Output = Output()
+    panel: Annotated[PanelOptions, Heading("Panel", "vote", "tie", "quorum", "families")] = PanelOptions()
+
+    def do(self) -> int:
+        from claimeval.api import data as api
+        from claimeval.cli.running import print_run
+        from claimeval.runs.import_replies import COUNTS, ImportCounts
+
+        with notes_on_stderr(quiet=True):  # the run has them
+            run = api.import_replies(**arguments(self))
+        counts = ImportCounts.model_validate_json((self.out / COUNTS).read_bytes())
+        output = self.output
+        print_run(output, self.out, run.manifest, run.record, run.record.samples)
+        if counts.readings:
+            head = (
+                *columns("replies of", numbers=("replies", "read", "abstained", "refused", "none")),
+                Column("read as"),
+            )
+            output.draw([table("replies", head, [_cells(judge, read) for judge, read in counts.readings.items()])])
+            _print_unread(output, self.out)
+        if counts.labels:
+            output.line(f"{counts.labels} human labels: `claimeval agreement {self.out}` compares the judges with them")
+        record = {
+            "readings": {judge: reading.model_dump() for judge, reading in counts.readings.items()},
+            "labels": counts.labels,
+            "repeated_claims": counts.repeated,
+            **run.record.model_dump(),
+        }
+        return output.result("import-replies", record, path=self.out)
+
+
+def _cells(judge: str, reading: JudgeReading) -> tuple[str | int, ...]:
+    counts = reading.replies, reading.read, reading.unsure, sum(reading.refused.values()), reading.missing
+    return Data(judge), *counts, ", ".join(f"{form} {n}" for form, n in reading.forms.items())
+
+
+def _print_unread(output: Output, out: Path) -> None:
+    from claimeval.runs.import_replies import UNREAD
+
+    path = out / UNREAD
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        first = [json.loads(line) for line in itertools.islice(file, SHOWN)]
+    output.line()
+    output.line(f", and so unassessed; all are in {path}", bold="Not read")
+    for unread in first:
+        output.line(f"{unread['sample']} {unread['judge']}: {unread['because']}", indent=1)
+        output.line(visible(unread["reply"], WIDTH), style="dim", indent=3)

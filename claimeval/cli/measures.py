@@ -1,0 +1,151 @@
+"""`claimeval measure`, its variants `lexical`, `retrieval`, `perplexity` and `reward`, and `extraction`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
+
+from claimeval.cli.command import Heading, command
+from claimeval.cli.shared import QUESTIONS, Data, JobOptions, Metrics, Out, arguments
+from claimeval.cli.terminal import say
+from claimeval.types.options import LocalOptions, RunOptions
+
+if TYPE_CHECKING:
+    from claimeval.api.run import Run
+    from claimeval.cli.running import Finished
+
+Local = Annotated[LocalOptions, Heading("Local models")]
+Options = Annotated[
+    RunOptions,
+    Heading("Cost and speed", "offline", "cache"),
+    Heading("Batches and machines", "shard"),
+    Heading("Results and gates", "cluster"),
+]
+
+
+@command("measure")
+class Measure(JobOptions):
+    """Compute lexical, retrieval and local-model metrics. Deterministic and free: no judge is asked.
+
+    Groups: lexical (words of the answer against contexts and reference answers), overlap (ROUGE-1, -2, -Lsum, BLEU and
+    chrF; needs the extra `lexical`), retrieval (ranks of the reference contexts, as in trec_eval),
+    perplexity (query likelihood of the contexts under a small model), reward (a reward model's score of the answer),
+    similarity (of the embeddings of answer and reference). The last three need the extra `local`. The metrics of
+    a run become RUN/measure, and are shown with its scores.
+
+    `lexical`, `retrieval`, `perplexity` and `reward` are the same command with that group by default; the metrics of a
+    run become RUN/lexical and so on.
+
+    Example: claimeval measure runs/a -m rouge_l,token_f1,recall@5
+    """
+
+    data: Data
+    """The samples (.jsonl, .json, .csv, .parquet), or a run directory."""
+    metrics: Metrics = None
+    """Names and groups, comma-separated; `claimeval metrics` lists them.  [default: the group, else lexical]"""
+    match: Literal["ids", "text"] = "ids"
+    """Match contexts with references by ids, or by text."""
+    collapse_ids: str | None = None
+    """Regular expression to remove from context ids; the best of equal ids stays. '#.*' turns report#p12 into
+    report."""
+    normalization: Literal["squad", "multilingual"] = "squad"
+    """squad (English: no case, punctuation, articles) or multilingual."""
+    out: Out = None
+    """Run directory; default RUN/COMMAND or runs/DATA-SETTINGS."""
+    local: Local = LocalOptions()
+    options: Options = RunOptions()
+
+    group: ClassVar[str] = "measure"
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.measures import measure
+        from claimeval.runs.directory import has_results
+
+        folder = self.data / self.group if has_results(self.data) else None
+        metrics = self.metrics or ("lexical" if self.group == "measure" else self.group)
+        return measure(**arguments(self, metrics=metrics, out=self.out or folder or "runs/", options=options))
+
+    def do(self) -> int:
+        finished = self.watch("measure")
+        if finished.of_shard:
+            return finished.show()
+        remarks = _remarks(finished)
+        for name, value in remarks.items():
+            if value:
+                self.output.line(f" {name.replace('_', ' ')}: {value}", style="dim")
+        metrics = finished.run.summary.items()
+        if unfed := [name for name, metric in metrics if not metric.n and metric.missing.keys() == {"missing_input"}]:
+            self.output.note(
+                f"no sample can feed {', '.join(unfed)}. `claimeval doctor {self.data}` shows a sample as it is read; "
+                "map the columns with --field FIELD=COLUMN."
+            )
+        return finished.show(remarks)
+
+
+for _group in ("lexical", "retrieval", "perplexity", "reward"):
+    command(_group)(type(_group.title(), (Measure,), {"group": _group, "__doc__": Measure.__doc__}))
+
+
+def _remarks(finished: Finished) -> dict[str, object]:
+    """Return remarks about local models: device, truncated texts, and the deviation by reduced precision."""
+    from claimeval.evaluation.measure import AnswerReward, MeasureJob, QueryLikelihood
+
+    job = finished.prepared and finished.prepared.job
+    remarks = dict[str, object]()
+    if not isinstance(job, MeasureJob) or not job.local:
+        return remarks
+    for source in job.sources:
+        if isinstance(source, QueryLikelihood | AnswerReward):
+            say(f"{source.scorer.name} on {source.scorer.setting}")
+            if (deviation := source.scorer.deviation) is not None:
+                remarks["largest_deviation_from_float32"] = float(f"{deviation:.2g}")
+    details = [result.details for result in finished.run.results]
+    texts: list[Any] = [text for of_sample in details for text in cast("list[Any]", of_sample.get("texts") or ())]
+    if texts:
+        remarks["texts"] = len(texts)
+        remarks["texts_cut"] = sum(bool(text.get("cut")) for text in texts)
+        remarks["texts_in_windows"] = sum(text.get("windows", 1) > 1 for text in texts)
+    if cut := sum(bool(of_sample.get("tokens_cut")) for of_sample in details):
+        remarks["answers_cut"] = cut
+    return remarks
+
+
+@command("extraction")
+class Extraction(JobOptions):
+    """Measure the quality of claims: what they lose of their texts, and how they compare with claims by people.
+
+    From the words alone, without a call: statements without a claim, and the numbers, dates, names, negations and
+    hedges that no claim has. With --gold, precision and recall against claims by people, paired one to one.
+
+    A field may be inside lists, such as sentences.facts.text. The metrics of a run become RUN/extraction.
+
+    Example: claimeval extraction runs/a
+
+    Example: claimeval extraction answers.jsonl --extractor local:lexical --gold human_claims
+    """
+
+    source: Data
+    """A run directory, or samples (.jsonl, .json, .csv, .parquet)."""
+    out: Out = None
+    """Run directory; default RUN/extraction or runs/DATA-SETTINGS."""
+    claims: Annotated[str | None, QUESTIONS] = None
+    """A field, or a prompt for --extractor.  [default: those of the run]"""
+    extractor: Annotated[str | None, QUESTIONS] = None
+    """Model that extracts claims with the prompt.  [default: local:lexical without a run]"""
+    gold: Annotated[str | None, QUESTIONS] = None
+    """Claims by people: a field, or a file with id and claims."""
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.measures import extraction
+
+        return extraction(**arguments(self, out=self.out or "runs/", options=options))
+
+    def do(self) -> int:
+        from claimeval.runs.views.extraction import view
+
+        finished = self.watch("extraction")
+        run = finished.run
+        summary = run.record.extraction
+        assert summary, "an extraction run has its summary"
+        if summary.all_texts:
+            self.output.draw(view(summary, run.manifest, run.summary))
+        return finished.show(tables=False)

@@ -1,0 +1,393 @@
+"""`claimeval annotate`, `agreement` and `correct`: labeling in the terminal, and judges next to people."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from claimeval.cli.command import Argument, Heading, Names, command
+from claimeval.cli.printer import Output, notes_on_stderr
+from claimeval.cli.shared import Out, RowOptions, arguments
+from claimeval.cli.terminal import Keys
+from claimeval.statistics.formatting import decimal, interval
+from claimeval.types.errors import UsageError
+from claimeval.types.options import require_at_least
+
+if TYPE_CHECKING:
+    from claimeval.evaluation.validity import GraderReport
+    from claimeval.runs.agreement import Agreement as Measured
+    from claimeval.runs.annotation import Annotation, ClaimAnnotation, DocumentAnnotation
+    from claimeval.runs.labeling import LgtmEstimate
+    from claimeval.types.records import Document
+
+DOCUMENTS = Heading("Documents")
+ROOM = 12
+"""Lines of the screen that the document does not use."""
+LEAST = 6
+"""Minimum number of lines of a document that are shown."""
+
+
+@command("annotate")
+class Annotate:
+    """Label claims of a run, drawn at random: y supported, c contradicted, n not found, ? unsure, b back.
+
+    You see the question, the claim and the evidence, but no verdict. Every label is saved at once; stop with q and
+    resume with the same command. `claimeval agreement RUN` then compares the judges with you, and `claimeval correct
+    RUN` corrects the score. Of a run of ratings you label whole answers, with the words of the rating. To label in the
+    browser, use `claimeval view FOLDER --label-as NAME`.
+
+    With --documents you label the top retrieved documents: y good, n not, ? unsure, b back, m the whole text. The share
+    of good documents is LGTM@DEPTH, and the labels are qrels, which `claimeval rank` reads.
+
+    Example: claimeval annotate answers.jsonl --documents --n 30 --out labels.qrels
+
+    Example: claimeval annotate queries.tsv --documents --corpus docs.jsonl --trec-run bm25.run
+    """
+
+    run: Annotated[Path, Argument("RUN|DATA")]
+    """A run directory; with --documents also samples, or queries if there is a --corpus."""
+    n: Annotated[int | None, Names("-n", "--n")] = None
+    """Claims to draw, earlier ones included (default: 100); with --documents, questions to draw (default: 50)."""
+    metric: str | None = None
+    """Metric whose claims are drawn, or rating whose answers are.  [default: the first of the run]"""
+    design: str = "even"
+    """even (with equal probability, evenly over how many judges support a claim), or label (at least 15 of each label
+    of the judges, for agreement)."""
+    seed: int = 0
+    """Another seed draws other claims or questions."""
+    annotator: str = ""
+    """Your name, stored with each label; each name gets all drawn claims to label."""
+    disputed: bool = False
+    """Instead of a draw, label the claims on which judges or replicates differ, or people differ from the panel; at
+    most --n. `correct` leaves these labels out."""
+    export: Path | None = None
+    """Write the drawn claims to this CSV file, for labeling elsewhere, and exit."""
+    output: Output = Output()
+    documents: Annotated[bool, DOCUMENTS] = False
+    """Label retrieved documents as good or bad, for LGTM@DEPTH and qrels."""
+    depth: Annotated[int | None, DOCUMENTS] = None
+    """Documents per question.  [default: 10]"""
+    corpus: Annotated[Path | None, DOCUMENTS] = None
+    """The documents of a collection: .jsonl with id and text, or .tsv."""
+    trec_run: Annotated[Path | None, DOCUMENTS] = None
+    """The TREC run to label."""
+    out: Annotated[Out, DOCUMENTS] = None
+    """Qrels to write.  [default: RUN/annotation/documents.qrels, or runs/DATA-documents.qrels]"""
+    rows: Annotated[RowOptions, DOCUMENTS] = RowOptions()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 1, "n", "depth")
+
+    def do(self) -> int:
+        from claimeval.api.people import annotate
+
+        settings, output = arguments(self), self.output
+        if settings.pop("export") and self.documents:
+            raise UsageError("--export is for claims")
+        if output.json and not self.documents:
+            raise UsageError("--json goes with --documents")
+        drawn = annotate(**settings)
+        if to := self.export:
+            done = f"{drawn.export(to)} claims written to {to}"
+            output.line(f"{done}; fill the column `label`, then: claimeval correct {self.run} --labels {to}")
+            return 0
+        _ask(replace(output, quiet=False) if self.documents else output, drawn)
+        complete = "" if all(map(drawn.given, drawn.turns)) else "Run the same command to resume."
+        if self.documents:
+            estimate = drawn.estimate
+            _print_lgtm(output, estimate)
+            output.line(f"Labels: {drawn.path}")
+            if estimate.unmarked:
+                output.line("Run the same command to resume.")
+            return output.result("annotate", {"labels": str(drawn.path), **estimate.model_dump(mode="json")})
+        output.line(f"{drawn.labeled} of {len(drawn)} claims labeled, in {drawn.path}")
+        progress = drawn.progress
+        if progress.repeated:
+            output.line(f"{progress.same} of {progress.repeated} that were shown twice have the same label")
+        if progress.needed is not None:
+            more = f"about {progress.needed} more labels" if progress.needed else "these labels are enough"
+            output.line(f"To know within ±0.05 how often the judges label as you do: {more}")
+        output.line(complete or f"Next: claimeval agreement {self.run}, claimeval correct {self.run}")
+        return 0
+
+
+def _ask(output: Output, drawn: Annotation) -> None:
+    """Ask for the label of every turn without one."""
+    from claimeval.runs.annotation import DocumentAnnotation
+
+    words = (f"{key} {word.replace('_', ' ')}" for key, word in drawn.keys.items())
+    of_documents = isinstance(drawn, DocumentAnnotation)
+    line = "   ".join([*words, "b back", "q stop", *(["m all of the text"] if of_documents else [])])
+    show: Any = _show_document if of_documents else _show_claim
+    keys, at, shown = Keys(), _next(drawn), -1
+    try:
+        while at < len(drawn.turns):
+            item: Any = drawn.turns[at]
+            if shown != at:
+                show(output, drawn, at, line)
+                shown = at
+            key = keys.next()
+            if key == "q":
+                return
+            if key in drawn.keys:
+                output.line(bold=drawn.keys[key])
+                item.label(drawn.keys[key])
+                at = _next(drawn)
+            elif key == "b" and at:
+                at -= 1
+            elif key == "m" and of_documents:
+                output.line(_text(item.document), indent=2)
+                output.line()
+                output.line(line)
+            else:
+                output.line("This is the first item." if key == "b" else line)
+    except (KeyboardInterrupt, EOFError):
+        output.line()
+
+
+def _next(drawn: Annotation) -> int:
+    """Return the index of the first turn without a label."""
+    return next((i for i, item in enumerate(drawn.turns) if not drawn.given(item)), len(drawn.turns))
+
+
+def _so_far(drawn: Annotation, at: int) -> list[tuple[str, str]]:
+    given = drawn.given(drawn.turns[at])
+    return [("so far", str(given["label"]))] if given else []
+
+
+def _show_claim(output: Output, drawn: ClaimAnnotation, at: int, keys: str) -> None:
+    item = drawn.turns[at]
+    output.rule(f"{at + 1} of {len(drawn.turns)}{', for the second time' if item.again else ''}")
+    for document in item.documents:
+        output.pairs([(document.id, document.title or "")], bold=document.id)
+        output.line(document.text, indent=2)
+        output.line()
+    what = "answer" if item.claim.id == "answer" else "claim"
+    output.pairs([("question", item.sample.question), (what, item.claim.text), *_so_far(drawn, at)], bold=what)
+    asked = f"How good is the answer by its {drawn.draw.metric.name}?" if what == "answer" else None
+    output.line(f"{asked or f'Is the claim supported by the {item.against} above?'}  {keys}", style="dim")
+
+
+def _show_document(output: Output, drawn: DocumentAnnotation, at: int, keys: str) -> None:
+    item, (height, width) = drawn.turns[at], output.size
+    room = max(LEAST, height - ROOM) if height else 40
+    width = max(20, width - 2)
+    text = _text(item.document)
+    lines = output.wrap(text[: 2 * room * width], width)
+    output.rule(f"question {item.number} of {len(drawn.draw.queries)}, document {item.position} of {item.documents}")
+    for line in itertools.islice(lines, room):
+        output.line(line, indent=2)
+    if len(lines) > room or len(text) > 2 * room * width:
+        output.line(f"  ... {len(text)} characters in all; m shows them", style="dim")
+    output.line()
+    fields = [("document", item.document.id), ("question", item.question), *_so_far(drawn, at)]
+    output.pairs(fields, bold="question")
+    output.line(f"Is it a good result for the question?  {keys}", style="dim")
+
+
+def _text(document: Document) -> str:
+    return f"{document.title}\n{document.text}" if document.title else document.text
+
+
+def _print_lgtm(output: Output, lgtm: LgtmEstimate) -> None:
+    if lgtm.value is None:
+        output.line(f"  -  {lgtm.because}", bold=f"LGTM@{lgtm.first}")
+    else:
+        ends = f", 95 % interval {interval(lgtm.reported)}" if lgtm.reported else ""
+        questions = "question" if lgtm.n == 1 else "questions"
+        output.line(f"{ends}, n {lgtm.n} {questions}", bold=f"LGTM@{lgtm.first}  {decimal(lgtm.value)}")
+        if not lgtm.reported:
+            output.line(f" no interval: {lgtm.because}", style="dim")
+    counts = f"{lgtm.good} good, {lgtm.bad} not, {lgtm.unsure} unsure, {lgtm.unmarked} not yet labeled"
+    blank = f", {lgtm.without_text} without a text" if lgtm.without_text else ""
+    output.line(f" documents: {counts}{blank}", style="dim")
+    none = f"; nothing was retrieved for {lgtm.without_results} others" if lgtm.without_results else ""
+    output.line(f" questions: {lgtm.begun} begun of {lgtm.drawn} drawn{none}", style="dim")
+    if lgtm.bounds:
+        ends = interval(lgtm.bounds)
+        output.line(f" bounds: {ends}, if all without a label in them were bad, or good", style="dim")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeAgreement:
+    """Options for comparing grades of documents."""
+
+    scale: str = "umbrela"
+    """Scale of the grades: umbrela (0 to 3), graded (0 to 2), binary, or a YAML file."""
+    assessors: Path | None = None
+    """Names of the assessors in a list of `grades` in a table: a JSON list, or an object with one."""
+    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
+    """TREC run to order by the grades of both; repeatable."""
+    measures: Annotated[str, Names("-m", "--measures")] = "ndcg@10,P@10"
+    """Rank measures that order the TREC runs."""
+    out: Out = None
+    """Folder to write the grades of each assessor to, as qrels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeAnswers:
+    """Options for comparing scores of whole answers with human ratings."""
+
+    scores: Annotated[tuple[str, ...], Names("--score")] = ()
+    """Metric of the run, or field of a table, as in responses.f1; repeatable.  [default: all metrics of the run]"""
+    ratings: Annotated[tuple[str, ...], Names("--rating")] = ()
+    """Field of ratings by people (numbers); repeatable.  [default: rating]"""
+    pairs: bool = False
+    """Each row has scores of two answers, and a rating that is higher the more the second is preferred."""
+
+
+@command("agreement")
+class Agreement:
+    """Compare judges and panel with human labels, or with each other. Intervals resample whole questions; no calls.
+
+    Prints accuracy, balanced accuracy, precision, recall, F1, kappa, AUROC if a judge gives probabilities, and the
+    confusion of labels; kappa between any two raters, Krippendorff's alpha and Gwet's AC1.
+
+    A file of labels has `id` (of the sample), `claim_id` or `text` (the claim, or a passage of the answer; neither for
+    the whole sample), `label` (supported, contradicted, not_found, yes, no, or a grade), and, if needed, `against` and
+    `annotator`. With `rating`, a number for the whole answer, the ratings are correlated with the scores.
+
+    Example: claimeval agreement runs/a --labels labels.csv --evidence contexts
+
+    Example: claimeval agreement pairs.jsonl --score responses.f1 --rating human.overall --pairs
+
+    Example: claimeval agreement judge-a.txt judge-b.txt --labels human.txt
+    """
+
+    runs: Annotated[tuple[Path, ...], Argument("RUN")]
+    """A run directory; a table with --rating; or files of grades (qrels, tables) by one or several assessors."""
+    labels: Path | None = None
+    """Human labels, .jsonl or .csv, or grades.  [default: those from `annotate`, else those of an import]"""
+    evidence: str | None = None
+    """Evidence that the labels are about, if claims were assessed against several: contexts, reference, ..."""
+    by: str | None = None
+    """Also print agreement and confusion by this field, as in metadata.topic."""
+    half_width: float = 0.05
+    """Target half-width of the interval of the share of equal labels, for the number of labels still needed."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: as in the run]"""
+    plot: Path | None = None
+    """SVG file for a picture: the kappa of each pair of raters, and the confusion of each rater with people."""
+    output: Output = Output()
+    answers: Annotated[WholeAnswers, Heading("Whole answers")] = WholeAnswers()
+    grades: Annotated[GradeAgreement, Heading("Documents")] = GradeAgreement()
+
+    def do(self) -> int:
+        from claimeval.api import people
+        from claimeval.report.charts import check_name
+        from claimeval.report.pictures import of_agreement
+        from claimeval.runs.directory import cluster_field, load_manifest
+        from claimeval.runs.ratings import has_ratings
+        from claimeval.runs.views.agreement import ShortNames, view
+
+        if not self.runs:
+            raise UsageError("agreement needs a run directory, or files of grades with --labels")
+        run, *others = self.runs
+        of_answers = self.answers != WholeAnswers()
+        of_grades = not of_answers and not run.is_dir()
+        of_answers = of_answers or bool(not of_grades and self.labels and has_ratings(self.labels))
+        more = bool(others) or self.grades != GradeAgreement()
+        refusals = {
+            "grades are compared with grades by people: name these with --labels": of_grades and not self.labels,
+            "--evidence, --cluster and --plot are for runs of claims": of_grades
+            and (self.evidence or self.cluster or self.plot),
+            "ratings of whole answers are compared with one run or table, without --evidence and --plot": of_answers
+            and (more or self.evidence or self.plot),
+            "several files, --scale, --assessors, --trec-run, --measures and --out are for grades": more
+            and not of_grades,
+        }
+        for message, refused in refusals.items():
+            if refused:
+                raise UsageError(message)
+        if self.plot:
+            check_name(self.plot)
+        settings = arguments(self, run=self.runs if of_grades else run)
+        for name in ("runs", "plot", "out"):
+            del settings[name]
+        with notes_on_stderr(quiet=self.output.quiet):
+            report = people.agreement(**settings)
+        if of_grades:
+            return _print_grades(self, report.assessors)
+        if of_answers:
+            self.output.draw(view(report, source=run.name))
+            return self.output.result("agreement", report.model_dump(), path=run if run.is_dir() else None)
+        names = ShortNames(load_manifest(run).short_names)
+        self.output.draw(view(report, names, str(run), cluster_field(run, self.cluster)))
+        if report.raters:
+            _print_next(self, report)
+        if self.plot:
+            drawn = of_agreement(report, names)
+            if drawn is None:
+                raise UsageError("there is nothing to draw: one judge and no labels")
+            drawn.save(self.plot)
+            self.output.line(f"Picture: {self.plot}")
+        return self.output.result("agreement", report.model_dump(), path=run)
+
+
+def _print_grades(args: Agreement, content: Mapping[str, GraderReport]) -> int:
+    from claimeval.data.test_collections import read_names, relevance_scale, write_assessors
+    from claimeval.evaluation.validity import read_graders
+    from claimeval.runs.views import grades
+
+    grades_file, output = args.grades, args.output
+    scale = relevance_scale(grades_file.scale)
+    output.draw(grades.validity(content, confusions=len(content) == 1))
+    output.draw(grades.refused({name: report.refused for name, report in content.items()}, scale))
+    if grades_file.out:
+        names = read_names(grades_file.assessors) if grades_file.assessors else ()
+        written = write_assessors(read_graders(args.runs, names, scale)[0], grades_file.out)
+        output.line(f"Grades: {len(written)} files in {grades_file.out}")
+        output.line(f"Rank by them: claimeval rank {written[0]} YOUR.run -l {scale.positive_from:g}")
+    record = {name: report.model_dump(mode="json") for name, report in content.items()}
+    return output.result("agreement", {"assessors": record})
+
+
+def _print_next(args: Agreement, report: Measured) -> None:
+    """Print how many more labels are needed, and what `correct` and `experiment` could do with the labels."""
+    from claimeval.statistics.selection import power
+
+    counts = [rater.labels_needed for rater in report.raters if rater.labels_needed is not None]
+    if counts:
+        width, most = f"within ±{100 * args.half_width:g} points", max(counts)
+        more = f"{most:,} more labels would give the share of equal labels {width}."
+        args.output.line(more if most else f"The share of equal labels is known {width}.", indent=1)
+    labels = f" --labels {args.labels}" if args.labels else ""
+    args.output.line(f" The score corrected by these labels: claimeval correct {args.runs[0]}{labels}")
+    share = f"{power(report.items, 0.1):.0%} of cases"
+    text = f"`claimeval experiment --select` would see a true gain of 10 points by another prompt in {share}."
+    args.output.line(text, indent=1)
+
+
+@command("correct")
+class Correct:
+    """Correct a score with human labels: prints the judges' score, the corrected score, and the score by people alone.
+
+    The judges are compared with people on the labeled claims, and their scores on all claims are shifted by their
+    errors: the macro score, which `score` prints first, and the micro score. Intervals resample whole questions.
+
+    Example: claimeval annotate runs/a --n 150, then claimeval correct runs/a
+    """
+
+    run: Annotated[Path, Argument("RUN")]
+    """A run directory."""
+    labels: Path | None = None
+    """Human labels of claims or samples.  [default: those from `claimeval annotate`, else those of an import]"""
+    metric: str | None = None
+    """Metric to correct.  [default: the first of the run]"""
+    method: Literal["auto", "rogan-gladen"] = "auto"
+    """auto, or rogan-gladen for labels from elsewhere, of which only the judges' error rates apply."""
+    cluster: str | None = None
+    """Equal values count as one cluster.  [default: as in the run]"""
+    output: Output = Output()
+
+    def do(self) -> int:
+        from claimeval.api import people
+        from claimeval.runs.views.correction import view
+
+        with notes_on_stderr(quiet=self.output.quiet):
+            correction = people.correct(**arguments(self))
+        self.output.draw(view(correction))
+        return self.output.result("correct", correction.model_dump())

@@ -1,0 +1,276 @@
+"""`claimeval rate` and `grade`, and commands of jobs from other packages: judging whole answers and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from claimeval.cli.command import Argument, Heading, Names, Pairs, command
+from claimeval.cli.front import Shown
+from claimeval.cli.shared import QUESTIONS, Data, Front, Gates, JobOptions, Judges, Out, arguments
+from claimeval.cli.terminal import say
+from claimeval.statistics.formatting import percent, tally
+from claimeval.types.errors import DataError, UsageError
+from claimeval.types.options import RunOptions, require_at_least
+
+if TYPE_CHECKING:
+    from claimeval import ir
+    from claimeval.api.run import Run
+    from claimeval.evaluation.kinds import JobKind
+    from claimeval.evaluation.validity import Validity
+
+MEASURES = "ndcg@10,P@10"
+"""Measures that order TREC runs by the judges' grades and by human grades."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingQuestions:
+    """Options for the questions to judges."""
+
+    ask: str | None = None
+    """Comma-separated: relevance, faithfulness, correctness, abstention.  [default: all whose fields the data has]"""
+    criteria: Annotated[Mapping[str, str], Pairs("--criterion", "NAME=SENTENCE")] = field(default_factory=dict)
+    """NAME=SENTENCE, as in 'polite=The answer stays polite.'; NAME:contexts=... shows the contexts too. Repeatable."""
+    prompts: Annotated[Mapping[str, str], Pairs("--prompt", "QUESTION=FILE")] = field(default_factory=dict)
+    """QUESTION=FILE, as in faithfulness=my/strict.j2. Repeatable."""
+
+
+@command("rate")
+class Rate(JobOptions):
+    """Judge whole answers: relevant, faithful, correct, declining?
+
+    Takes one call per question, answer and judge: cheaper and coarser than claims. The ratings of a run become
+    RUN/rate, and are compared with its claims.
+
+    Example: claimeval rate runs/a -j openai:gpt-5-mini --ask relevance
+    """
+
+    data: Data
+    """The samples, or a run over them."""
+    judges: Judges
+    """PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    out: Out = None
+    """Run directory; default RUN/rate or runs/DATA-SETTINGS."""
+    questions: Annotated[RatingQuestions, Heading("Questions")] = RatingQuestions()
+    shown: Front = Shown()
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.ratings import rate
+
+        return rate(**arguments(self, out=self.out or "runs/", options=options))
+
+    def do(self) -> int:
+        from claimeval.evaluation.rate import ANSWERED, count_words, outcomes
+        from claimeval.evaluation.raters import compare_ratings, members
+        from claimeval.runs.directory import has_results, read_results
+        from claimeval.runs.views import ratings
+
+        finished = self.watch("rate")
+        if finished.of_shard:
+            return finished.show()
+        run = finished.run
+        claims = None if finished.stopped or run.path is None else run.path.parent
+        compared = (
+            compare_ratings(read_results(claims), run.results, run.manifest.cluster)
+            if claims and has_results(claims)
+            else ()
+        )
+        counts, judged = count_words(run.results, run.manifest), members(run.results, run.manifest)
+        answered = outcomes(run.results) if ANSWERED in run.manifest.names else {}
+        if self.shown.details and not finished.stopped:
+            self.output.draw(ratings.view(counts | ({"outcomes": answered} if answered else {}), judged, compared))
+        more = {
+            "ratings": counts,
+            "members": {name: member.model_dump() for name, member in judged.items()},
+            "against_claims": [comparison.model_dump() for comparison in compared],
+            "outcomes": answered,
+        }
+        return finished.show(more, shown=self.shown)
+
+
+@command("grade")
+class Grade(JobOptions):
+    """Grade how relevant documents are to a question; write qrels.
+
+    A pair that could not be graded is unassessed with its reason, never a 0. Samples also get the metrics
+    `context_relevance` (share of relevant contexts), `context_grade` (mean grade) and `context_precision_ap`. Stop at
+    any time; the same command resumes and pays nothing twice.
+
+    Example: claimeval grade answers.jsonl -j openai:gpt-5-mini -o runs/grades
+
+    Example: claimeval grade queries.tsv --corpus docs.jsonl --trec-run bm25.run -j openai:gpt-5-mini
+    """
+
+    data: Annotated[Path, Argument("DATA")]
+    """Samples or a run whose contexts are graded; with --corpus, queries; or a BEIR folder."""
+    judges: Judges
+    """PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    corpus: Path | None = None
+    """The documents: .jsonl with id and text, or .tsv."""
+    trec_runs: Annotated[tuple[Path, ...], Names("--trec-run")] = ()
+    """A TREC run whose top documents are graded; repeatable."""
+    depth: int = 10
+    """Documents to grade for each query and TREC run."""
+    qrels: Path | None = None
+    """Human grades to compare with: TREC, BEIR or a table with query_id, doc_id, grade. With --corpus, these pairs
+    are graded too."""
+    measures: Annotated[str | None, Names("-m", "--measures")] = None
+    """Rank measures that order TREC runs (ndcg@10,P@10) or, against reference contexts, metrics of the samples."""
+    out: Out = None
+    """Run directory; default RUN/grade or runs/DATA-SETTINGS."""
+    against: Annotated[Literal["question", "reference_contexts"], QUESTIONS] = "question"
+    """question, or reference_contexts: whether a context has the content of one of them."""
+    scale: Annotated[str, QUESTIONS] = "umbrela"
+    """umbrela (0 to 3), graded (0 to 2), binary, or a YAML file with `meanings` and `positive_from`."""
+    prompt: Annotated[str | None, QUESTIONS] = None
+    """steps, plain, or a .j2 file.  [default: steps]"""
+    documents_per_call: Annotated[int, QUESTIONS] = 1
+    """Documents per call; with several, a grade also depends on the other documents."""
+    gates: Annotated[Gates, Heading("Results and gates", "max_missing")] = Gates()
+
+    def __post_init__(self) -> None:
+        require_at_least(self, 0, "depth")
+        require_at_least(self, 1, "documents_per_call")
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.ratings import grade
+
+        matching = self.against == "reference_contexts"
+        if matching and (self.corpus or self.trec_runs or self.qrels):
+            raise UsageError("--corpus, --trec-run and --qrels go with --against question")
+        settings = arguments(self, corpus=self._corpus, out=self.out or "runs/", options=options)
+        if not (matching and self.measures):
+            del settings["measures"]  # they order TREC runs; `grade` takes measures of matches only
+        return grade(**settings)
+
+    def do(self) -> int:
+        from claimeval.evaluation.grade import summarize_grades
+        from claimeval.runs.jobs import QRELS
+        from claimeval.runs.views import grades as views
+
+        people = self._people()
+        # pairs are checked below; a sample counts as lost for a single ungraded pair
+        finished = self.watch("grade", Gates(max_missing=1.0))
+        run, output = finished.run, self.output
+        if finished.of_shard:
+            return finished.show()
+        grades = summarize_grades(run.results, run.manifest)
+        compared = self._compared(run, people) if people else {}
+        if self.against == "question" and run.path and not finished.stopped:
+            output.draw(views.counts(grades, run.manifest))
+            output.draw(views.validity(compared, confusions=True))
+            if grades.counts.graded:
+                named, scale = " ".join(map(str, self.trec_runs)) or "YOUR.run", run.manifest.questions[0].scale
+                output.line(f"Grades: {run.path / QRELS}")
+                output.line(f"Rank by them: claimeval rank {run.path / QRELS} {named} -l {scale.positive_from:g}")
+            else:
+                say(f"no pair was graded, so there is no {QRELS}; {run.path / 'results.jsonl'} says why")
+        failed, most = grades.counts.failures / (grades.counts.pairs or 1), self.gates.max_missing
+        if failed > most:
+            lost = f"{percent(failed)} of the pairs were lost; {percent(most)} may be lost unless you set --max-missing"
+            finished = finished._replace(ending=finished.ending.gated((f"gate failed: {lost}",)))
+        record = {
+            "counts": grades.counts.model_dump(mode="json"),
+            "members": {name: counts.model_dump(mode="json") for name, counts in grades.members.items()},
+            "alpha": grades.alpha and grades.alpha.model_dump(),
+            "against_people": {name: report.model_dump(mode="json") for name, report in compared.items()},
+        }
+        return finished.show(record)
+
+    @property
+    def _corpus(self) -> Path | None:
+        """The corpus; None if the contexts of samples are graded."""
+        from claimeval.runs.directory import has_results
+
+        return self.corpus or (self.data if self.data.is_dir() and not has_results(self.data) else None)
+
+    def _people(self) -> ir.Qrels | None:
+        """Return the grades by people, which are refused before any call if they fit nothing that is graded."""
+        from claimeval import ir
+        from claimeval.api.data import Read
+        from claimeval.api.ratings import graded_samples
+        from claimeval.data.test_collections import read_qrels
+        from claimeval.evaluation.grade import survey
+        from claimeval.evaluation.validity import check_grades, share_pairs
+
+        if self.against == "reference_contexts":
+            return None
+        ir.parse(self.measures or MEASURES)
+        reading = self.reading
+        rows = Read(arguments(reading)["mapping"], reading.limit, reading.skip_malformed, reading.group)
+        corpus, runs = self._corpus, self.trec_runs
+        samples = graded_samples(self.data, rows, corpus=corpus, trec_runs=runs, depth=self.depth, qrels=self.qrels)
+        surveyed = survey(samples)
+        if surveyed.without_text:
+            say(f"{surveyed.without_text} of {surveyed.pairs} pairs have no text of the question or the document")
+        if self.qrels is None:
+            return None
+        people = read_qrels(self.qrels)
+        check_grades(people)
+        pairs = ((sample.id, context.id) for sample in samples for context in sample.contexts or ())
+        if not share_pairs(pairs, people):
+            raise DataError(f"people graded none of these pairs in {self.qrels}; are the ids the same?")
+        return people
+
+    def _compared(self, run: Run, people: ir.Qrels) -> dict[str, Validity]:
+        from claimeval import ir
+        from claimeval.evaluation.validity import share_pairs, validity
+        from claimeval.ir.output import labels
+        from claimeval.types.clusters import cluster_of
+
+        qrels, judges = run.qrels, run.manifest.judges
+        if not share_pairs(((query, name) for query, grades in qrels.items() for name in grades), people):
+            return {}
+        clusters = {sample.id: cluster_of(sample, run.manifest.cluster) for sample in run.samples}
+        runs = {name: ir.read_run(path) for name, path in zip(labels(self.trec_runs), self.trec_runs, strict=True)}
+        scale, measures = run.manifest.questions[0].scale, self.measures or MEASURES
+        compared = validity(qrels, people, scale, runs=runs, measures=measures, clusters=clusters)
+        return {"panel" if len(judges) > 1 else judges[0].name: compared}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(JobOptions):
+    """The command of a job from another package: the options that all judged jobs share, and `questions` of its own."""
+
+    kind: ClassVar[JobKind]
+    data: Data
+    """The samples, or a run over them."""
+    judges: Judges
+    """PROVIDER:MODEL[@URL] or judge file; repeatable."""
+    out: Out = None
+    """Run directory; default RUN/JOB or runs/DATA-SETTINGS."""
+
+    def door(self, options: RunOptions) -> Run:
+        from claimeval.api.judged import judge
+
+        settings = arguments(self, out=self.out or "runs/", options=options)
+        own = settings.pop("questions")
+        own_settings = {field.name: getattr(own, field.name) for field in fields(own)}
+        return judge(self.kind.name, **settings, settings=own_settings)
+
+    def do(self) -> int:
+        kind, finished = self.kind, self.watch(self.kind.name)
+        if finished.of_shard:
+            return finished.show()
+        counts = kind.counts(finished.run.manifest, finished.run.results) if kind.counts else {}
+        for name, words in counts.items() if not finished.stopped else ():
+            self.output.line(f"{name}: {tally(words)}", indent=1)
+        return finished.show({"counts": counts})
+
+
+def make(name: str) -> None:
+    """Make the command of a job of another package: the shared options, and the job's own."""
+    from claimeval.api.judged import made_kind
+
+    kind = made_kind(name)
+    assert kind.options, "a made kind has options"
+    own = {
+        "__annotations__": {"questions": Annotated[kind.options, Heading("Questions")]},
+        "questions": kind.options(),
+        "kind": kind,
+        "__module__": __name__,
+        "__doc__": kind.options.__doc__,
+    }
+    command(name)(type("JudgedCommand", (Judged,), own))
