@@ -38,7 +38,17 @@ SWITCHES = (
 )
 WAIT = 60.0
 """Seconds after which a page that does not come is an error."""
-ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+ROOT = Path(__file__).parents[2]
+ARTEFACTS = ROOT / "artefacts"
+AXE = ROOT / "tools" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+CONTRAST = {"type": "rule", "values": ["color-contrast"]}
+"""What other colours can change."""
+RUN_AXE = """
+const done = arguments[1];
+axe.run(document, { runOnly: arguments[0], resultTypes: ["violations"] }).then((found) =>
+  done(found.violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))])));
+"""
 
 
 class Browser:
@@ -129,6 +139,14 @@ class Browser:
         found = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
         (ARTEFACTS / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
 
+    def breaches(self, rules: object = RULES) -> object:
+        """The rules of axe-core that the page breaks as it is shown now."""
+        if not AXE.exists():
+            pytest.skip("axe-core is not installed: `make scripts` installs it")
+        if not self.run("return 'axe' in window"):
+            self.run(AXE.read_text(encoding="utf-8"))
+        return self.driver.execute_async_script(RUN_AXE, rules)
+
     def _command(self, name: str, **settings: object) -> None:
         self.driver.execute_cdp_cmd(name, settings)
 
@@ -177,6 +195,7 @@ def opened_browser(profile: Path) -> Iterator[Browser]:
     with webdriver.Chrome(
         options=options, service=Service(shutil.which("chromedriver"), env=dict(os.environ))
     ) as chrome:
+        chrome.set_script_timeout(2 * WAIT)
         yield Browser(chrome)
 
 

@@ -11,13 +11,11 @@ from selenium.webdriver.common.keys import Keys
 import claimeval as ce
 import claimeval.testing
 from claimeval.runs.directory import read_results
-from tests.report.conftest import Browser
+from tests.report.conftest import CONTRAST, RULES, Browser
 from tests.report.realistic import Realistic
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(__file__).parents[2] / "tools" / "page" / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SINGLE = {
     "overview": "",
     "list": "#/samples",
@@ -33,13 +31,6 @@ TWO = {
     "compared-sample": "#/sample/q15?claim=answer-1",
 }
 OTHERS = {"documents": "#/sample/q01", "experiment": ""}
-CONTRAST = {"type": "rule", "values": ["color-contrast"]}
-"""What other colours can change."""
-RUN = """
-const done = arguments[1];
-axe.run(document, { runOnly: arguments[0], resultTypes: ["violations"] }).then((found) =>
-  done(found.violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))])));
-"""
 
 
 @pytest.fixture
@@ -51,28 +42,20 @@ def pages(realistic: Realistic) -> dict[str, Path]:
 
 @pytest.mark.parametrize(("view", "fragment"), (SINGLE | TWO | OTHERS).items())
 def test_a_view_breaks_no_rule_of_axe(browser: Browser, pages: dict[str, Path], view: str, fragment: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: `make scripts` installs it")
-    browser.driver.set_script_timeout(120)
     browser.open(pages[view], fragment)
-    browser.run(AXE.read_text(encoding="utf-8"))
     for medium in ("light", "dark", "print"):
         if medium == "print":
             browser.paper(True)
         else:
             browser.colours(medium)
-        rules = RULES if medium == "light" else CONTRAST
-        assert browser.driver.execute_async_script(RUN, rules) == [], medium
+        assert browser.breaches(RULES if medium == "light" else CONTRAST) == [], medium
     browser.paper(False)
 
 
 def test_the_dialog_breaks_no_rule_of_axe(browser: Browser, pages: dict[str, Path]) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: `make scripts` installs it")
     browser.open(pages["sample"], SINGLE["sample"])
     browser.press("r")
-    browser.run(AXE.read_text(encoding="utf-8"))
-    assert browser.driver.execute_async_script(RUN, RULES) == []
+    assert browser.breaches() == []
 
 
 def focused_claim(browser: Browser) -> object:

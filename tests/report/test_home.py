@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from claimeval.runs.directory import MANIFEST, load_summary
 from claimeval.statistics.formatting import decimal, interval
 from claimeval.testing import ScriptedJudge
 from claimeval.types.options import RunOptions
-from tests.report.conftest import Browser
+from tests.report.conftest import CONTRAST, RULES, Browser
 from tests.report.runs import BRIDGE, TOWER, make
 from tests.report.test_viewer import ask
 
@@ -251,24 +252,34 @@ def test_the_colours_that_were_chosen_hold_on_the_page_of_several_runs(browser: 
     browser.one("#theme").click()
     dark = browser.run(background)
     assert light != dark
-    browser.driver.get(f"{viewer.url}compare?run=month_0&run=month_2&run=month_5")
+    browser.open(f"{viewer.url}compare?run=month_0&run=month_2&run=month_5")
     assert browser.run(background) == dark
     browser.one("#theme").click()
     assert browser.run(background) == light
     assert browser.complaints() == []
 
 
+PAGES = {
+    "home": "",
+    "columns": "#sort=name&columns=date|job|judges|samples|labels|notes|metric faithfulness"
+    "&chosen=month_0&chosen=month_2",
+    "series": "compare?run=month_0&run=month_2&run=month_5",
+    "run": "report?run=month_3",
+    "comparison": "report?run=month_0&run=month_5",
+    "experiment": "report?run=deep/prompts",
+}
+
+
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_home_and_the_series_fit_every_window(browser: Browser, viewer: Viewer, scheme: str) -> None:
-    browser.colours(scheme)
-    for width in (390, 1440):
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_the_viewer_fits_every_window_and_breaks_no_rule_of_axe(
+    browser: Browser, viewer: Viewer, page: str
+) -> None:
+    for width, scheme in itertools.product((390, 1440), ("light", "dark")):
         browser.size(width)
-        browser.open(viewer.url)
-        browser.picture(f"home-{width}-{scheme}")
+        browser.colours(scheme)
+        browser.open(viewer.url + PAGES[page])
+        browser.run("for (const one of document.querySelectorAll('main details')) one.open = true")
+        browser.picture(f"{page}-{width}-{scheme}")
         assert browser.run("return document.documentElement.scrollWidth") == width
-    browser.size(390)
-    browser.driver.get(f"{viewer.url}compare?run=month_0&run=month_2&run=month_5")
-    browser.picture(f"series-390-{scheme}")
-    assert browser.run("return document.documentElement.scrollWidth") == 390
-    assert browser.complaints() == []
+        assert browser.breaches(RULES if scheme == "light" else CONTRAST) == []

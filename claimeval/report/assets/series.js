@@ -3,3 +3,4 @@
 import { themes } from "./theme.js";
 
 themes();
+performance.mark("drawn");
