@@ -36,6 +36,8 @@ class DerivedMetric(NamedTuple):
     cites: bool = False
     """Whether it is about the citations of the answer: verdicts on the cited documents are enough, and it is undefined
     (`no_citations`) if there are none."""
+    counts: str = "claim"
+    """What it counts."""
     zero_with: str | None = None
     """If another metric that it needs has no claims, the value is 0 if this metric is 0."""
 
@@ -70,6 +72,7 @@ DERIVED = {
             formulas.context_precision_claims,
             "contexts that have a gold claim",
             True,
+            counts="context",
         ),
         DerivedMetric(
             "context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True
@@ -120,17 +123,37 @@ DERIVED = {
             three_way=True,
         ),
         *(
-            DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True)
-            for name, formula, description in (
-                ("citation_recall", citations.recall, "claims that their own citations support"),
-                ("citation_precision", citations.precision, "citations that support a claim of their sentence"),
-                ("citation_missing", citations.missing, "claims without citation that a context supports"),
-                ("citation_misplaced", citations.misplaced, "claims that other contexts than the cited ones support"),
-                ("citation_unfounded", citations.unfounded, "claims with citation that no context supports"),
-                ("alce_recall", citations.alce_recall, "sentences that their citations support"),
-                ("alce_precision", citations.alce_precision, "citations that their sentence needs or that are enough"),
-                ("support_precision", citations.support_precision, "support of cited sentences, first citation"),
-                ("support_recall", citations.support_recall, "support of all sentences, first citation"),
+            DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True, counts=counts)
+            for name, formula, counts, description in (
+                ("citation_recall", citations.recall, "claim", "claims that their own citations support"),
+                (
+                    "citation_precision",
+                    citations.precision,
+                    "citation",
+                    "citations that support a claim of their sentence",
+                ),
+                ("citation_missing", citations.missing, "claim", "claims without citation that a context supports"),
+                (
+                    "citation_misplaced",
+                    citations.misplaced,
+                    "claim",
+                    "claims that other contexts than the cited ones support",
+                ),
+                ("citation_unfounded", citations.unfounded, "claim", "claims with citation that no context supports"),
+                ("alce_recall", citations.alce_recall, "sentence", "sentences that their citations support"),
+                (
+                    "alce_precision",
+                    citations.alce_precision,
+                    "citation",
+                    "citations that their sentence needs or that are enough",
+                ),
+                (
+                    "support_precision",
+                    citations.support_precision,
+                    "sentence",
+                    "support of cited sentences, first citation",
+                ),
+                ("support_recall", citations.support_recall, "sentence", "support of all sentences, first citation"),
             )
         ),
         *(

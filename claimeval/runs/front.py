@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
+from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs.notes import Note, notes
 from claimeval.runs.slices import ENOUGH, Cell, cell_of
@@ -159,13 +160,14 @@ def _head(manifest: Manifest, summary: Summary) -> str:
 def _score(name: str, metric: MetricSummary) -> FrontScore:
     is_share = metric.unit == "share"
     value = decimal(metric.mean, 2) if metric.mean is not None else "no score"
+    noun = derived(name).counts if is_derived(name) else "claim"
     return FrontScore(
         name=name if is_share else f"{name} ({metric.unit})",
         value=value,
         share=metric.mean if is_share else None,
         ends=interval(metric.reported) if metric.reported else "",
         bounds=metric.ends == "bounds",
-        counts=f"{metric.hits} of {number_of(metric.judged or 0, 'claim')}" if metric.total else f"n {metric.n}",
+        counts=f"{metric.hits} of {number_of(metric.judged or 0, noun)}" if metric.total else f"n {metric.n}",
     )
 
 
