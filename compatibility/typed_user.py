@@ -13,7 +13,8 @@ from claimeval.types.options import RunOptions
 SAMPLES = [
     ce.Sample(
         id="tower", question="How high?", answer="58 m.", contexts=(ce.Document(id="d1", text="It is 58 m high."),)
-    )
+    ),
+    ce.Sample(question="How old?", answer="150 years.", contexts=["It was built in 1874."], reference_answers=["152"]),
 ]
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from claimeval.api.data import Metrics, Read, samples_of
-from claimeval.api.jobs import BEFORE_RUN, Judges, JudgeSpec, Prepared, blocking, parse_spec, with_hints
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import BEFORE_RUN, Judges, JudgeSpec, Prepared, blocking, parse_spec
 from claimeval.data.traces import unpacked
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
@@ -183,21 +184,22 @@ def _sample(
     reference_answers: str | Sequence[str],
     history: Sequence[Mapping[str, str]],
 ) -> Sample:
-    fields = unpacked({"answer": answer})
-    if not isinstance(fields.get("answer"), str):
-        raise UsageError(f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain")
+    is_row = isinstance(answer, Mapping)
+    fields = unpacked(answer if is_row else {"answer": answer})
     if contexts is None or isinstance(contexts, str):
         what = "None" if contexts is None else "one text"
         raise UsageError(f"contexts: {what}; give a list of texts, as in [text]")
-    row: dict[str, object] = {"id": "answer", "question": question, "contexts": list(contexts), **fields}
-    row |= {"contexts": list(contexts)} if contexts else {}
-    row |= {"reference_answers": reference_answers} if reference_answers else {}
-    row |= {"history": list(history)} if history else {}
+    given = {"question": question, **unpacked({"contexts": contexts})}
+    given |= {"reference_answers": reference_answers, "history": list(history)}
+    named = {name: name for name, value in given.items() if value} | ({} if is_row else {"answer": "answer"})
+    row: dict[str, object] = {"id": "answer", **({} if is_row else {"question": "", "contexts": []}), **fields}
+    row |= {name: given[name] for name in named if name in given}
     try:
-        named: dict[str, str] = {name: name for name in ("question", "answer", "contexts", "history") if name in row}
         (sample,) = samples_of([row], Read(named))
     except DataError as error:
         raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
+    if sample.answer is None or not (is_row or isinstance(fields["answer"], str)):
+        raise UsageError(f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain")
     return sample
 
 

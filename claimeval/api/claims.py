@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from claimeval.api.data import Data, Examination, Metrics, Read, path_of, samples_of, surveyed
+from claimeval.api.hints import with_hints
 from claimeval.api.jobs import (
     Judges,
     JudgeSpec,
@@ -17,7 +18,6 @@ from claimeval.api.jobs import (
     parse_spec,
     parse_specs,
     run_prepared,
-    with_hints,
 )
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from claimeval.api.hints import with_hints
 from claimeval.api.run import Run
 from claimeval.data.rows import dataframe
 from claimeval.metrics.rows import canonical_name, metric_names
@@ -144,6 +145,7 @@ class Comparison:
         return next(i for i in reversed(range(len(self.runs))) if i != self.baseline)
 
 
+@with_hints
 def compare(
     *runs: Run | str | Path,
     baseline: int | str = 0,
@@ -202,6 +204,7 @@ def _position(baseline: int | str, runs: Sequence[Run]) -> int:
     return baseline
 
 
+@with_hints
 def experiment(
     design: str | Path | Mapping[str, Any],
     *,

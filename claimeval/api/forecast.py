@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec
 
 from claimeval.api.comparison import experiment, prepared_experiment
-from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec, with_hints
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import JudgeSpec, Prepared, before_run, blocking, parse_spec
 from claimeval.evaluation.forecast import Forecast, forecast
 from claimeval.evaluation.probe import probe as try_judge
 from claimeval.execution import ComputedJob

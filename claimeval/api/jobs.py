@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import hashlib
-import inspect
 import logging
 import shutil
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import fields, replace
-from difflib import get_close_matches
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from claimeval import providers
 from claimeval.api.data import Examination
@@ -296,8 +293,6 @@ def parse_spec(spec: JudgeSpec) -> str | Judge:
     return str(spec) if isinstance(spec, Path) else spec
 
 
-OPTIONS = frozenset(field.name for field in fields(RunOptions))
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -320,36 +315,3 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         return executor.submit(copy_context().run, asyncio.run, coroutine).result()
     finally:
         executor.shutdown(wait=False)
-
-
-def with_hints(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function with the closest parameter in the error of an argument that it does not have."""
-    names = inspect.signature(function).parameters
-
-    def check(given: Iterable[str]) -> None:
-        """Raise TypeError for a name that is no parameter."""
-        for name in given:
-            if name not in names:
-                near = get_close_matches(name, names, 1)
-                hint = f". Did you mean {near[0]!r}?" if near else ""
-                if name in OPTIONS and "options" in names:
-                    hint = f": give options=RunOptions({name}=...)"
-                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
-
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
-            """Check the names of the arguments, then await the function."""
-            check(kwargs)
-            return await function(*args, **kwargs)
-
-        return twin  # type: ignore[return-value]  # its result is the coroutine T
-
-    @functools.wraps(function)
-    def door(*args: P.args, **kwargs: P.kwargs) -> T:
-        """Check the names of the arguments, then call the function."""
-        check(kwargs)
-        return function(*args, **kwargs)
-
-    return door

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from claimeval.api.data import Data, Examination, Read, samples_of
-from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared, with_hints
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.evaluation import kinds

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from claimeval.api.data import Data, Examination, Read, is_run, samples_of
-from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared, with_hints
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.evaluation.extraction import ExtractionOptions

@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from claimeval import ir
 from claimeval.api.data import Data, Examination, Read, path_of, samples_of
-from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared, with_hints
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import Judges, Prepared, blocking, parse_specs, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
 from claimeval.data.test_collections import read_corpus, read_qrels, read_queries

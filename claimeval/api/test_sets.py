@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared, with_hints
+from claimeval.api.hints import with_hints
+from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.test_collections import read_corpus
 from claimeval.evaluation.write_queries import draw, make_job

@@ -202,23 +202,24 @@ def _value(row: Mapping[str, Any], field: str, paths: Sequence[str], mapping: Ro
     """Return the value of a field: of the first path that gives something; lists of documents take all of a path."""
     empty: object = None
     merged: list[Any] = []
-    split, join = mapping.split, mapping.join
     for path in paths:
         found = list(values_at(row, path)) if path else []
         if not found:
             empty = [] if field in LISTS and _is_empty_list(row, path) else empty
         elif field in _DOCUMENT_LISTS:
-            merged += [item for value in found for item in _documents(value, split) if item not in merged]
+            merged += [item for value in found for item in _documents(value, mapping.split) if item not in merged]
             empty = []
         elif field in LISTS:
-            return found[0] if len(found) == 1 else found
-        elif field in ("question", "answer"):
-            text = _text(found, field, join)
-            if text is not None and (not isinstance(text, str) or text.strip() or path == paths[-1]):
-                return text
+            return _one(found)
         else:
-            return found[0] if len(found) == 1 else found
+            value = _text(found, field, mapping.join) if field in ("question", "answer") else _one(found)
+            if value is not None and (not isinstance(value, str) or value.strip() or path == paths[-1]):
+                return value
     return merged or empty
+
+
+def _one(found: list[Any]) -> Any:
+    return found[0] if len(found) == 1 else found
 
 
 def _documents(value: Any, split: str | None) -> list[Any]:
@@ -228,9 +229,9 @@ def _documents(value: Any, split: str | None) -> list[Any]:
 
 def _text(found: list[Any], field: str, join: str | None) -> object:
     """Return the text in the values at a path, also within objects and messages."""
-    if len(found) > 1:
-        return found if join is None else join.join(map(str, found))
-    value = found[0]
+    if join is not None:
+        return join.join(map(_cited, found))
+    value = _one(found)
     if isinstance(value, str) and value[:1] not in ("{", "[", '"'):
         return value
     parts = opened(value)
@@ -238,6 +239,15 @@ def _text(found: list[Any], field: str, join: str | None) -> object:
         return parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
     text = spoken(value, field)
     return value if text is None else text
+
+
+def _cited(part: Any) -> str:
+    """Return a part of an answer, with the citations beside it as marks: `[1]` for index 0, else the id."""
+    if not isinstance(part, Mapping):
+        return str(part)
+    cited = part.get("citations") or ()
+    marks = "".join(f"[{name + 1 if isinstance(name, int) else name}]" for name in cited)
+    return f"{part.get('text', '')}{marks and f' {marks}'}"
 
 
 def _is_empty_list(row: Mapping[str, Any], path: str) -> bool:

@@ -558,10 +558,16 @@ class _CellValues:
 
     def contexts(self, field: str = "contexts") -> list[dict[str, Any]]:
         """Return the retrieved documents."""
-        ids = self.ids("context_ids") if "context_ids" in self.present else None
         items = self._items(field) or []
+        ids = self.ids("context_ids") if "context_ids" in self.present else self._ids_of_texts(items)
         one = len(items) == 1 and isinstance(items[0], dict)
         return self._documents(documents.listed(items[0]) if one else items, field, ids)
+
+    def _ids_of_texts(self, items: list[Any]) -> list[str] | None:
+        """Return `sources` as the ids of contexts that are texts, one for each of them."""
+        names = self.ids("sources") if "sources" in self.present else []
+        unique = len(set(names)) == len(names) == len(items) and not any(map(str.isdecimal, names))
+        return names if names and unique and all(isinstance(item, str) for item in items) else None
 
     def _documents(self, items: list[Any], field: str, ids: list[str] | None = None) -> list[dict[str, Any]]:
         """Return the fields of documents from objects, or from texts with a list of ids. The default id is the rank."""

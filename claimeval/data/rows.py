@@ -249,10 +249,8 @@ CONTAINERS = (
     *("rows", "records", "items", "goldens", "runs", "data.data", "data.items", "data.rows"),
 )
 """Paths of the rows of a JSON object, in files of LlamaIndex, RAGChecker, DeepEval, ragas, promptfoo and others."""
-_OF_A_ROW = frozenset(
-    {"question", "query", "answer", "response", "input", "user_input", "messages", "info", "spans", "resourceSpans",
-     "observations", "trace"}
-)  # fmt: skip
+_OF_A_TRACE = frozenset({"info", "spans", "resourceSpans", "observations", "trace"})
+_OF_A_ROW = _OF_A_TRACE | {"question", "query", "answer", "response", "input", "user_input", "messages"}
 """Fields of objects that are rows, although they have lists of objects."""
 
 
@@ -271,7 +269,7 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
         (rows,) = values_at(table, container)
         made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == ["index"]
         return [{k: v for k, v in row.items() if k != "index"} for row in rows] if made_up else list(rows)
-    if values and all(isinstance(value, dict) for value in values):
+    if values and all(isinstance(value, dict) for value in values) and _OF_A_TRACE.isdisjoint(table):
         if all(str(label).isdecimal() for label in table):
             return values
         labels = dict.fromkeys(label for column in values for label in column)
@@ -368,7 +366,7 @@ def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
     names = [name.strip() for name in next(reader, [])]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise DataError(f"{path}, line 1: duplicate column {duplicate!r}")
+        raise DataError(f"{path}, line 1: duplicate column {duplicate!r}; rename one, or export JSON")
     return names
 
 

@@ -546,44 +546,48 @@ def _role(message: Any) -> str:
 def unpacked(item: Any) -> Any:
     """Return the fields of a row; a response of LlamaIndex in it becomes answer and contexts.
 
-    An object with `source_nodes` and `response` is a response, one with `page_content` a document, so that neither
-    package is imported.
+    An object with `source_nodes` is a response, one with `page_content` a document, so that neither package is
+    imported. A response that is streamed is read to its end.
     """
     if _is_response(item):
         return _of_response(item)
     if isinstance(item, Mapping):
         fields: dict[str, Any] = {}
         for name, value in item.items():
-            fields |= _of_response(value) if _is_response(value) else {str(name): _pages(_content(value))}
+            fields |= _of_response(value) if _is_response(value) else {str(name): _content(value)}
         return plain(fields)
     return plain(item)
 
 
 def _is_response(value: Any) -> bool:
-    return hasattr(value, "source_nodes") and hasattr(value, "response") and not isinstance(value, Mapping)
+    return hasattr(value, "source_nodes") and not isinstance(value, Mapping)
 
 
 def _of_response(response: Any) -> dict[str, Any]:
-    answer = response.response
-    return {"answer": None if answer is None else str(answer), "contexts": _pages(response.source_nodes)}
+    answer = response if "response_gen" in dir(response) else response.response
+    return {"answer": None if answer is None else str(answer), "contexts": _content(response.source_nodes)}
 
 
 def _content(value: Any) -> Any:
-    """Return the text of a message of LangChain; other values stay."""
-    is_message = hasattr(value, "content") and hasattr(value, "type") and isinstance(value.content, str)
-    return value.content if is_message else value
+    """Return the text of a message of LangChain, the fields of its documents and of nodes of LlamaIndex, also in lists.
 
-
-def _pages(value: Any) -> Any:
-    return [_page(item) for item in value] if isinstance(value, (list, tuple)) else value
+    Other values stay.
+    """
+    if isinstance(value, (list, tuple)):
+        return [_page(item) for item in value]
+    if isinstance(content := getattr(value, "content", None), (str, list)) and hasattr(value, "type"):
+        parts = [content] if isinstance(content, str) else content
+        return "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in parts)
+    return _page(value)
 
 
 def _page(item: Any) -> Any:
     """Return the fields of a document of LangChain or a node of LlamaIndex; other values stay."""
+    if isinstance(item, tuple):  # with its score
+        return [_page(value) for value in item]
     if hasattr(item, "page_content") and not dataclasses.is_dataclass(item):
         return {"id": getattr(item, "id", None), "page_content": item.page_content}
-    if hasattr(item, "node") and hasattr(item.node, "get_content"):
-        return {"id": item.node.node_id, "text": item.node.get_content(), "score": plain(item.score)}
-    if hasattr(item, "get_content") and hasattr(item, "node_id"):
-        return {"id": item.node_id, "text": item.get_content()}
+    node = getattr(item, "node", item)
+    if hasattr(node, "get_content") and hasattr(node, "node_id"):
+        return {"id": node.node_id, "text": node.get_content(), "score": plain(getattr(item, "score", None))}
     return item

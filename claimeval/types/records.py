@@ -268,15 +268,39 @@ class Sample(Record):
     """Further named evidence sets that claims can be assessed against."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            id: str = "",
+            question: str,
+            history: Sequence[Turn | Mapping[str, str]] = (),
+            answer: str | None = None,
+            contexts: Sequence[str | Document | Mapping[str, Any]] | None = None,
+            sources: Sequence[str] = (),
+            reference_answers: Sequence[str] = (),
+            references: References | None = None,
+            reference_claims: Sequence[GivenClaim | Mapping[str, Any]] = (),
+            reference_contexts: Sequence[str] = (),
+            reference_context_ids: Sequence[str] = (),
+            is_answerable: bool | None = None,
+            generator: str | None = None,
+            reference_author: str | None = None,
+            evidence: Mapping[str, Sequence[Document | Mapping[str, Any]]] = {},
+            metadata: Mapping[str, JsonValue] = {},
+        ) -> None: ...
+
     @model_validator(mode="before")
     @classmethod
-    def _texts_are_documents(cls, fields: Any) -> Any:
-        """Make documents of contexts that are texts, with their rank as id, as in a row of a file."""
+    def _contexts_are_numbered(cls, fields: Any) -> Any:
+        """Make documents of contexts that are texts or have no id, with their rank as id, as in a row of a file."""
         contexts = fields.get("contexts") if isinstance(fields, dict) else None
-        if not isinstance(contexts, (list, tuple)) or not any(isinstance(item, str) for item in contexts):
+        if not isinstance(contexts, (list, tuple)) or all(isinstance(item, Document) for item in contexts):
             return fields
-        numbered = enumerate(contexts, 1)
-        made = [{"id": str(rank), "text": item} if isinstance(item, str) else item for rank, item in numbered]
+        named = ({"text": item} if isinstance(item, str) else item for item in contexts)
+        numbered = enumerate(named, 1)
+        made = [{"id": str(rank), **item} if isinstance(item, Mapping) else item for rank, item in numbered]
         return {**fields, "contexts": made}
 
     @field_validator("reference_answers")

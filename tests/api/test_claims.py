@@ -116,6 +116,13 @@ def test_an_argument_that_a_function_does_not_have_is_blamed_on_it_with_the_near
         (ce.grade, {"judge": "a"}, r"^grade\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
         (ce.rejudge, {"judge": "a"}, r"^rejudge\(\) got .* 'judge'\. Did you mean 'judges'\?$"),
         (ce.write_queries, {"judges": "a"}, r"^write_queries\(\) got .* 'judges'\. Did you mean 'judge'\?$"),
+        (
+            ce.experiment,
+            {"max_cost": 1},
+            r"^experiment\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$",
+        ),
+        (ce.experiment, {"label": "a"}, r"^experiment\(\) got .* 'label'\. Did you mean 'labels'\?$"),
+        (ce.compare, {"metric": "a"}, r"^compare\(\) got .* 'metric'\. Did you mean 'metrics'\?$"),
         (ce.measure, {"max_cost": 1}, r"^measure\(\) got .* 'max_cost': give options=RunOptions\(max_cost=\.\.\.\)$"),
         (lambda _, **given: asyncio.run(ce.ascore(SAMPLES, **given)), {"judge": "a"}, "^ascore.*Did you mean 'judges'"),
         (ce.score, {"judges": "a", "qqq": 1}, r"^score\(\) got an unexpected keyword argument 'qqq'$"),

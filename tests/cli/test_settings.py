@@ -109,6 +109,7 @@ def test_plan_takes_the_settings_of_the_command_that_it_plans(project: Path) -> 
         ),
         ('judge = "openai:m@http://me:pw@host/v1"', "FILE: judge holds a secret"),
         ("limit = 5", "FILE: limit changes which data count, or what is written; type it as an option"),
+        ('mapping = "map.yaml"', "FILE: mapping changes which data count"),
         ("skip-malformed = true", "FILE: skip-malformed changes which data count"),
         ('max-cost = "two"', "FILE: max-cost: 'two' is not a valid float."),
         ("rpm = 2.5", "FILE: rpm: '2.5' is not a valid integer."),

@@ -287,13 +287,37 @@ def test_results_of_langchain_chains(asked: str, found: str, said: str) -> None:
     assert sample.contexts == (ce.Document(id="1", text=PAGE),)
 
 
-def test_documents_of_langchain_themselves() -> None:
-    documents = pytest.importorskip("langchain_core.documents")
+def read_and_checked(row: Any, contexts: Any = ()) -> ce.Sample:
+    """What `score` reads of a row, if `check` takes it too."""
+    (sample,) = ce.score([row], judges="local:lexical", metrics="faithfulness").samples
+    result = ce.check(row, contexts, judge="local:lexical")
+    assert (result.sample.answer, result.sample.contexts) == (sample.answer, sample.contexts)
+    return sample
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("asked", ["question", "input"])
+def test_objects_of_langchain_themselves(asked: str) -> None:
+    core = pytest.importorskip("langchain_core")
+    from langchain_core import documents, load, messages, runnables
+
     page = documents.Document(page_content=PAGE, id="p1", metadata={"source": "a.md"})
-    (sample,) = ce.read_samples([{"input": ASKED, "context": [page], "answer": SAID}])
-    assert sample.contexts == (ce.Document(id="p1", text=PAGE),)
-    (listed,) = ce.read_samples([{"question": ASKED, "contexts": [page], "answer": SAID}])
-    assert listed.contexts == sample.contexts
+    expected = (ce.Document(id="p1", text=PAGE),)
+    for said in (SAID, messages.AIMessage(SAID), messages.AIMessage([{"type": "text", "text": SAID}])):
+        chain = runnables.RunnablePassthrough.assign(context=lambda _: [page]).assign(answer=lambda _, text=said: text)
+        sample = read_and_checked(chain.invoke({asked: ASKED}))
+        assert (sample.question, sample.answer, sample.contexts) == (ASKED, SAID, expected), core.__version__
+        assert ce.check(said, page, judge="local:lexical").sample.contexts == expected
+    (dumped,) = ce.read_samples([json.loads(load.dumps(chain.invoke({asked: ASKED})))])
+    assert (dumped.answer, [one.text for one in dumped.contexts or ()]) == (SAID, [PAGE])
+    qa = read_and_checked({"query": ASKED, "result": SAID, "source_documents": [page]})
+    assert (qa.question, qa.contexts) == (ASKED, expected)
+    (ranked,) = ce.read_samples([{"question": ASKED, "answer": SAID, "contexts": [(page, 0.5)]}])
+    assert ranked.contexts == (ce.Document(id="p1", text=PAGE, score=0.5),)
+    called = messages.AIMessage("", tool_calls=[{"name": "find", "args": {}, "id": "1"}])
+    turns = [messages.HumanMessage(ASKED), called, messages.ToolMessage(PAGE, tool_call_id="1")]
+    (agent,) = ce.read_samples([{"messages": [*turns, messages.AIMessage(SAID)]}])
+    assert (agent.question, agent.answer, [one.text for one in agent.contexts or ()]) == (ASKED, SAID, [PAGE])
 
 
 @dataclasses.dataclass
@@ -318,15 +342,26 @@ def test_responses_of_llama_index() -> None:
     assert (alone.question, alone.answer, alone.contexts) == ("", SAID, expected)
 
 
-def test_responses_of_llama_index_itself() -> None:
-    schema = pytest.importorskip("llama_index.core.schema")
-    response = pytest.importorskip("llama_index.core.base.response.schema")
+@pytest.mark.filterwarnings("ignore")
+def test_objects_of_llama_index_itself() -> None:
+    core = pytest.importorskip("llama_index.core")
+    from llama_index.core import schema
+    from llama_index.core.base.response import schema as responses
+    from llama_index.core.evaluation import EvaluationResult
+
     node = schema.NodeWithScore(node=schema.TextNode(text=PAGE, id_="n1"), score=0.9)
-    made = response.Response(response=SAID, source_nodes=[node], metadata={"n1": {}})
     expected = (ce.Document(id="n1", text=PAGE, score=0.9),)
-    (sample,) = ce.read_samples([{"question": ASKED, "answer": made}])
-    assert (sample.answer, sample.contexts) == (SAID, expected)
-    (alone,) = ce.read_samples([made])
-    assert (alone.answer, alone.contexts) == (SAID, expected)
-    (listed,) = ce.read_samples([{"question": ASKED, "answer": SAID, "contexts": [node]}])
-    assert listed.contexts == expected
+    made = responses.Response(response=SAID, source_nodes=[node], metadata={"n1": {}})
+    streamed = responses.StreamingResponse(response_gen=iter(SAID.split(" ", 1)), source_nodes=[node])
+    assert (alone := read_and_checked(made)).contexts == expected
+    assert alone.answer == SAID
+    assert read_and_checked({"question": ASKED, "answer": made}).question == ASKED
+    assert read_and_checked(streamed).answer == SAID.replace(" ", "", 1)
+    assert read_and_checked({"question": ASKED, "answer": SAID, "contexts": [node]}).contexts == expected
+    assert ce.check(SAID, node, judge="local:lexical").sample.contexts == expected
+    assert read_and_checked({"query": ASKED, "response": SAID, "source_nodes": [node.to_dict()]}).contexts == expected
+    (judged,) = ce.read_samples([EvaluationResult(query=ASKED, response=SAID, contexts=[PAGE])])
+    assert (judged.question, judged.answer) == (ASKED, SAID)
+    index = core.VectorStoreIndex([node.node], embed_model=core.MockEmbedding(embed_dim=2))
+    found = index.as_query_engine(llm=core.llms.MockLLM()).query(ASKED)
+    assert [one.text for one in read_and_checked({"question": ASKED, "answer": found}).contexts or ()] == [PAGE]

@@ -18,5 +18,5 @@ def test_samples_without_id_are_numbered_as_rows_are() -> None:
 
 
 def test_documents_and_texts_may_stand_side_by_side() -> None:
-    sample = ce.Sample(question="Q?", contexts=[ce.Document(id="d", text="one"), "two"])  # type: ignore[arg-type]  # as above
+    sample = ce.Sample(question="Q?", contexts=[ce.Document(id="d", text="one"), "two"])
     assert [(document.id, document.text) for document in sample.contexts or ()] == [("d", "one"), ("2", "two")]

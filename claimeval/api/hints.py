@@ -1,0 +1,49 @@
+"""Hints in the errors of arguments that a function does not have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, ParamSpec, TypeVar
+
+from claimeval.types.options import RunOptions
+
+OPTIONS = frozenset(field.name for field in fields(RunOptions))
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def with_hints(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function with the closest parameter in the error of an argument that it does not have."""
+    names = inspect.signature(function).parameters
+
+    def check(given: Iterable[str]) -> None:
+        """Raise TypeError for a name that is no parameter."""
+        for name in given:
+            if name not in names:
+                near = get_close_matches(name, names, 1)
+                hint = f". Did you mean {near[0]!r}?" if near else ""
+                if name in OPTIONS and "options" in names:
+                    hint = f": give options=RunOptions({name}=...)"
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
+            """Check the names of the arguments, then await the function."""
+            check(kwargs)
+            return await function(*args, **kwargs)
+
+        return twin  # type: ignore[return-value]  # its result is the coroutine T
+
+    @functools.wraps(function)
+    def door(*args: P.args, **kwargs: P.kwargs) -> T:
+        """Check the names of the arguments, then call the function."""
+        check(kwargs)
+        return function(*args, **kwargs)
+
+    return door
