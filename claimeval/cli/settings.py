@@ -23,7 +23,7 @@ OF_JUDGING = ("judge", "metrics", "extractor", "extract_prompt", "assess_prompt"
 SETTINGS = (
     *OF_JUDGING, "max_cost", "max_calls", "max_missing", "prices", "cache", "concurrency", "rpm", "tpm", "timeout",
 )  # fmt: skip
-REFUSED = ("data", "out", "overwrite", "limit", "skip_malformed", "fields", "field", "mapping", "group", "offline", "shard")
+REFUSED = ("data", "out", "overwrite", "limit", "skip_malformed", "field", "mapping", "group", "offline", "shard")
 """Options that change which data count, or what is written."""
 _SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
 
