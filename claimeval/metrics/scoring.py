@@ -109,7 +109,7 @@ def _mean(parts: Sequence[Score]) -> Score:
         sum(values) / len(values),
         hits=sum(part.hits or 0 for part in parts),
         judged=sum(part.judged or 0 for part in parts),
-        total=sum(part.total or 0 for part in parts),
+        total=sum(part.total for part in parts if part.total),
         alternative=parts[0].alternative if len(numbers) == 1 else None,
         bounds=(sum(lows) / len(bounds), sum(highs) / len(bounds)),
     )

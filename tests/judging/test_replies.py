@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -311,6 +312,15 @@ def test_an_introduction_and_a_remark_behind_a_blank_line_do_not_count(text: str
 def test_text_that_may_belong_to_a_claim_refuses_the_extraction(text: str) -> None:
     with pytest.raises(Unparsable):
         replies.claims_bullets(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "what"), [("", "no line with a bullet"), ("- A is B.\n", "a line without a bullet"), ("- ", "a claim")]
+)
+def test_a_refused_extraction_quotes_the_first_80_characters(before: str, what: str) -> None:
+    line = "." * 81 if before == "- " else "x" * 81
+    with pytest.raises(Unparsable, match=rf"^{what}[^:]*: '{re.escape(line[:80])}'$"):
+        replies.claims_bullets(before + line)
 
 
 def test_text_after_the_last_end_of_reasoning_is_the_reply() -> None:

@@ -172,6 +172,14 @@ def test_planted_rows_neither_run_nor_read_nor_delete(
     assert found[0] is None or isinstance(found[0], StoreError)
 
 
+def test_keys_are_text_and_never_unpickled(store: Store, folder: Path) -> None:
+    store.put(key(1), b"value")
+    assert list(store._cache) == [key(1)]
+    sql(folder, f"UPDATE Cache SET raw = 0, key = x'{pickle.dumps(key(1)).hex()}'")
+    with pytest.raises(StoreError, match="is not a key of the reply cache"):
+        list(store._cache)
+
+
 @pytest.mark.parametrize(
     "change",
     ["mode = 2", "mode = 4", "filename = 'some/file'", "value = 'words'", "value = 7", "mode = 2, value = 'words'"],
