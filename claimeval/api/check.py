@@ -74,21 +74,7 @@ def check(
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         warnings.warn("check blocks the running event loop; use `await acheck(...)`", stacklevel=2)
-    return blocking(
-        acheck(
-            answer,
-            contexts,
-            judge=judge,
-            question=question,
-            reference_answers=reference_answers,
-            history=history,
-            metrics=metrics,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            timeout=timeout,
-            options=options,
-        )
-    )
+    return blocking(acheck(**locals()))
 
 
 @with_hints

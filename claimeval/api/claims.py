@@ -35,10 +35,9 @@ from claimeval.evaluation.claims import (
     prompt_parameters,
     with_questions,
 )
+from claimeval.evaluation.job import Reiterable
 from claimeval.metrics.derived import MetricSelection, select_metrics
 from claimeval.metrics.rows import SUPPORT, metric_names
-from claimeval.runs.directory import RunResults, results_file
-from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions, RunOptions
 from claimeval.types.records import References, SampleResult
 from claimeval.types.requests import ClaimsPerCall
@@ -118,32 +117,7 @@ def score(
         StoppedEarly: A limit is reached, batches are detached, or no judge is left. `.run` is the unfinished run; the
             same call resumes it.
     """
-    return blocking(
-        ascore(
-            data,
-            judges=judges,
-            metrics=metrics,
-            extractor=extractor,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            language=language,
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-            claims_per_call=claims_per_call,
-            reasons=reasons,
-            quotes=quotes,
-            references=references,
-            extract_per_judge=extract_per_judge,
-            mapping=mapping,
-            group=group,
-            limit=limit,
-            skip_malformed=skip_malformed,
-            out=out,
-            overwrite=overwrite,
-            panel=panel,
-            options=options,
-        )
-    )
+    return blocking(ascore(**locals()))
 
 
 @with_hints
@@ -275,31 +249,7 @@ def rejudge(
         DataError: The source holds no finished run, or a row is malformed.
         StoppedEarly: As for `score`.
     """
-    return blocking(
-        arejudge(
-            source,
-            judges=judges,
-            keep_verdicts=keep_verdicts,
-            metrics=metrics,
-            extractor=extractor,
-            extract_prompt=extract_prompt,
-            assess_prompt=assess_prompt,
-            per_document=per_document,
-            shuffle_contexts=shuffle_contexts,
-            claims_per_call=claims_per_call,
-            reasons=reasons,
-            quotes=quotes,
-            extract_per_judge=extract_per_judge,
-            mapping=mapping,
-            group=group,
-            limit=limit,
-            skip_malformed=skip_malformed,
-            out=out,
-            overwrite=overwrite,
-            panel=panel,
-            options=options,
-        )
-    )
+    return blocking(arejudge(**locals()))
 
 
 @with_hints
@@ -328,8 +278,7 @@ async def arejudge(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """Rejudge as `rejudge` does, in an asynchronous program. The arguments are the same."""
-    from claimeval.runs.rejudge import Results, prepare
-    from claimeval.runs.revote import Recount
+    from claimeval.runs.rejudge import prepare
 
     panel = panel or PanelOptions()
     job_options = ClaimsOptions(
@@ -347,20 +296,8 @@ async def arejudge(
         cluster=options.cluster,
     )
     before = _source(source, Read(mapping, limit, skip_malformed, group))
-    if before.manifest and before.manifest.job == "measure":
-        from claimeval.evaluation.measure import job_of as measured_again
-
-        if job_options != ClaimsOptions(metrics=job_options.metrics, cluster=job_options.cluster) or keep_verdicts:
-            raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be changed")
-        job = measured_again(before.manifest, None if metrics is None else list(map(str, metric_names(metrics))))
-        record = before.recorded(job.manifest, limit)
-        samples = Results(before, lambda result, _: result.sample)
-        prepared = Prepared(job, record, samples, samples.count(), path_of(source))
-    else:
-        rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, options=options)
-        record = before.recorded(rejudged.manifest, limit)
-        again = rejudged.plan if rejudged.asks else Recount(record)
-        prepared = Prepared(again, record, rejudged.results, rejudged.samples, path_of(source))
+    rejudged = prepare(before, job_options, keep_verdicts=keep_verdicts, limit=limit, options=options)
+    prepared = Prepared(*rejudged, path_of(source))
     return await run_prepared(prepared, out=out, overwrite=overwrite, panel=panel, options=options)
 
 
@@ -368,20 +305,14 @@ def _source(data: Data, read: Read) -> RejudgeSource:
     """Return the source: a run, results of another tool, or samples without verdicts."""
     from claimeval.runs.rejudge import RejudgeSource, open_source
 
-    if isinstance(data, Run):
-        run = data
-        source = RejudgeSource(
-            str(run.path or run.manifest.data.path or "run"),
-            lambda: iter(run.results),
-            run.manifest,
-            file=results_file(run.path) if run.path else None,
-            stored=run.results if isinstance(run.results, RunResults) else None,
-        )
-    elif isinstance(data, (str, Path)):
-        source = open_source(Path(data), mapping=read.parsed, skip_malformed=read.skip_malformed)
+    path = path_of(data)
+    if path:
+        source = open_source(path, mapping=read.parsed, skip_malformed=read.skip_malformed)
+    elif isinstance(data, Run):
+        source = RejudgeSource(data.manifest.data.path or "run", data.results, data.manifest)
     else:
         samples = samples_of(data, read._replace(limit=None))
-        source = RejudgeSource("data", lambda: map(SampleResult.of, samples), None)
+        source = RejudgeSource("data", Reiterable(lambda: map(SampleResult.of, samples)))
     if read.limit is None:
         return source
-    return source._replace(results=lambda: islice(source.results(), read.limit), stored=None)
+    return source._replace(results=Reiterable(lambda: islice(source.results, read.limit)))

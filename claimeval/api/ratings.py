@@ -74,23 +74,7 @@ def rate(
         DataError: A row of the data is malformed.
         StoppedEarly: As for `score`.
     """
-    return blocking(
-        arate(
-            data,
-            judges=judges,
-            ask=ask,
-            criteria=criteria,
-            prompts=prompts,
-            mapping=mapping,
-            group=group,
-            limit=limit,
-            skip_malformed=skip_malformed,
-            out=out,
-            overwrite=overwrite,
-            panel=panel,
-            options=options,
-        )
-    )
+    return blocking(arate(**locals()))
 
 
 @with_hints
@@ -178,29 +162,7 @@ def grade(
         DataError: A row of the data is malformed, or an id cannot stand in a qrels file.
         StoppedEarly: As for `score`.
     """
-    return blocking(
-        agrade(
-            data,
-            judges=judges,
-            against=against,
-            scale=scale,
-            prompt=prompt,
-            documents_per_call=documents_per_call,
-            measures=measures,
-            corpus=corpus,
-            trec_runs=trec_runs,
-            depth=depth,
-            qrels=qrels,
-            mapping=mapping,
-            group=group,
-            limit=limit,
-            skip_malformed=skip_malformed,
-            out=out,
-            overwrite=overwrite,
-            panel=panel,
-            options=options,
-        )
-    )
+    return blocking(agrade(**locals()))
 
 
 @with_hints

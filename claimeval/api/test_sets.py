@@ -53,21 +53,7 @@ def write_queries(
         DataError: A document is malformed, or an id cannot stand in a qrels file.
         StoppedEarly: As for `score`.
     """
-    return blocking(
-        awrite_queries(
-            corpus,
-            judge=judge,
-            checker=checker,
-            n=n,
-            per_document=per_document,
-            seed=seed,
-            write_prompt=write_prompt,
-            check_prompt=check_prompt,
-            out=out,
-            overwrite=overwrite,
-            options=options,
-        )
-    )
+    return blocking(awrite_queries(**locals()))
 
 
 async def awrite_queries(

@@ -131,17 +131,17 @@ class Rejudge(shared.JobOptions):
     def _show(self, source: Path, folder: Path) -> tuple[Finished, dict[str, Any]]:
         """Judge a source again, print the run, and return it with the fields of its JSON object."""
         from claimeval.cli.running import watch
-        from claimeval.runs.rejudge import Results, ReuseCounts
 
         door = partial(self._rejudge, source, folder)
         finished = watch("rejudge", door, self.options, self.gates, self.output)
         if finished.of_shard:
             return finished, finished.record()
-        items = finished.prepared and finished.prepared.items
-        reused = items.saved if isinstance(items, Results) else ReuseCounts()
-        words = f"claims of {reused.extractions} texts, {reused.assessments} lists of verdicts"
-        record = finished.record(shown=self.shown, reused=f", {reused.calls} reused from the run ({words})")
-        made = {"reused_claims": reused.extractions, "reused_verdicts": reused.assessments}
+        cost = finished.run.record.cost
+        claims = sum(step.cost.reused for step in cost.by if step.step == "extract") if cost else 0
+        verdicts = cost.total.reused - claims if cost else 0
+        words = f"claims of {claims} texts, {verdicts} lists of verdicts"
+        record = finished.record(shown=self.shown, reused=f", {claims + verdicts} reused from the run ({words})")
+        made = {"reused_claims": claims, "reused_verdicts": verdicts}
         sent = finished.progress.record() if finished.progress else {}
         return finished, {"run": str(folder), **record, "calls_of_this_command": {**sent, **made}}
 

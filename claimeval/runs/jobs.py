@@ -69,16 +69,23 @@ def finish(writer: ResultWriter, summary: Summary, status: RunStatus, labels: It
         The summary that was written.
     """
     kind = kind_of(writer.manifest)
+    revise = kind.revise() if kind.revise else None
     if writer.manifest.panel.needs_all_verdicts:
-        from claimeval.runs.revote import settle
+        from claimeval.runs.revote import Revote, with_weights
 
-        voted = settle(writer, labels, complete=status.complete)
-        summary = voted.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
-    elif kind.revise:
-        from claimeval.runs.revote import revised
+        writer.amend(with_weights(writer.manifest, writer.added, labels))
+        revise = Revote(writer.manifest)
+    if change := revise:
+        tallies = SummaryBuilder(writer.manifest)
 
-        rewritten = revised(writer, kind.revise()).summary(complete=status.complete)
-        summary = rewritten.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
+        def revise_and_add(result: SampleResult) -> SampleResult:
+            now = change(result)
+            tallies.add(now)
+            return now
+
+        writer.revise(revise_and_add)
+        revised = tallies.summary(complete=status.complete)
+        summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
     manifest = writer.manifest.with_learned(status.learned)
     if manifest != writer.manifest:
         writer.amend(manifest)

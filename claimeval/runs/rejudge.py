@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from claimeval.data.mapping import NO_MAPPING, RowMapping
 from claimeval.data.reading import Problems, mapping_of_file, read_samples
@@ -31,63 +30,54 @@ from claimeval.evaluation.claims import notes as notes_of
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.judgment import OtherJudging, PanelJob, QuestionJob
 from claimeval.evaluation.manifest import Manifest, RunSource
+from claimeval.execution import ComputedJob
 from claimeval.judging import panel as panels
 from claimeval.judging import prompts as prompting
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt, PromptRecord
 from claimeval.metrics.derived import MetricSelection, derived, resolve_derived, select_metrics
 from claimeval.metrics.rows import SUPPORT, Metric
-from claimeval.providers import claims_per_call, specs
+from claimeval.providers import specs
 from claimeval.providers.specs import PanelSpec
-from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_manifest, read_results, results_file
+from claimeval.runs.directory import MANIFEST, RunResults, incomplete, load_manifest, results_file
 from claimeval.runs.import_replies import recorded_manifest
-from claimeval.runs.revote import job_of
+from claimeval.runs.revote import Recount, job_of
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
-from claimeval.types.records import (
-    ABSTAINED,
-    GIVEN,
-    Assessment,
-    Call,
-    Part,
-    Sample,
-    SampleResult,
-    Verdict,
-    has_words,
-)
-from claimeval.types.requests import CLAIMS_PER_CALL, IMPORTED, Judge
+from claimeval.types.records import ABSTAINED, GIVEN, Assessment, Call, Part, Sample, SampleResult, Verdict, has_words
+from claimeval.types.requests import IMPORTED, Judge
 from claimeval.types.scales import Scale
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 class RejudgeSource(NamedTuple):
     """A run, results of another tool, or plain samples to rejudge."""
 
     name: str
-    results: Callable[[], Iterator[SampleResult]]
-    """Reads the samples from the start on each call."""
-    manifest: Manifest | None
+    results: Iterable[SampleResult]
+    """The samples, which are read from the start on each pass."""
+    manifest: Manifest | None = None
     """None for plain samples."""
     note: Callable[[], str | None] = lambda: None
     """Note for the new run if the source is an incomplete run or rows were skipped; complete once the source is
     read."""
     file: Path | None = None
     """The file of the results; None for a run in memory and for plain samples."""
-    stored: RunResults | None = None
-    """The results of a run directory, of which a range can be read without parsing the lines before it."""
     mapping: RowMapping = NO_MAPPING
     """How the rows of plain samples are read."""
 
     def recorded(self, record: Manifest, limit: int | None) -> Manifest:
-        """Return the manifest of a run made from this source, completed by its data, digest and prompts.
+        """Return the manifest of a run made from this source, completed by its data, digest, prompts and notes.
 
         Args:
             record: The manifest of the new run.
             limit: The number of samples, from the first; None for all.
         """
-        before = self.manifest
+        before, note = self.manifest, self.note()
+        record = record.model_copy(update={"notes": (*record.notes, note)}) if note else record
         if before is None:
             return record.of_data(self.name, limit=limit, mapping=self.mapping)
         data = before.data.model_copy(update={"samples": None, "limit": limit or before.data.limit})
@@ -98,113 +88,127 @@ class RejudgeSource(NamedTuple):
 def open_source(path: Path, *, mapping: RowMapping = NO_MAPPING, skip_malformed: bool = False) -> RejudgeSource:
     """Open a run directory, a result file of another tool, or a file of samples."""
     if (path / MANIFEST).exists():
-        note: str | None = None
+        results, note = RunResults.of(path), None
         if line := incomplete(path):
-            if next(read_results(path), None) is None:
+            if next(iter(results), None) is None:
                 raise UsageError(f"{path} has no finished sample to judge again; run the command that began it first")
             warnings.warn(line, stacklevel=2)
             note = f"the run that was judged again was not complete: {line}"
-        stored = RunResults.of(path)
-        return RejudgeSource(
-            str(path), lambda: iter(stored), load_manifest(path), lambda: note, results_file(path), stored
-        )
+        return RejudgeSource(str(path), results, load_manifest(path), lambda: note, results_file(path))
     if not path.is_dir() and (kind := recognize(path)):
         panel = specs.valid_settings(kind.panel_settings, kind.scale)
         record = recorded_manifest(kind, str(path), panel)
-        return RejudgeSource(str(path), lambda: (recorded.result for recorded in kind.samples()), record, file=path)
+        judged = Reiterable(lambda: (recorded.result for recorded in kind.samples()))
+        return RejudgeSource(str(path), judged, record, file=path)
     problems = Problems(skip=skip_malformed, unique_ids=skip_malformed)
     mapping = mapping_of_file(path, mapping)
-
-    def unjudged() -> Iterator[SampleResult]:
-        """Read the samples without verdicts."""
-        return (SampleResult.of(sample) for sample in read_samples(path, mapping=mapping, problems=problems))
-
+    unjudged = Reiterable(lambda: map(SampleResult.of, read_samples(path, mapping=mapping, problems=problems)))
     return RejudgeSource(str(path), unjudged, None, problems.note, mapping=mapping)
 
 
 class Results(Reiterable[T]):
-    """The samples of a source with their reusable verdicts; each pass reads the source again."""
+    """What is judged of each sample of a source; each pass reads the source again."""
 
-    def __init__(self, source: RejudgeSource, reused: Callable[[SampleResult, ReuseCounts], T]) -> None:
-        """`reused` returns the reusable part of a sample, and counts the calls that it saves."""
-        super().__init__(lambda: self._of(source.results()))
-        self._source, self._reused = source, reused
-        self.saved = ReuseCounts()
-        """Calls saved in the latest pass."""
-
-    def _of(self, results: Iterable[SampleResult]) -> Iterator[T]:
-        self.saved = ReuseCounts()
-        return (self._reused(result, self.saved) for result in results)
+    def __init__(self, results: Iterable[SampleResult], reduce: Callable[[SampleResult], T]) -> None:
+        """`reduce` returns the reusable part of a sample."""
+        super().__init__(lambda: map(reduce, results))
+        self._results, self._reduce = results, reduce
 
     def count(self) -> int:
         """Return the number of samples."""
-        stored = self._source.stored
-        return super().count() if stored is None else len(stored)
+        return len(self._results) if isinstance(self._results, RunResults) else super().count()
 
     def part(self, positions: range) -> Reiterable[T]:
         """Return the samples at these positions; in a run directory, lines before them are not parsed."""
-        stored = self._source.stored
-        return super().part(positions) if stored is None else Reiterable(lambda: self._of(stored.part(positions)))
+        stored, reduce = self._results, self._reduce
+        if not isinstance(stored, RunResults):
+            return super().part(positions)
+        return Reiterable(lambda: map(reduce, stored.part(positions)))
 
 
-class PreparedRejudge(NamedTuple):
-    """A source that is ready to be judged: the job, and the samples with their reusable verdicts."""
+class Rejudged(NamedTuple):
+    """A source that is ready to be judged."""
 
-    plan: ClaimsJob | QuestionJob
+    job: ClaimsJob | QuestionJob | ComputedJob[SampleResult]
+    """Without judges to ask, the votes are only counted again."""
     manifest: Manifest
-    samples: int | None
-    """The number of samples; None if it was not counted because no judge is asked."""
-    results: Results[SampleResult]
+    items: Results[Any]
     """Each sample with its reusable claims and verdicts."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether a judge may be asked; if not, only the votes are counted again."""
-        return bool(self.plan.asked)
+    total: int | None
+    """The number of samples; None if it was not counted because no judge is asked."""
 
 
 def prepare(
-    source: RejudgeSource, requested: ClaimsOptions, *, keep_verdicts: bool = False, options: RunOptions = RunOptions()
-) -> PreparedRejudge:
+    source: RejudgeSource,
+    requested: ClaimsOptions,
+    *,
+    keep_verdicts: bool = False,
+    limit: int | None = None,
+    options: RunOptions = RunOptions(),
+) -> Rejudged:
     """Choose judges, prompts and metrics and check them against the source in one pass; no judge is asked.
 
     Args:
         source: The source to rejudge.
         requested: Settings that differ from those of the source.
         keep_verdicts: Keep the verdicts of the run's judges next to those of the new judges.
+        limit: The number of samples of the source, for the manifest.
         options: With `offline`, judges of the run are not asked and keep their verdicts; with `ask_again`, they are
             asked even if nothing else has changed.
 
     Raises:
         UsageError: The settings do not fit each other or the source.
     """
-    check_cluster(requested.cluster, (result.sample for result in source.results()))
-    if source.manifest and not source.manifest.of_claims:
-        prepared = _prepare_ratings(source, source.manifest, requested, keep_verdicts, options)
-    else:
-        prepared = _prepare_claims(source, requested, keep_verdicts, options)
-    note, record = source.note(), prepared.manifest
-    return prepared._replace(manifest=record.model_copy(update={"notes": (*record.notes, note)})) if note else prepared
+    before = source.manifest
+    if before and before.job == "measure":
+        return _measured_again(source, before, requested, keep_verdicts, limit)
+    check_cluster(requested.cluster, (result.sample for result in source.results))
+    ratings = before if before and not before.of_claims else None
+    prepared = (
+        _prepare_ratings(source, ratings, requested, keep_verdicts, options)
+        if ratings
+        else _prepare_claims(source, requested, keep_verdicts, options)
+    )
+    record = source.recorded(prepared.manifest, limit)
+    return prepared._replace(manifest=record, job=prepared.job if prepared.job.asked else Recount(record))
+
+
+def _measured_again(
+    source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool, limit: int | None
+) -> Rejudged:
+    """Prepare a run of `measure`, which is computed again."""
+    from claimeval.evaluation.measure import job_of as measure_job
+
+    if requested != ClaimsOptions(metrics=requested.metrics, cluster=requested.cluster) or keep_verdicts:
+        raise UsageError("the source is a run of measure, which has no judges; only `metrics` can be changed")
+    job = measure_job(before, None if requested.metrics is None else list(map(str, requested.metrics)))
+    samples = Results(source.results, lambda result: result.sample)
+    return Rejudged(job, source.recorded(job.manifest, limit), samples, samples.count())
 
 
 def _prepare_claims(
     source: RejudgeSource, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
-) -> PreparedRejudge:
-    metrics = _metrics(source, requested)
-    earlier = ReusableVerdicts(source.manifest, requested, (EXTRACT_PROMPT, default_assess_prompt(metrics)))
+) -> Rejudged:
+    before = source.manifest or Manifest()
+    metrics = MetricSelection(before.rows, before.derived or None) if source.manifest else None
+    if requested.metrics:
+        metrics = select_metrics(requested.metrics)
+    earlier = Earlier(before, requested, (EXTRACT_PROMPT, default_assess_prompt(metrics)))
     panel, recorded_judges = _panel(earlier, metrics, keep_verdicts, options)
     missing: dict[Part, int] = {}
     surveyed: Survey | None = None
-    if (
-        metrics is None
-        or not earlier.has(metrics.rows)
-        or earlier.names_claims
-        or len(recorded_judges) < len(panel.judges)
-    ):
-        surveyed, missing = _survey(source, metrics.rows if metrics else SUPPORT, earlier)
+    asks = len(recorded_judges) < len(panel.judges)
+    if metrics is None or not earlier.has(metrics.rows) or earlier.names_claims or asks:
+        rows = metrics.rows if metrics else SUPPORT
+        surveyed = survey(_samples(source.results, rows, earlier, missing), rows)
         metrics = choose_metrics(metrics, surveyed)
     extractor = _extractor(earlier, panel, missing)
-    settings = _settings(earlier, panel, recorded_judges, metrics)
+    names, scale = {judge.name for judge in panel.judges}, earlier.assess_prompt.scale
+    assert scale is not None, "an assess prompt has a scale; loading checks it"
+    together = scale.ordered or before.panel.scale.ordered or set(before.panel.scale.words) <= set(scale.words)
+    if names & recorded_judges and not (names - recorded_judges and together):
+        scale = before.panel.scale
+    settings = _settings(earlier, panel, recorded_judges, before.panel, scale, metrics=metrics)
     plan = ClaimsJob(
         metrics=metrics.rows,
         derived=_derived(metrics, requested, settings),
@@ -216,22 +220,19 @@ def _prepare_claims(
         panel=settings,
         recorded_judges=recorded_judges,
         extracts=extractor is not None,
-        cluster=requested.cluster or (source.manifest.cluster if source.manifest else None),
+        cluster=requested.cluster or before.cluster,
     )
     if surveyed and source.manifest is None:
         plan = with_questions(plan, surveyed)
     check_families(plan, surveyed.generators if surveyed else ())
-    return PreparedRejudge(
-        plan=plan,
-        manifest=_record(earlier, plan),
-        samples=surveyed.samples if surveyed else None,
-        results=Results(source, earlier.reuse(plan)),
-    )
+    items = Results(source.results, earlier.reuse(plan))
+    record = _record(earlier, plan, of_run=source.manifest is not None)
+    return Rejudged(plan, record, items, surveyed.samples if surveyed else None)
 
 
 def _prepare_ratings(
     source: RejudgeSource, before: Manifest, requested: ClaimsOptions, keep_verdicts: bool, options: RunOptions
-) -> PreparedRejudge:
+) -> Rejudged:
     """Prepare a run of ratings or grades, which has no claims."""
     job = job_of(before)
     for name in ("extractor", "extract_prompt", "per_document", "shuffle_contexts", "claims_per_call",
@@ -244,41 +245,24 @@ def _prepare_ratings(
     if requested.assess_prompt and len(steps) > 1:
         raise UsageError("assess_prompt: the run asks several questions; name the --metrics of one of them")
     step = job.prompts[0].step if len(steps) == 1 else "assess"
-    earlier = ReusableVerdicts(before, requested, (EXTRACT_PROMPT, ASSESS_PROMPT), step)
-    panel, recorded_judges = _panel(earlier, None, keep_verdicts, options)
-    asks = len(recorded_judges) < len(panel.judges)
-    names = {judge.name for judge in panel.judges}
+    earlier = Earlier(before, requested, (EXTRACT_PROMPT, ASSESS_PROMPT), step)
+    panel, recorded = _panel(earlier, None, keep_verdicts, options)
 
-    def counted(earlier_panel: Panel, default_vote: str) -> Panel:
+    def counted(of_run: Panel, usual: str) -> Panel:
         """Return how verdicts on a question are counted now."""
-        base: dict[str, Any] = {"vote": default_vote}
-        if not requested.judges:
-            base = earlier_panel.model_dump(exclude={"scale"})
-        elif names & recorded_judges:
-            base["replicates"] = earlier_panel.replicates
-        settings = specs.valid_settings({**base, **panel.settings, **requested.panel_settings}, earlier_panel.scale)
-        panels.check(settings, [judge.name for judge in panel.judges], with_labels=requested.panel.labels is not None)
-        return settings
+        return _settings(earlier, panel, recorded, of_run, of_run.scale, usual)
 
     prompt = earlier.assess_prompt if requested.assess_prompt else None
-    job = job.again(OtherJudging(panel.judges, recorded_judges, prompt, counted, requested.cluster or before.cluster))
-    job.check_families(result.sample.generator for result in source.results())
-    record = _with_prompts(job.manifest, before, recorded_judges, [prompt.id for prompt in job.prompts])
-    before_ids = {judge.name: judge.id for judge in before.judges}
-    results = Results(source, lambda result, saved: reused(result, job, before_ids, saved))
-    return PreparedRejudge(
-        plan=job,
-        manifest=record,
-        samples=results.count() if asks else None,
-        results=results,
+    job = job.again(OtherJudging(panel.judges, recorded, prompt, counted, requested.cluster or before.cluster))
+    job.check_families(result.sample.generator for result in source.results)
+    prompts = {record.name: record.prompt for record in job.records}
+    reuse = Reuse(job, before, prompts, prompts)
+    items = Results(
+        source.results,
+        lambda result: reuse.reduced(result, [(a, a.question) for a in result.assessments if a.question in prompts]),
     )
-
-
-def _metrics(source: RejudgeSource, requested: ClaimsOptions) -> MetricSelection | None:
-    if requested.metrics:
-        return select_metrics(requested.metrics)
-    before = source.manifest
-    return MetricSelection(before.rows, before.derived or None) if before else None
+    record = _with_prompts(job.manifest, before, recorded, [prompt.id for prompt in job.prompts])
+    return Rejudged(job, record, items, items.count() if len(recorded) < len(panel.judges) else None)
 
 
 def _derived(metrics: MetricSelection, requested: ClaimsOptions, settings: Panel) -> tuple[str, ...]:
@@ -292,37 +276,34 @@ def _derived(metrics: MetricSelection, requested: ClaimsOptions, settings: Panel
     return resolve_derived(metrics, per_document=per_document, three_way=three_way)
 
 
-def _survey(
-    source: RejudgeSource, metrics: Sequence[Metric], earlier: ReusableVerdicts
-) -> tuple[Survey, dict[Part, int]]:
-    """Survey the samples; also count, by part, those with a text but without reusable claims."""
-    missing: dict[Part, int] = {}
-
-    def samples() -> Iterator[Sample]:
-        for result in source.results():
-            parts = {m.claims_of for m in metrics if m.missing_part(result.sample) is None} - earlier.parts(result)
-            for part in parts:
-                missing[part] = missing.get(part, 0) + 1
-            yield result.sample
-
-    return survey(samples(), metrics), missing
+def _samples(
+    results: Iterable[SampleResult], metrics: Sequence[Metric], earlier: Earlier, missing: dict[Part, int]
+) -> Iterator[Sample]:
+    """Yield the samples, and count in `missing`, by part, those with a text but without reusable claims."""
+    for result in results:
+        for part in {m.claims_of for m in metrics if m.missing_part(result.sample) is None} - earlier.parts(result):
+            missing[part] = missing.get(part, 0) + 1
+        yield result.sample
 
 
 def _panel(
-    earlier: ReusableVerdicts, metrics: MetricSelection | None, keep_verdicts: bool, options: RunOptions
+    earlier: Earlier, metrics: MetricSelection | None, keep_verdicts: bool, options: RunOptions
 ) -> tuple[PanelSpec, frozenset[str]]:
     """Return the panel, and the names of its judges that are not asked but keep their recorded verdicts."""
     requested, named = earlier.requested, earlier.named
     others = [spec for spec in requested.judges if spec not in named]
     new = specs.parse_panel(others, requested.claims_per_call) if others else PanelSpec((), None, {})
     settings = {**new.settings, **requested.panel_settings}
-    before = {"per_document": earlier.record.panel.per_document} if earlier.record else {}
-    settings |= citing(metrics, before | settings)
+    settings |= citing(metrics, {"per_document": earlier.record.panel.per_document} | settings)
     names = named if requested.judges else list(earlier.run_judges)
-    unchanged = not earlier.names_claims and all(map(earlier.same_prompt, earlier.run_judges))
-    has_all = earlier.has(metrics.rows if metrics else ())
-    only_counted = not requested.judges and unchanged and has_all and earlier.same_settings(settings)
-    only_counted = only_counted and not options.ask_again and requested.claims_per_call is None
+    only_counted = (
+        not (requested.judges or earlier.names_claims or options.ask_again)
+        and requested.claims_per_call is None
+        and all(map(earlier.same_prompt, earlier.run_judges))
+        and earlier.has(metrics.rows if metrics else ())
+        and earlier.same_documents(settings)
+        and settings.get("replicates", 1) <= earlier.record.panel.replicates
+    )
     of_run, recorded_judges = [], set()
     for name in names:
         judge = earlier.run_judges[name]
@@ -360,17 +341,14 @@ def _panel(
     return new._replace(judges=judges), frozenset(recorded_judges)
 
 
-def _extractor(earlier: ReusableVerdicts, panel: PanelSpec, missing: Mapping[Part, int]) -> Judge | None:
+def _extractor(earlier: Earlier, panel: PanelSpec, missing: Mapping[Part, int]) -> Judge | None:
     """Return the extractor of missing claims; None if no claims are missing."""
     if earlier.claims_hold and not missing:
         return None
-    spec = earlier.extractor or panel.extractor
-    if spec:
+    if spec := earlier.extractor or panel.extractor:
         return specs.parse_judge(spec)
-    if earlier.record is None:
+    if (before := earlier.record.extractor) is None:
         return panel.judges[0]
-    before = earlier.record.extractor
-    assert before is not None, "a run of claims has an extractor"
     try:
         if before.provider != IMPORTED:
             return specs.parse_judge(before)
@@ -382,38 +360,36 @@ def _extractor(earlier: ReusableVerdicts, panel: PanelSpec, missing: Mapping[Par
 
 
 def _settings(
-    earlier: ReusableVerdicts, panel: PanelSpec, recorded_judges: frozenset[str], metrics: MetricSelection
+    earlier: Earlier,
+    panel: PanelSpec,
+    recorded_judges: frozenset[str],
+    before: Panel,
+    scale: Scale,
+    usual: str = "majority",
+    metrics: MetricSelection | None = None,
 ) -> Panel:
     """Return the panel settings: requested ones, else those of a panel file, else those of the run if judges stay."""
-    requested, before = earlier.requested, earlier.record.panel if earlier.record else Panel()
-    names = {judge.name for judge in panel.judges}
-    scale = earlier.assess_prompt.scale
-    assert scale is not None, "an assess prompt has a scale; loading checks it"
-    base: dict[str, Any] = {"replicates": before.replicates} if names & recorded_judges else {}
-    if before.per_document:
-        base["per_document"] = before.per_document
-    if earlier.record and not requested.judges:
-        base = before.model_dump(exclude={"scale"}, exclude_defaults=True)
-    if names & recorded_judges and not (names - recorded_judges and _has_words_of(scale, before.scale)):
-        scale = before.scale
+    requested, names = earlier.requested, [judge.name for judge in panel.judges]
+    base: dict[str, Any] = {"vote": usual, "per_document": before.per_document}
+    if not requested.judges:
+        base = before.model_dump(exclude={"scale"})
+    elif recorded_judges.intersection(names):
+        base["replicates"] = before.replicates
     given = {**base, **panel.settings, **requested.panel_settings}
     settings = specs.valid_settings({**given, **citing(metrics, given)}, scale)
-    panels.check(settings, [judge.name for judge in panel.judges], with_labels=requested.panel.labels is not None)
+    panels.check(settings, names, with_labels=requested.panel.labels is not None)
     return settings
 
 
-def _has_words_of(scale: Scale, before: Scale) -> bool:
-    """Return whether earlier verdicts can be voted on together with verdicts on the new scale."""
-    return scale.ordered or before.ordered or set(before.words) <= set(scale.words)
-
-
-def _record(earlier: ReusableVerdicts, plan: ClaimsJob) -> Manifest:
+def _record(earlier: Earlier, plan: ClaimsJob, *, of_run: bool) -> Manifest:
     """Return the manifest of the new run, including prompts, notes and extractor of reused claims and verdicts."""
     before = earlier.record
-    extractor = before.extractor if before and before.extractor and earlier.claims_hold else plan.extractor
-    notes = (*notes_of(plan, extractor), *_extractor_notes(plan, extractor))
+    extractor = before.extractor if before.extractor and earlier.claims_hold else plan.extractor
+    notes = notes_of(plan, extractor)
+    if plan.extracts and plan.extractor.id != extractor.id:
+        notes += (f"missing claims were extracted by {plan.extractor.name}, all others by {extractor.name}",)
     record = plan.manifest.model_copy(update={"notes": notes, "extractor": extractor})
-    if before is None:
+    if not of_run:
         return record
     metric_prompts = {metric.prompt for metric in plan.metrics}
     extract = [record.prompts[0].id] if plan.extracts else []
@@ -445,73 +421,42 @@ def _with_prompts(
         else ids
         for name, ids in record.asked_with.items()
     }
-    used = dict.fromkeys((*others, *chain.from_iterable(asked_with.values())))
-    update = {
-        "prompts": tuple(records[i] for i in used),
-        "source": RunSource(asked_with=asked_with),
-        "notes": (*record.notes, *_prompt_notes(asked_with, records)),
+    used, notes = dict.fromkeys((*others, *chain.from_iterable(asked_with.values()))), record.notes
+    names = {
+        judge: ", ".join(records[i].name for i in ids if i in records and records[i].step != "weigh")
+        for judge, ids in asked_with.items()
     }
-    return record.model_copy(update=update)
+    if len(set(names.values())) > 1:
+        unknown = "elsewhere, with a prompt that is not known"
+        each = "; ".join(f"{judge} {prompts or unknown}" for judge, prompts in names.items())
+        notes += (f"the judges were asked with different prompts: {each}",)
+    prompts = tuple(records[i] for i in used)
+    return record.model_copy(update={"prompts": prompts, "source": RunSource(asked_with=asked_with), "notes": notes})
 
 
-def _extractor_notes(plan: ClaimsJob, extractor: Judge) -> tuple[str, ...]:
-    """Return a note if missing claims are extracted by another extractor."""
-    if not plan.extracts or plan.extractor.id == extractor.id:
-        return ()
-    return (f"missing claims were extracted by {plan.extractor.name}, all others by {extractor.name}",)
-
-
-def _prompt_notes(asked_with: Mapping[str, tuple[str, ...]], records: Mapping[str, PromptRecord]) -> tuple[str, ...]:
-    """Return a note if the judges were not all asked with the same prompt."""
-    support = {
-        name: ", ".join(records[i].name for i in ids if i in records and records[i].step != "weigh")
-        for name, ids in asked_with.items()
-    }
-    if len(set(support.values())) < 2:
-        return ()
-    prompts_of = (
-        f"{name} {prompts or 'elsewhere, with a prompt that is not known'}" for name, prompts in support.items()
-    )
-    return (f"the judges were asked with different prompts: {'; '.join(prompts_of)}",)
-
-
-class ReuseCounts:
-    """Number of calls that are saved by reusing their results."""
-
-    def __init__(self) -> None:
-        self.extractions = 0
-        self.assessments = 0
-
-    @property
-    def calls(self) -> int:
-        """All calls that are saved."""
-        return self.extractions + self.assessments
-
-
-class ReusableVerdicts:
-    """Claims and verdicts of a run that remain valid with the requested extractor, prompts and judges."""
+class Earlier:
+    """A run with the requested extractor, prompts and judges: which of its claims and verdicts remain valid."""
 
     def __init__(
-        self, record: Manifest | None, requested: ClaimsOptions, defaults: tuple[str, str], step: str = "assess"
+        self, record: Manifest, requested: ClaimsOptions, defaults: tuple[str, str], step: str = "assess"
     ) -> None:
-        """Options that are not requested are as in the run.
+        """Options that are not requested are as in the run; plain samples have an empty manifest.
 
         `defaults` are the extract and assess prompt for runs without, and `step` is the step of the judges' prompt.
         """
         self.record, self.requested = record, requested
         self._step = step
         self.extractor = specs.parse_judge(requested.extractor) if requested.extractor else None
-        self.run_judges = {judge.name: judge for judge in record.judges} if record else {}
+        self.run_judges = {judge.name: judge for judge in record.judges}
         self.named = [spec for spec in requested.judges if isinstance(spec, str) and spec in self.run_judges]
         """Names of judges of the run that are requested."""
-        self._ids = {judge.name: judge.id for judge in record.asked} if record else {}
-        self._prompts = {p.id: p for p in record.prompts} if record else {}
-        recorded = [p for p in self._prompts.values() if p.step == "extract"]
+        self._ids = {judge.name: judge.id for judge in record.asked}
+        recorded = [p for p in record.prompts if p.step == "extract"]
         parameters = requested.prompt_parameters
         self._asks_anew = requested.assess_prompt is not None or "reasons" in parameters
         splits_anew = requested.extract_prompt is not None or "quotes" in parameters
         self.extract_prompt = _prompt("extract", requested.extract_prompt, recorded, defaults[0], parameters)
-        prompts = self.support_prompts(*(self.named or self.run_judges))
+        prompts = self._support_prompts(*(self.named or self.run_judges))
         self.assess_prompt = _prompt(step, requested.assess_prompt, prompts, defaults[1], parameters)
         self.undecided = () if requested.assess_prompt or len(prompts) < 2 else tuple(p.name for p in prompts)
         """Names of the run's prompts if there are several and none is requested; then no judge can be asked."""
@@ -520,8 +465,7 @@ class ReusableVerdicts:
         self.names_claims = bool(self._settings or self._extract_prompt)
         """Whether an extractor or its prompt is requested."""
         self.claims_hold = (
-            record is not None
-            and record.extractor is not None
+            record.extractor is not None
             and self._settings in (None, record.extractor.id)
             and (not splits_anew or any(p.id == self.extract_prompt.id for p in recorded))
         )
@@ -529,39 +473,28 @@ class ReusableVerdicts:
     @property
     def recorded_extractor(self) -> Judge:
         """The extractor of the reused claims."""
-        assert self.record is not None, "claims are taken over from a run"
-        assert self.record.extractor is not None, "claims have an extractor"
+        assert self.record.extractor is not None, "claims are taken over from a run, whose claims have an extractor"
         return self.record.extractor
 
-    def support_prompts(self, *judges: str) -> list[PromptRecord]:
+    def _support_prompts(self, *judges: str) -> list[PromptRecord]:
         """Return the prompts with which these judges of the run gave their verdicts."""
-        asked_with = self.record.asked_with if self.record else {}
-        ids = {prompt for judge in judges for prompt in asked_with.get(judge, ())}
-        return [p for p in self._prompts.values() if p.id in ids and p.step == self._step]
+        ids = {prompt for judge in judges for prompt in self.record.asked_with.get(judge, ())}
+        return [p for p in self.record.prompts if p.id in ids and p.step == self._step]
 
     def same_prompt(self, judge: str) -> bool:
         """Return whether a judge of the run was asked only with the requested prompt."""
-        if not self._asks_anew:
-            return self.record is not None
-        return [p.id for p in self.support_prompts(judge)] == [self.assess_prompt.id]
+        return not self._asks_anew or [p.id for p in self._support_prompts(judge)] == [self.assess_prompt.id]
 
     def has(self, metrics: Sequence[Metric]) -> bool:
         """Return whether the run has the assessments that these metrics need."""
-        before = {(m.claims_of, m.against) for m in self.record.rows} if self.record else set()
+        before = {(m.claims_of, m.against) for m in self.record.rows}
         return all((metric.claims_of, metric.against) in before for metric in metrics)
-
-    def same_settings(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether judges with these panel settings would be asked nothing new."""
-        if self.record is None:
-            return False
-        return self.same_documents(settings) and settings.get("replicates", 1) <= self.record.panel.replicates
 
     def same_documents(self, settings: Mapping[str, Any]) -> bool:
         """Return whether the run's verdicts include all document orders and splits that the settings require."""
-        before = self.record.panel if self.record else Panel()
-        per_document: bool | str = settings.get("per_document", before.per_document)
-        shuffle_contexts: int = settings.get("shuffle_contexts", 0)
-        return per_document == before.per_document and shuffle_contexts <= before.shuffle_contexts
+        before = self.record.panel
+        fewer_orders: bool = settings.get("shuffle_contexts", 0) <= before.shuffle_contexts
+        return fewer_orders and settings.get("per_document", before.per_document) == before.per_document
 
     def parts(self, result: SampleResult) -> set[Part]:
         """Return the parts of a sample whose claims are reusable."""
@@ -581,151 +514,101 @@ class ReusableVerdicts:
             for judge, prompt in extractions
         )
 
-    def reuse(self, plan: ClaimsJob) -> Callable[[SampleResult, ReuseCounts], SampleResult]:
+    def reuse(self, plan: ClaimsJob) -> Callable[[SampleResult], SampleResult]:
         """Return a function that reduces a result to its reusable claims, verdicts and calls."""
-        parts = {metric.claims_of for metric in plan.metrics}
         pairs = {(metric.claims_of, metric.against) for metric in plan.metrics}
-        prompts = {pair: plan.prompt(*pair).id for pair in pairs if self._shown_the_same(pair[1], plan)}
-        same = _same_settings(plan, self._ids, pairs, prompts)
-        sizes = {judge.name: claims_per_call(judge) for judge in plan.judges}
+        # documents shown one by one are other evidence than all of them together
+        same_split = (plan.panel.per_document is True) == (self.record.panel.per_document is True)
+        prompts = {(of, to): plan.prompt(of, to).id for of, to in pairs if same_split or to in ONE_TEXT}
+        reuse = Reuse(plan, self.record, prompts, pairs)
 
-        def reuse(result: SampleResult, saved: ReuseCounts) -> SampleResult:
+        def reduced(result: SampleResult) -> SampleResult:
             """Return the reusable part of a result."""
-            reused = self.parts(result) & parts
+            reused = self.parts(result).intersection(of for of, _ in pairs)
             claims = tuple([claim for claim in result.claims if claim.of in reused])
             part = {claim.id: claim.of for claim in claims}
-
-            def reusable(verdict: Verdict, a: Assessment) -> bool:
-                """Return whether a verdict on one of these claims is reusable."""
-                prompt = result.prompt_of(verdict)
-                return same(verdict.judge, prompt, (part[a.subject], a.against)) and _is_usable(verdict, plan)
-
-            kept = [
-                (a, [verdict for verdict in a.verdicts if reusable(verdict, a)])
+            asked = [
+                (a, (part[a.subject], a.against))
                 for a in result.assessments
                 if a.subject in part and (a.order or 0) <= plan.panel.shuffle_contexts
             ]
-            calls = [
-                place
-                for place, call in enumerate(result.calls)
-                if call.part in reused
-                and (call.evidence is None or same(call.judge, call.prompt, (call.part, call.evidence.part)))
-            ]
-            assessments, reused_calls = _with_calls(result, [(a, verdicts) for a, verdicts in kept if verdicts], calls)
-            saved.extractions += len({claim.of for claim in claims})
-            saved.assessments += _calls_for([a for a in assessments if a.is_whole], part, sizes)
-            return SampleResult(
-                sample=result.sample,
-                claims=claims,
-                unextracted={part: because for part, because in result.unextracted.items() if part in reused},
-                assessments=assessments,
-                calls=reused_calls,
-            )
 
-        return reuse
+            def keeps(call: Call) -> bool:
+                """Return whether a call made one of these claims, or asked about them as judges are asked now."""
+                of, to = call.part, call.evidence.part if call.evidence else None
+                return of in reused and (to is None or reuse.holds(call.judge, call.prompt, (of, to)))
 
-    def _shown_the_same(self, against: Part, plan: ClaimsJob) -> bool:
-        """Return whether the run showed its judges the documents of a part one by one, or together, as `plan` does."""
-        if self.record is None:
-            return False
-        together = [panel.per_document is not True for panel in (plan.panel, self.record.panel)]
-        return against in ONE_TEXT or together[0] == together[1]
+            unextracted = {part: because for part, because in result.unextracted.items() if part in reused}
+            return reuse.reduced(result, asked, keeps, claims=claims, unextracted=unextracted)
+
+        return reduced
 
 
-def reused(result: SampleResult, job: QuestionJob, before: Mapping[str, str], saved: ReuseCounts) -> SampleResult:
-    """Return the sample with the reusable verdicts on its answer or documents, and their calls.
+class Reuse(Generic[K]):
+    """The verdicts and calls of a run that remain valid for a job."""
 
-    Args:
-        result: The result of the sample.
-        job: The new job.
-        before: The ids of the judges that gave the verdicts, by name.
-        saved: Counts the calls that are saved.
-    """
-    prompts = {record.name: record.prompt for record in job.records}
-    same = _same_settings(job, before, prompts, prompts)
-    kept = [
-        (
-            a,
-            [
-                verdict
-                for verdict in a.verdicts
-                if same(verdict.judge, result.prompt_of(verdict), a.question) and _is_usable(verdict, job)
-            ],
+    def __init__(self, job: PanelJob, before: Manifest, prompts: Mapping[K, str | None], allowed: Container[K]) -> None:
+        """`prompts` has the questions whose verdicts may be reused, with their prompts now.
+
+        Verdicts of recorded judges are reused if their question is `allowed`.
+        """
+        self._job, self._prompts, self._allowed = job, prompts, allowed
+        self._before = {judge.name: judge.id for judge in before.judges}
+        self._now = {judge.name: judge.id for judge in job.judges}
+
+    def holds(self, judge: str, prompt: str | None, question: K) -> bool:
+        """Return whether a judge, asked a question with a prompt, has the current settings and prompt."""
+        if judge == GIVEN or judge in self._job.recorded_judges:
+            return question in self._allowed
+        same_judge = self._before.get(judge) == self._now.get(judge)
+        return same_judge and question in self._prompts and prompt == self._prompts[question]
+
+    def _is_usable(self, verdict: Verdict) -> bool:
+        """Return whether a verdict is reused: failed calls are made again, and surplus replicates are left out."""
+        answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
+        usable = answered or verdict.judge in self._job.recorded_judges
+        return usable and verdict.replicate < self._job.panel.replicates
+
+    def reduced(
+        self,
+        result: SampleResult,
+        asked: Iterable[tuple[Assessment, K]],
+        keeps: Callable[[Call], bool] | None = None,
+        **fields: Any,
+    ) -> SampleResult:
+        """Return a sample with the reusable verdicts of assessments, each with its question, and with their calls.
+
+        Args:
+            result: The result of the sample.
+            asked: The assessments.
+            keeps: Whether a call is kept; None for the calls of the reused verdicts.
+            fields: Further fields of the sample.
+        """
+        kept = [
+            (a, [v for v in a.verdicts if self.holds(v.judge, result.prompt_of(v), question) and self._is_usable(v)])
+            for a, question in asked
+        ]
+        sources = {(v.judge, result.prompt_of(v), a.evidence) for a, verdicts in kept for v in verdicts}
+        calls = [
+            place
+            for place, call in enumerate(result.calls)
+            if (keeps(call) if keeps else (call.judge, call.prompt, call.evidence) in sources)
+        ]
+        places = {before: now for now, before in enumerate(calls)}
+
+        def moved(verdict: Verdict) -> Verdict:
+            """Return the verdict with the new place of its call."""
+            if verdict.call is None or places.get(verdict.call) == verdict.call:
+                return verdict
+            prompt = None if verdict.call in places else result.prompt_of(verdict)
+            return verdict.model_copy(update={"call": places.get(verdict.call), "prompt": prompt})
+
+        return SampleResult(
+            sample=result.sample,
+            assessments=tuple([a.model_copy(update={"verdicts": tuple(map(moved, vs))}) for a, vs in kept]),
+            calls=tuple([result.calls[place].model_copy(update={"reused": True}) for place in calls]),
+            **{"claims": (), **fields},
         )
-        for a in result.assessments
-        if a.question in prompts
-    ]
-    sources = {(v.judge, result.prompt_of(v), a.evidence) for a, verdicts in kept for v in verdicts}
-    places = [place for place, call in enumerate(result.calls) if (call.judge, call.prompt, call.evidence) in sources]
-    assessments, calls = _with_calls(result, kept, places)
-    saved.assessments += sum(not call.failed for call in calls)
-    return SampleResult(sample=result.sample, claims=(), assessments=assessments, calls=calls)
-
-
-class _Reused(NamedTuple):
-    assessments: tuple[Assessment, ...]
-    calls: tuple[Call, ...]
-
-
-def _with_calls(
-    result: SampleResult, kept: Iterable[tuple[Assessment, Sequence[Verdict]]], calls: Sequence[int]
-) -> _Reused:
-    """Return assessments with these verdicts alone, and the calls at these places, which the verdicts name anew."""
-    places = {before: now for now, before in enumerate(calls)}
-
-    def moved(verdict: Verdict) -> Verdict:
-        """Return the verdict with the new place of its call."""
-        if verdict.call is None or places.get(verdict.call) == verdict.call:
-            return verdict
-        prompt = None if verdict.call in places else result.prompt_of(verdict)
-        return verdict.model_copy(update={"call": places.get(verdict.call), "prompt": prompt})
-
-    return _Reused(
-        tuple([a.model_copy(update={"verdicts": tuple(map(moved, verdicts))}) for a, verdicts in kept]),
-        tuple([result.calls[place].model_copy(update={"reused": True}) for place in calls]),
-    )
-
-
-K = TypeVar("K")
-
-
-def _same_settings(
-    job: PanelJob,
-    before: Mapping[str, str],
-    allowed: Container[K],
-    prompts: Mapping[K, str | None],
-) -> Callable[[str, str | None, K], bool]:
-    """Return a function that tells whether judge and prompt of a verdict or call are those that the job uses now.
-
-    `before` has the ids of the earlier judges by name. For recorded judges it is enough that the question is `allowed`.
-    """
-    judges = {judge.name: judge.id for judge in job.judges}
-
-    def same(judge: str, prompt: str | None, question: K) -> bool:
-        """Return whether a judge, asked with a prompt, has the current settings and prompt."""
-        if judge == GIVEN or judge in job.recorded_judges:
-            return question in allowed
-        return question in prompts and (before.get(judge), prompt) == (judges.get(judge), prompts[question])
-
-    return same
-
-
-def _is_usable(verdict: Verdict, plan: PanelJob) -> bool:
-    """Return whether a verdict is reused: failed calls are made again, and surplus replicates are left out."""
-    answered = verdict.unassessed is None or verdict.unassessed in ABSTAINED
-    return verdict.replicate < plan.panel.replicates and (answered or verdict.judge in plan.recorded_judges)
-
-
-def _calls_for(assessments: Sequence[Assessment], part: Mapping[str, Part], sizes: Mapping[str, int]) -> int:
-    """Return the number of calls needed to ask for these verdicts."""
-    claims: Counter[tuple[str, int, Part, str]] = Counter()
-    alike = Counter(
-        (part[a.subject], str(a.evidence), tuple([(v.judge, v.replicate) for v in a.verdicts])) for a in assessments
-    )
-    for (of, evidence, judges), n in alike.items():
-        for judge, replicate in judges:
-            claims[judge, replicate, of, evidence] += n
-    return sum(-(-n // sizes.get(judge, CLAIMS_PER_CALL)) for (judge, *_), n in claims.items())
 
 
 def _prompt(

@@ -11,45 +11,18 @@ from claimeval.data.labels import HumanLabel
 from claimeval.evaluation.judgment import QuestionJob
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.execution import ComputedJob
 from claimeval.judging.panel import Panel, voting
 from claimeval.metrics import scoring
-from claimeval.runs.directory import ResultWriter
 from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import DataError, UsageError
 from claimeval.types.families import Families
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import GIVEN, Assessment, SampleResult, Verdict
-from claimeval.types.requests import Judge
 
 MAX_KINDS = 1000
 """Maximum number of combinations of verdicts whose vote is cached."""
-
-
-def settle(writer: ResultWriter, labels: Iterable[HumanLabel] | None, *, complete: bool) -> Summary:
-    """Replace the provisional votes by weighted ones, and return the new summary.
-
-    The weights are learned from `labels` and added to the manifest.
-    """
-    record = with_weights(writer.manifest, writer.added, labels)
-    if record != writer.manifest:
-        writer.amend(record)
-    return revised(writer, Revote(record)).summary(complete=complete)
-
-
-def revised(writer: ResultWriter, change: Callable[[SampleResult], SampleResult]) -> SummaryBuilder:
-    """Replace each sample by the result of `change`, and return the builder of the new summary."""
-    tallies = SummaryBuilder(writer.manifest)
-
-    def changed(result: SampleResult) -> SampleResult:
-        now = change(result)
-        tallies.add(now)
-        return now
-
-    writer.revise(changed)
-    return tallies
 
 
 def with_weights(
@@ -161,16 +134,6 @@ class Recount(ComputedJob[SampleResult]):
     """Count the votes of a run again under the rules of another manifest, without asking a judge."""
 
     manifest: Manifest
-
-    @property
-    def name(self) -> str:
-        """The job of the run."""
-        return self.manifest.job
-
-    @property
-    def judges(self) -> tuple[Judge, ...]:
-        """The judges whose verdicts count."""
-        return self.manifest.judges
 
     def compute(self, items: Iterable[SampleResult], options: RunOptions, progress: Progress) -> Iterator[SampleResult]:
         """Yield each sample with the votes on its verdicts."""
