@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from claimeval.api.push import TRACE, Platform, Pushed, Settings, push
 from claimeval.evaluation.kinds import kind_of
@@ -29,6 +29,7 @@ from claimeval.runs.directory import (
     write_summary,
 )
 from claimeval.runs.ending import Ending
+from claimeval.runs.lines import OnAccess
 from claimeval.runs.notes import notes
 from claimeval.runs.slices import ENOUGH, DiagnosisCounts, DiagnosisTally
 from claimeval.statistics.formatting import decimal, percent
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
 
     from claimeval.evaluation.summary.panel import PanelSummary
     from claimeval.report import tables
-    from claimeval.runs.ending import Ending
-from claimeval.runs.slices import Slices
+    from claimeval.runs.slices import Slices
 
 Format = Literal["html", "md", "csv", "json"]
 Figure = Literal["mean", "low", "hits", "judged", "n"]
@@ -521,7 +521,7 @@ def check_gates(metrics: Mapping[str, object], *limits: Mapping[str, float]) -> 
                 raise unknown_name(f"metric in the gate {name}={limit:g}:", canonical_name(name), metrics)
 
 
-class _Mapped(Sequence[R]):
+class _Mapped(OnAccess[R]):
     """The values of a function for each result, computed on access."""
 
     def __init__(self, results: Sequence[SampleResult], function: Callable[[SampleResult], R]) -> None:
@@ -533,11 +533,6 @@ class _Mapped(Sequence[R]):
     def __iter__(self) -> Iterator[R]:
         return map(self._function, self._results)
 
-    @overload
-    def __getitem__(self, index: int) -> R: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[R]: ...
-    def __getitem__(self, index: int | slice) -> R | Sequence[R]:
-        if isinstance(index, slice):
-            return [self._function(result) for result in self._results[index]]
-        return self._function(self._results[index])
+    def at(self, position: int) -> R:
+        """Return the value for the result at a position."""
+        return self._function(self._results[position])

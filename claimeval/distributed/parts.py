@@ -41,7 +41,6 @@ from claimeval.runs.directory import (
     explained,
     load_manifest,
     load_summary,
-    no_follow,
     open_alone,
     write_text,
 )
@@ -315,21 +314,16 @@ def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) ->
         if overwrite:
             for name in OUTCOME:
                 (folder / name).unlink(missing_ok=True)
-            write_text(folder / MANIFEST, _written(manifest))
+            write_text(folder / MANIFEST, manifest.text)
         elif before is None:
             _write_once(folder, manifest)
     return load_manifest(folder)
 
 
-def _written(manifest: Manifest) -> str:
-    return manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n"
-
-
 def _write_once(folder: Path, manifest: Manifest) -> None:
     """Write the manifest, unless another shard has just done so."""
     written = draft(folder / PARTS / MANIFEST)
-    with open(written, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
-        file.write(_written(manifest))
+    write_text(written, manifest.text)
     try:
         os.link(written, folder / MANIFEST)
     except FileExistsError:

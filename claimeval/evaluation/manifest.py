@@ -162,6 +162,11 @@ class Manifest(Record):
         return panel.model_dump(mode="json", exclude=defaults | in_settings)
 
     @property
+    def text(self) -> str:
+        """The content of its file."""
+        return self.model_dump_json(indent=1, exclude_defaults=False) + "\n"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of all metrics, in the order of the scores."""
         return tuple(metric if isinstance(metric, str) else metric.name for metric in self.metrics)

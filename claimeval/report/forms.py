@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Literal, get_args
 from claimeval.data.rows import write_csv
 from claimeval.report import page, pictures
 from claimeval.report.charts import Picture, file_part
-from claimeval.runs.directory import draft, load_manifest, no_follow, read_results, write_text
+from claimeval.runs.directory import load_manifest, read_results, replacing, write_text
 from claimeval.runs.overview import Overview, gather
 from claimeval.types.errors import StoppedEarly, UsageError, unknown_name
 
@@ -66,14 +66,12 @@ def write(
 
 def _put(out: Path, render: Callable[[IO[str]], object], drawn: Mapping[str, Picture]) -> None:
     """Write a report atomically, with its pictures next to it."""
-    part = draft(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         for file_name, picture in drawn.items():
             write_text(out.with_name(file_name), picture.file)
-        with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=no_follow) as file:
+        with replacing(out) as file:
             render(file)
-        part.replace(out)
     except OSError as error:
         problem = f"Cannot write the report {str(out)!r}: {error.strerror or error}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

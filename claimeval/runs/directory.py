@@ -17,11 +17,11 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TypeVar, overload
+from typing import BinaryIO, TextIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -31,7 +31,7 @@ from claimeval.metrics.derived import is_derived
 from claimeval.metrics.rows import METRICS
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.runs import lines
-from claimeval.runs.lines import Lines, WrittenResult, compress
+from claimeval.runs.lines import Lines, OnAccess, WrittenResult, compress
 from claimeval.types.clusters import check_cluster
 from claimeval.types.errors import DataError, StoppedEarly, UsageError, first_problem
 from claimeval.types.records import Record, SampleResult, ScoredSample
@@ -188,7 +188,7 @@ class RunWriter:
         """Replace the manifest."""
         self.manifest = manifest
         with explained(self.folder):
-            write_text(self.folder / MANIFEST, manifest.model_dump_json(indent=1, exclude_defaults=False) + "\n")
+            write_text(self.folder / MANIFEST, manifest.text)
 
     def added(self) -> Iterator[SampleResult]:
         """Read back the samples added so far."""
@@ -204,7 +204,8 @@ class RunWriter:
         """
         with explained(self.folder), self._results, self._replies:
             earlier = load_summary(self.folder) if self._earlier else None
-            if self._earlier and earlier and stopped_early(summary) and _further(earlier, summary):
+            further = earlier and (earlier.samples > summary.samples or not _stopped_early(earlier))
+            if self._earlier and further and _stopped_early(summary):
                 self.kept = earlier
                 for part in (self._replies_part, RESULTS_PART):
                     (self.folder / part).unlink(missing_ok=True)
@@ -305,7 +306,8 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
             raise UsageError(f"{folder} is not empty and holds no run; give another --out")
         return None
     before = load_manifest(folder)
-    if field := manifest.differs(_with_judges_of(manifest, before) if _stopped(folder) else before):
+    resumed = not (folder / SUMMARY).exists() or _stopped_early(load_summary(folder))
+    if field := manifest.differs(_with_judges_of(manifest, before) if resumed else before):
         words = {
             "data.path": "data",
             "data.digest": "contents of its data file",
@@ -325,21 +327,9 @@ def check_free(folder: Path, manifest: Manifest) -> Manifest | None:
     return before
 
 
-def _stopped(folder: Path) -> bool:
-    """Return whether the run in a directory stopped early, or continued without one of its judges."""
-    if not (folder / SUMMARY).exists():
-        return True
-    return stopped_early(load_summary(folder))
-
-
-def stopped_early(summary: Summary) -> bool:
+def _stopped_early(summary: Summary) -> bool:
     """Return whether a run stopped early, or continued without one of its judges."""
     return not summary.complete or bool(summary.panel and summary.panel.stopped_judges)
-
-
-def _further(earlier: Summary, later: Summary) -> bool:
-    """Return whether an earlier run with the same settings has more than a later one that stopped early."""
-    return earlier.samples > later.samples or not stopped_early(earlier)
 
 
 def _with_judges_of(manifest: Manifest, before: Manifest) -> Manifest:
@@ -381,29 +371,29 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def write_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Write a file of a run atomically; if `durable`, its content is on disk when this returns."""
+@contextlib.contextmanager
+def replacing(path: Path, *, durable: bool = False) -> Iterator[TextIO]:
+    """Open a text file that takes its place atomically after the block; if `durable`, its content is then on disk."""
     part = draft(path)
     with open(part, "w", encoding="utf-8", errors="backslashreplace", newline="", opener=no_follow) as file:
-        file.write(text)
+        yield file
         if durable:
             file.flush()
             os.fsync(file.fileno())
     part.replace(path)
 
 
+def write_text(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a file of a run as `replacing` does."""
+    with replacing(path, durable=durable) as file:
+        file.write(text)
+
+
 @contextlib.contextmanager
-def write_lines(path: Path) -> Iterator[Callable[[Record], None]]:
+def write_lines(path: Path) -> Iterator[Callable[[Record], object]]:
     """Write a JSON Lines file of records atomically; the context is a function that writes one record."""
-    part = draft(path)
-    with open(part, "w", encoding="utf-8", errors="backslashreplace", opener=no_follow) as file:
-
-        def write(record: Record) -> None:
-            """Write a record; lone surrogates, which UTF-8 cannot encode, become JSON escapes."""
-            file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
-
-        yield write
-    part.replace(path)
+    with replacing(path) as file:  # lone surrogates, which UTF-8 cannot encode, become JSON escapes
+        yield lambda record: file.write(json.dumps(record.model_dump(exclude_none=True), ensure_ascii=False) + "\n")
 
 
 def label_files(run: Path, metric: str | None = None) -> list[Path]:
@@ -501,7 +491,7 @@ def has_results(folder: Path) -> bool:
     return results_file(folder).exists()
 
 
-class RunResults(Sequence[SampleResult]):
+class RunResults(OnAccess[SampleResult]):
     """Results of a run, read from disk on each access; only the positions of the lines are kept in memory.
 
     A line that cannot be parsed raises DataError with its number. If the replies are missing, results have no calls.
@@ -556,18 +546,12 @@ class RunResults(Sequence[SampleResult]):
         """Return claims, labels and scores, without verdicts and calls."""
         return ScoredSamples(self._results)
 
-    @overload
-    def __getitem__(self, index: int) -> SampleResult: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[SampleResult]: ...
-    def __getitem__(self, index: int | slice) -> SampleResult | Sequence[SampleResult]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(len(self))[index]]
-        number = range(len(self))[index]
-        return self._result(number + 1, self._results[number], self._replies[number] if self._replies else None)
+    def at(self, position: int) -> SampleResult:
+        """Return the result at a position, from 0."""
+        return self._result(position + 1, self._results[position], self._replies[position] if self._replies else None)
 
 
-class ScoredSamples(Sequence[ScoredSample]):
+class ScoredSamples(OnAccess[ScoredSample]):
     """What results of a run say about claims, labels and scores, read from disk on each access, as in `RunResults`."""
 
     def __init__(self, results: Lines) -> None:
@@ -585,14 +569,9 @@ class ScoredSamples(Sequence[ScoredSample]):
     def __iter__(self) -> Iterator[ScoredSample]:
         return (self._read(number, line) for number, line in enumerate(self._results, 1))
 
-    @overload
-    def __getitem__(self, index: int) -> ScoredSample: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ScoredSample]: ...
-    def __getitem__(self, index: int | slice) -> ScoredSample | Sequence[ScoredSample]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(len(self))[index]]
-        return self._read(range(len(self))[index] + 1, self._results[index])
+    def at(self, position: int) -> ScoredSample:
+        """Return what the line at a position says, from 0."""
+        return self._read(position + 1, self._results[position])
 
 
 def _not_a_result(results: Lines, number: int, error: ValueError) -> DataError:

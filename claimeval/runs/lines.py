@@ -12,13 +12,16 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeVar, overload
 
 from claimeval.types.errors import DataError
 from claimeval.types.records import Call, Record, SampleResult
+
+T = TypeVar("T")
 
 
 class WrittenResult(NamedTuple):
@@ -149,7 +152,23 @@ class _Place(NamedTuple):
     """Offset of the line in its member."""
 
 
-class Lines(Sequence[bytes]):
+class OnAccess(Sequence[T], ABC):
+    """A sequence whose items are made on each access; a slice is a list."""
+
+    @abstractmethod
+    def at(self, position: int) -> T:
+        """Return the item at a position, from 0."""
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        found = range(len(self))[index]
+        return self.at(found) if isinstance(found, int) else [self.at(position) for position in found]
+
+
+class Lines(OnAccess[bytes]):
     """The lines of a file, read on demand; only their positions are kept in memory.
 
     A damaged file raises DataError.
@@ -193,14 +212,9 @@ class Lines(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(len(self))[index]]
-        place = self._places[index]
+    def at(self, position: int) -> bytes:
+        """Return the line at a position, from 0."""
+        place = self._places[position]
         if self._compressed:
             if self._member[0] != place.start:
                 self._member = next(self._members(place.start))
