@@ -31,7 +31,7 @@ from claimeval.distributed.parts import Part
 from claimeval.distributed.shards import Recipe, ShardResult, score_shard, write_part
 from claimeval.evaluation.measure import MeasureJob
 from claimeval.execution import Executor, RunStatus
-from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, Elsewhere
+from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, Elsewhere, open_asker
 from claimeval.execution.runner import GRACE, TERMINATING, Interrupt
 from claimeval.providers import provider
 from claimeval.types.errors import ClaimevalError, StoreError, UsageError
@@ -120,7 +120,7 @@ class Coordinator:
         _check_version(version)
         self._judges = {judge.name: judge for judge in judges}
         if judges:
-            self._asker = await self._stack.enter_async_context(Asker(judges, options, self._progress, budget))
+            self._asker = await self._stack.enter_async_context(open_asker(judges, options, self._progress, budget))
             self._asking, self._stored = self._asker.learning(), self._asker.stored
 
     async def ask(self, request: Request, *, stored: bool) -> Answer:
@@ -296,7 +296,7 @@ async def _reopened(judges: contextlib.AsyncExitStack, recipe: Recipe, progress:
     if not (near := _near(recipe)):
         return None
     cache = judges.enter_context(tempfile.TemporaryDirectory(prefix="claimeval-"))
-    return await judges.enter_async_context(Asker(near, RunOptions(cache=cache), progress))
+    return await judges.enter_async_context(open_asker(near, RunOptions(cache=cache), progress))
 
 
 async def _work(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
-from typing import Self
+from dataclasses import dataclass
 
 from claimeval.execution import Executor
 from claimeval.execution.budget import LEDGER_FILE, Budget, Ledger, check_caps
@@ -26,89 +26,24 @@ SYNC_EVERY = 1.0
 """Seconds between two flushes of the reply cache to disk, and between two updates of the progress at most."""
 
 
+@dataclass(frozen=True)
 class Asker:
-    """Answers requests from the reply cache, and sends the others once, at the pace and within the budget.
+    """Answers requests from the reply cache, and sends the others once, at the pace and within the budget."""
 
-    The reply cache is open for the duration of the block.
-    """
-
-    def __init__(
-        self,
-        judges: Iterable[Judge],
-        options: RunOptions,
-        progress: Progress,
-        budget: str = "",
-        *,
-        urgent: bool = False,
-    ) -> None:
-        """Prepare to ask.
-
-        Args:
-            judges: The judges.
-            options: The reply cache, limits and settings of calls.
-            progress: Counts calls and cost.
-            budget: Identity of the run for its limits, which also count the calls of earlier processes.
-            urgent: Whether no request waits for another one that warms the provider's prompt cache.
-        """
-        self._urgent = urgent
-        self._judges = tuple(judges)
-        self._options = options
-        self._progress = progress
-        self._run = budget
-        self._stack = AsyncExitStack()
-        self.lessons: Lessons
-        self.store: Store
-        self.budget: Budget
-        self.ledger: Ledger | None = None
-        self.cached: CachedExecutor
-        """Answers from the reply cache, else sends the request."""
-        self.online: OnlineExecutor | None = None
-        """None if nothing may be sent."""
-
-    async def __aenter__(self) -> Self:
-        options, progress = self._options, self._progress
-        check_caps(self._judges, options)
-        folder = cache_folder(options.cache)
-        async with AsyncExitStack() as stack:
-            self.store = store = stack.enter_context(Store(folder))
-            self.lessons = Lessons(folder)
-
-            def keep(request: Request, completion: Completion) -> None:
-                """Store the reply."""
-                store.put(request.key, pack(request, completion))
-
-            self.budget = Budget(self._judges, prices=options.prices)
-            if not options.offline:
-                if options.capped:
-                    row = Ledger(folder / LEDGER_FILE, self._run, options.max_calls, options.max_cost)
-                    self.ledger = stack.enter_context(row)
-                    self.budget = Budget(self._judges, self.ledger, options.prices)
-                online = OnlineExecutor(self._judges, keep, options, progress, self.budget)
-                self.online = await stack.enter_async_context(online)
-                syncing = asyncio.create_task(_sync(store, progress))
-                stack.callback(syncing.cancel)
-            in_batches = options.batch and self.online is not None
-
-            def stored(request: Request, completion: Completion) -> None:
-                """Count an answer from the reply cache."""
-                self.budget.settle_stored(request, completion)
-                if not in_batches:
-                    progress.answered_from_cache()
-
-            fallback: Executor = self.online or OfflineExecutor()
-            if self.online and not (options.batch or self._urgent):
-                fallback = WarmingExecutor(self.online)
-            self.cached = stack.enter_context(CachedExecutor(store, fallback, stored))
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
+    judges: tuple[Judge, ...]
+    store: Store
+    lessons: Lessons
+    budget: Budget
+    ledger: Ledger | None
+    cached: CachedExecutor
+    """Answers from the reply cache, else sends the request."""
+    online: OnlineExecutor | None
+    """None if nothing may be sent."""
 
     def learning(self, executor: Executor | None = None) -> Executor:
         """Return an executor that adapts requests to judges' servers and passes them on, by default to `cached`."""
         learning = LearningExecutor(executor or self.cached, self.store, self.lessons)
-        computed = {judge.name: provider(judge.model).computes(judge) for judge in self._judges}
+        computed = {judge.name: provider(judge.model).computes(judge) for judge in self.judges}
         engines = {name: engine for name, engine in computed.items() if engine}
         return ComputingExecutor(engines, learning) if engines else learning
 
@@ -116,6 +51,53 @@ class Asker:
     def stored(self) -> Executor:
         """Return an executor that answers only from the reply cache."""
         return self.learning(StoredExecutor(self.store))
+
+
+@asynccontextmanager
+async def open_asker(
+    judges: Iterable[Judge], options: RunOptions, progress: Progress, run: str = "", *, urgent: bool = False
+) -> AsyncIterator[Asker]:
+    """Open the reply cache and the connections to judges for the duration of the block.
+
+    Args:
+        judges: The judges.
+        options: The reply cache, limits and settings of calls.
+        progress: Counts calls and cost.
+        run: Identity of the run for its limits, which also count the calls of earlier processes.
+        urgent: Whether no request waits for another one that warms the provider's prompt cache.
+    """
+    judges = tuple(judges)
+    check_caps(judges, options)
+    folder = cache_folder(options.cache)
+    async with AsyncExitStack() as stack:
+        store, ledger, online = stack.enter_context(Store(folder)), None, None
+        if options.capped and not options.offline:
+            ledger = Ledger(folder / LEDGER_FILE, run, options.max_calls, options.max_cost)
+            stack.enter_context(ledger)
+        budget = Budget(judges, ledger, options.prices)
+        fallback: Executor = OfflineExecutor()
+        if not options.offline:
+
+            def keep(request: Request, completion: Completion) -> None:
+                """Store the reply."""
+                store.put(request.key, pack(request, completion))
+
+            online = OnlineExecutor(judges, keep, options, progress, budget)
+            fallback = await stack.enter_async_context(online)
+            syncing = asyncio.create_task(_sync(store, progress))
+            stack.callback(syncing.cancel)
+            if not (options.batch or urgent):
+                fallback = WarmingExecutor(online)
+        in_batches = options.batch and online is not None
+
+        def stored(request: Request, completion: Completion) -> None:
+            """Count an answer from the reply cache."""
+            budget.settle_stored(request, completion)
+            if not in_batches:
+                progress.answered_from_cache()
+
+        cached = stack.enter_context(CachedExecutor(store, fallback, stored))
+        yield Asker(judges, store, Lessons(folder), budget, ledger, cached, online)
 
 
 OPEN: ContextVar[Asker | None] = ContextVar("open", default=None)

@@ -9,13 +9,14 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from claimeval.execution import DONE, ComputedJob, Executor, ItemJob, RunStatus
-from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, ExecutorByJudge
+from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, Elsewhere, ExecutorByJudge, open_asker
 from claimeval.execution.cached import FurtherAttempts
 from claimeval.execution.concurrently import map_in_order
 from claimeval.execution.learning import JudgeWindows, ReviewingExecutor
@@ -23,7 +24,7 @@ from claimeval.execution.pace import MAX_CONCURRENCY
 from claimeval.providers import provider
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
-from claimeval.types.requests import Completion, Judge, Learned, Request
+from claimeval.types.requests import Completion, Judge, Request
 
 if TYPE_CHECKING:
     from claimeval.execution.batch.executor import BatchExecutor
@@ -109,77 +110,51 @@ def workers_for(options: RunOptions) -> int:
     return 2 * (options.concurrency or MAX_CONCURRENCY)
 
 
+@dataclass(frozen=True)
 class RunExecutors:
-    """All executors of a run behind one: for judges that this process asks, online or in batches, and for judges that
-    another process asks. They are open for the duration of the block."""
+    """What answers the requests of a run: judges that this process asks, online or in batches, and judges that another
+    process asks."""
 
-    def __init__(
-        self, judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str, *, urgent: bool = False
-    ) -> None:
-        """`run` identifies the run for its budget, and `urgent` is as for `run_job`."""
-        self._urgent = urgent
-        self._judges = tuple(judges)
-        self._elsewhere = ELSEWHERE.get()
-        self._remote_judges = tuple(judge for judge in judges if self._elsewhere and provider(judge.model).costs)
-        self._local_judges = tuple(judge for judge in judges if judge not in self._remote_judges)
-        self._options = options
-        self._progress = progress
-        self._run = run
-        self._stack = AsyncExitStack()
-        self._asker: Asker | None = None
-        self.batched: BatchExecutor | None = None
-        """None without batches."""
-        self.executor: Executor
-
-    async def __aenter__(self) -> Self:
-        options, progress = self._options, self._progress
-        async with AsyncExitStack() as stack:
-            self._asker = OPEN.get() if self._local_judges else None
-            if self._asker is None and (self._local_judges or not self._remote_judges):
-                asker = Asker(self._local_judges, options, progress, self._run, urgent=self._urgent)
-                self._asker = await stack.enter_async_context(asker)
-            if options.batch and self._asker and self.online:
-                from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
-
-                asker = self._asker
-                budget = BatchBudget(asker.budget, asker.ledger, self._run)
-                batched = BatchExecutor(
-                    batch_judges(self._judges), options, asker.store, asker.cached, budget, progress
-                )
-                self.batched = await stack.enter_async_context(batched)
-            answered, self._stored = self._executors()
-            repeated = FurtherAttempts(self._stored, answered, options.reasons_to_ask_again)
-            can_stop = self.online or self._elsewhere
-            windows = JudgeWindows(self._window, self._is_stored)
-            self.executor = ReviewingExecutor(repeated, self.stop if can_stop else None, windows)
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
-
-    def _executors(self) -> tuple[Executor, Executor]:
-        """Return the executor of all judges, and one that answers only from the reply cache."""
-        asker, elsewhere = self._asker, self._elsewhere
-        if elsewhere is None:
-            assert asker, "what is not asked elsewhere is asked here"
-            return asker.learning(self.batched), asker.stored
-        if asker is None:
-            return elsewhere, elsewhere.stored
-        names = [judge.name for judge in self._remote_judges]
-        return (
-            ExecutorByJudge(dict.fromkeys(names, elsewhere), asker.learning()),
-            ExecutorByJudge(dict.fromkeys(names, elsewhere.stored), asker.stored),
-        )
+    asker: Asker | None
+    batched: BatchExecutor | None
+    """None without batches."""
+    elsewhere: Elsewhere | None
+    remote: tuple[Judge, ...]
+    """The judges that another process asks."""
 
     @property
     def online(self) -> OnlineExecutor | None:
         """The executor that sends requests from this process; None if it sends none."""
-        return self._asker.online if self._asker else None
+        return self.asker.online if self.asker else None
 
-    def stop(self, judge: str, reason: str) -> None:
+    def executor(self, reasons: Collection[str]) -> Executor:
+        """Return the executor of all judges, which asks again for these reasons."""
+        asker, elsewhere = self.asker, self.elsewhere
+        if elsewhere is None:
+            assert asker, "what is not asked elsewhere is asked here"
+            answered, stored = asker.learning(self.batched), asker.stored
+        else:
+            names, others = [judge.name for judge in self.remote], asker or elsewhere
+            answered = ExecutorByJudge(dict.fromkeys(names, elsewhere), asker.learning() if asker else elsewhere)
+            stored = ExecutorByJudge(dict.fromkeys(names, elsewhere.stored), others.stored)
+
+        def window(judge: Judge) -> int | None:
+            """Return the window of a judge that was set or learned."""
+            if elsewhere and judge in self.remote:
+                lesson = elsewhere.learned.get(judge.name)
+                return judge.context_tokens or (lesson.context_tokens if lesson else None)
+            return asker.lessons.judge(judge).context_tokens if asker else None
+
+        async def is_stored(request: Request) -> bool:
+            """Return whether the reply to a request is stored, and its server had read the whole prompt."""
+            return isinstance(await stored.ask(request), Completion)
+
+        stop = self._stop if self.online or self.elsewhere else None
+        return ReviewingExecutor(FurtherAttempts(stored, answered, reasons), stop, JudgeWindows(window, is_stored))
+
+    def _stop(self, judge: str, reason: str) -> None:
         """Send nothing more to a judge."""
-        for executor in (self.online, self._elsewhere):
+        for executor in (self.online, self.elsewhere):
             if executor:
                 executor.stop(judge, reason)
 
@@ -187,49 +162,58 @@ class RunExecutors:
     def stopped(self) -> dict[str, str]:
         """The judges that have stopped, each with the reason."""
         stopped: dict[str, str] = {}
-        for executor in (self.online, self.batched, self._elsewhere):
+        for executor in (self.online, self.batched, self.elsewhere):
             stopped |= executor.stopped if executor else {}
         return stopped
 
     @property
-    def budget_exhausted(self) -> str | None:
+    def exhausted(self) -> str | None:
         """Description of the limit that was reached; None if none was."""
-        exhausted = self._asker.budget.exhausted if self._asker else None
-        return exhausted or (self._elsewhere.exhausted if self._elsewhere else None)
+        of_asker = self.asker.budget.exhausted if self.asker else None
+        return of_asker or (self.elsewhere.exhausted if self.elsewhere else None)
 
     @property
     def lost(self) -> str | None:
         """Why the process that asks cannot be reached any more; None if it can."""
-        return self._elsewhere.lost if self._elsewhere else None
-
-    @property
-    def learned(self) -> Mapping[str, Learned]:
-        """What was learned about each judge's server, by name."""
-        local = self._asker.lessons.learned(self._local_judges) if self._asker else {}
-        return {**local, **(self._elsewhere.learned if self._elsewhere else {})}
+        return self.elsewhere.lost if self.elsewhere else None
 
     def status(self, *, complete: bool, interrupted: bool) -> RunStatus:
         """Return how the run ended."""
+        here, elsewhere = self.asker, self.elsewhere
+        learned = here.lessons.learned(here.judges) if here else {}
         return RunStatus(
             complete=complete,
             interrupted=interrupted,
             stopped=self.stopped,
-            budget_exhausted=self.budget_exhausted,
+            budget_exhausted=self.exhausted,
             lost=self.lost,
             pending_batches=self.batched.pending_batches if self.batched else None,
-            learned=self.learned,
+            learned={**learned, **(elsewhere.learned if elsewhere else {})},
         )
 
-    def _window(self, judge: Judge) -> int | None:
-        """Return the window of a judge that was set or learned."""
-        if self._elsewhere and judge in self._remote_judges:
-            lesson = self._elsewhere.learned.get(judge.name)
-            return judge.context_tokens or (lesson.context_tokens if lesson else None)
-        return self._asker.lessons.judge(judge).context_tokens if self._asker else None
 
-    async def _is_stored(self, request: Request) -> bool:
-        """Return whether the reply to a request is stored, and its server had read the whole prompt."""
-        return isinstance(await self._stored.ask(request), Completion)
+@contextlib.asynccontextmanager
+async def open_executors(
+    judges: Sequence[Judge], options: RunOptions, progress: Progress, run: str, *, urgent: bool = False
+) -> AsyncIterator[RunExecutors]:
+    """Open what answers requests for the duration of the block.
+
+    `run` identifies the run for its budget, and `urgent` is as for `run_job`.
+    """
+    elsewhere = ELSEWHERE.get()
+    remote = tuple(judge for judge in judges if elsewhere and provider(judge.model).costs)
+    local = [judge for judge in judges if judge not in remote]
+    async with AsyncExitStack() as stack:
+        asker, batched = OPEN.get() if local else None, None
+        if asker is None and (local or not remote):
+            asker = await stack.enter_async_context(open_asker(local, options, progress, run, urgent=urgent))
+        if options.batch and asker and asker.online:
+            from claimeval.execution.batch.executor import BatchBudget, BatchExecutor, batch_judges
+
+            budget = BatchBudget(asker.budget, asker.ledger, run)
+            batched = BatchExecutor(batch_judges(judges), options, asker.store, asker.cached, budget, progress)
+            await stack.enter_async_context(batched)
+        yield RunExecutors(asker, batched, elsewhere, remote)
 
 
 async def run_job(
@@ -263,14 +247,14 @@ async def run_job(
     if isinstance(job, ComputedJob):
         return _compute(job, items, sink, options, progress)
     assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
-    async with RunExecutors(job.asked, options, progress, run, urgent=urgent) as executors:
-        interrupt = Interrupt(executors.online)
-        complete = True
+    async with open_executors(job.asked, options, progress, run, urgent=urgent) as executors:
+        interrupt, executor = Interrupt(executors.online), executors.executor(options.reasons_to_ask_again)
+        batched, complete = executors.batched, True
         with contextlib.nullcontext() if urgent else interrupt.listening():
             try:
-                async with aclosing(_results(job, items, executors, workers_for(options))) as results:
+                async with aclosing(_results(job, items, executor, batched, workers_for(options))) as results:
                     async for result in results:
-                        ended = executors.budget_exhausted or executors.lost
+                        ended = executors.exhausted or executors.lost
                         if ended or ((stopped := executors.stopped) and job.cannot_continue(stopped)):
                             complete = False
                             if executors.online:
@@ -278,8 +262,7 @@ async def run_job(
                             break
                         sink(result)
                         progress.sample_done()
-                batched = executors.batched
-                if batched and (batched.pending_batches or executors.budget_exhausted or executors.lost):
+                if batched and (batched.pending_batches or executors.exhausted or executors.lost):
                     complete = False
                 elif batched and complete:
                     batched.finish()
@@ -304,9 +287,10 @@ def _compute(
     return DONE
 
 
-def _results(job: ItemJob[T, R], items: Iterable[T], executors: RunExecutors, workers: int) -> AsyncGenerator[R]:
+def _results(
+    job: ItemJob[T, R], items: Iterable[T], executor: Executor, batched: BatchExecutor | None, workers: int
+) -> AsyncGenerator[R]:
     """Yield the results of the items, in order; with batches in rounds, each of which sends what is asked in it."""
-    executor, batched = executors.executor, executors.batched
     if batched is None:
         return map_in_order(items, lambda item: job.evaluate(item, executor), workers, WINDOW * workers)
     from claimeval.execution.batch.executor import run_in_rounds, run_until_blocked
