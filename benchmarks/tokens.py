@@ -1,7 +1,7 @@
 """Tokens and dollars of a verdict, of claimeval and of its peers on the same samples with one judge and one tokenizer.
 
     uv run --isolated --with ragas==0.4.3 --with deepeval==4.3.1 --with 'langchain-community<0.4' --with bpe-openai \
-        --with . python -m benchmarks.tokens [--samples 100] [--claims 9] [--refchecker FOLDER]
+        --with . python -m benchmarks.tokens [--samples 100] [--claims 9] [--tight] [--refchecker FOLDER]
 
 FOLDER has the package refchecker 0.2.17 (`uv pip install --no-deps --target FOLDER refchecker`), whose prompts
 RAGChecker asks with; they are filled here, because the package needs torch. The others run.
@@ -9,9 +9,11 @@ RAGChecker asks with; they are filled here, because the package needs torch. The
 Samples: answers of 80 to 140 words or a little more, gold answers of 50 to 100, and 5 to 10 documents of 150 to 280, of
 sentences of the bundled data. The judge makes about 9 claims of an answer of 120 words (as rules and older models do)
 or, with `--claims 14`, about 14 (as newer ones do), at clauses of a least length. It gives 75 % of the claims the first
-label, 15 % "not found" and 10 % "contradicted", reasons of 17 words and quotes of at most 12. Schemas are counted as
-part of the prompt. The input is cached as far as it begins with 1,024 tokens or more, in steps of 128, of a request
-that had ended: claimeval runs with 16 calls of .3 s in flight, the peers one call after another.
+label, 15 % "not found" and 10 % "contradicted", reasons of 17 words and quotes of at most 12. It writes JSON as the
+prompt shows it, without spaces or with them, but never indented as ragas' examples are; with `--tight`, without spaces
+for all tools. Schemas are counted as part of the prompt. The input is cached as far as it begins with 1,024 tokens or
+more, in steps of 128, of a request that had ended: claimeval runs with 16 calls of .3 s in flight, the peers one call
+after another. "Evidence" is the number of its copies that were sent and not cached.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ PHRASE = CLAUSE + r"|\s+(?=(?:and|in|with|from|for|at|by|on|to) )"
 SPLITS = {9: (CLAUSE, 9), 14: (PHRASE, 5)}
 """Where claims begin, and their least number of words, by the number of claims of an answer of 120 words."""
 split: tuple[str, int] = SPLITS[9]
+tight = False
 LINE = re.compile(r'^(\w+): (".*")$', re.MULTILINE)
 
 
@@ -58,6 +61,10 @@ class Count(NamedTuple):
     schemas: int = 0
     alone: int = 0
     """Questions about one claim of a text with several."""
+    evidence: int = 0
+    """Tokens of all different evidence."""
+    evidence_paid: int = 0
+    """Tokens of evidence that were sent and not cached."""
 
     @property
     def dollars(self) -> float:
@@ -75,6 +82,7 @@ class Log:
         self._ended: list[tuple[float, frozenset[int]]] = []
         self.count = Count(0, 0, 0, 0, 0)
         self.schemas: set[str] = set()
+        self._evidence: set[str] = set()
 
     def add(self, prompt: str, reply: str, verdicts: int, started: float, ended: float, schema: str = "") -> None:
         """Add an exchange; `schema` stands before the prompt."""
@@ -86,11 +94,17 @@ class Log:
         )
         self._ended.append((ended, frozenset(marks)))
         self.schemas |= {schema} if '"verdicts"' in schema else set()
-        old = self.count
+        old, cached = self.count, 1024 + 128 * (hits - 1) if hits else 0
+        head, _, rest = (schema + prompt).partition("<evidence>")
+        evidence, begin = rest.partition("</evidence>")[0], len(self._encode(head))
+        size = len(self._encode(evidence))
         self.count = Count(
-            old.calls + 1, old.sent + len(tokens), old.cached + (1024 + 128 * (hits - 1) if hits else 0),
-            old.received + len(self._encode(reply)), old.verdicts + verdicts, len(self.schemas), old.alone,
+            old.calls + 1, old.sent + len(tokens), old.cached + cached, old.received + len(self._encode(reply)),
+            old.verdicts + verdicts, len(self.schemas), old.alone,
+            old.evidence + (size if evidence not in self._evidence else 0),
+            old.evidence_paid + size - min(max(cached - begin, 0), size),
         )  # fmt: skip
+        self._evidence.add(evidence)
 
 
 def clauses(text: str) -> list[str]:
@@ -144,6 +158,11 @@ def rows(number: int) -> list[dict[str, Any]]:
     ]
 
 
+def write_json(value: object, *, spaces: bool = True) -> str:
+    """Write a reply."""
+    return json.dumps(value, separators=None if spaces and not tight else (",", ":"))
+
+
 # claimeval
 
 
@@ -178,6 +197,7 @@ def of_claimeval(samples: Sequence[dict[str, Any]], metrics: str, **asked: Any) 
 
 def answer(text: str) -> tuple[str, int]:
     """Reply to a prompt of claimeval; also the number of verdicts."""
+    spaces = '": ' in text.rpartition("\n")[2]
     if "<sentences>" in text:
         sentences = [
             (int(n), json.loads(s))
@@ -189,10 +209,10 @@ def answer(text: str) -> tuple[str, int]:
             for n, s in sentences
             for c in clauses(s)
         ]
-        return json.dumps({"claims": claims}), 0
+        return write_json({"claims": claims}, spaces=spaces), 0
     shown = [(name, json.loads(claim)) for name, claim in LINE.findall(text.partition("<claims>")[2])]
-    if '{"verdicts": {"c1"' in text:
-        return json.dumps({"verdicts": {name: label(claim) for name, claim in shown}}), len(shown)
+    if '{"verdicts":{"c1"' in text:
+        return write_json({"verdicts": {name: label(claim) for name, claim in shown}}, spaces=spaces), len(shown)
     fewer = "or an empty text if" in text
     verdicts = [
         {
@@ -203,7 +223,7 @@ def answer(text: str) -> tuple[str, int]:
         }
         for name, claim in shown
     ]
-    return json.dumps({"verdicts": verdicts}), len(shown)
+    return write_json({"verdicts": verdicts}, spaces=spaces), len(shown)
 
 
 # the peers
@@ -229,9 +249,9 @@ def of_ragas(samples: Sequence[dict[str, Any]], metrics: Sequence[str]) -> Count
                     {"statement": s, "reason": REASON, "verdict": int(label(s) == LABELS[0])}
                     for s in given["statements"]
                 ]
-                reply = json.dumps({"statements": judged})
+                reply = write_json({"statements": judged})
             else:
-                reply = json.dumps(
+                reply = write_json(
                     {"statements" if "answer" in given else "claims": clauses(given.get("answer") or given["response"])}
                 )
             log.add(text, reply, verdicts, time.monotonic(), time.monotonic())
@@ -284,13 +304,13 @@ def of_deepeval(samples: Sequence[dict[str, Any]]) -> Count:
                     {"verdict": words[label(c)], **({"reason": REASON} if label(c) != LABELS[0] else {})}
                     for c in claims
                 ]
-                reply = json.dumps({"verdicts": judged})
+                reply = write_json({"verdicts": judged})
             elif '"truths"' in prompt:
-                reply = json.dumps({"truths": clauses(prompt.rpartition("Text:\n")[2].rpartition("\n\nJSON")[0])})
+                reply = write_json({"truths": clauses(prompt.rpartition("Text:\n")[2].rpartition("\n\nJSON")[0])})
             elif '"claims"' in prompt:
-                reply = json.dumps({"claims": clauses(prompt.rpartition("AI Output:\n")[2].rpartition("\n\nJSON")[0])})
+                reply = write_json({"claims": clauses(prompt.rpartition("AI Output:\n")[2].rpartition("\n\nJSON")[0])})
             else:
-                reply = json.dumps({"reason": REASON})
+                reply = write_json({"reason": REASON})
             log.add(prompt, reply, verdicts, time.monotonic(), time.monotonic())
             return reply
 
@@ -348,10 +368,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--claims", type=int, default=9, choices=SPLITS)
+    parser.add_argument("--tight", action="store_true")
     parser.add_argument("--refchecker", type=Path)
     arguments = parser.parse_args()
-    global split
-    split = SPLITS[arguments.claims]
+    global split, tight
+    split, tight = SPLITS[arguments.claims], arguments.tight
     warnings.simplefilter("ignore")
     os.environ |= {"RAGAS_DO_NOT_TRACK": "true", "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
     samples = rows(arguments.samples)
@@ -386,9 +407,9 @@ def main() -> None:
         }  # fmt: skip
     for title, table in tables.items():
         print(f"\n{title}, {len(samples)} samples, about {arguments.claims} claims an answer\n")
-        columns = ("calls", "tokens in", "cached", "tokens out", "verdicts", "schemas", "about one claim")
+        columns = ("calls", "tokens in", "cached", "tokens out", "verdicts", "schemas", "about one claim", "evidence")
         print("| |", " | ".join((*columns, "$ per 1,000 verdicts", "to the first")), "|")
-        print("|---|---|---|---|---|---|---|---|---|---|")
+        print("|---" * 11 + "|")
         first = 0.0
         for name, count in table.items():
             n, c = len(samples), count()
@@ -396,7 +417,8 @@ def main() -> None:
             first = first or dollars
             cells = (
                 f"{c.calls / n:.1f}", f"{c.sent / n:,.0f}", f"{c.cached / c.sent:.0%}", f"{c.received / n:,.0f}",
-                f"{c.verdicts / n:.1f}", c.schemas or "", c.alone, f"{dollars:.3f}", f"{dollars / first:.2f}",
+                f"{c.verdicts / n:.1f}", c.schemas or "", c.alone,
+                f"{c.evidence_paid / c.evidence:.2f}" if c.evidence else "", f"{dollars:.3f}", f"{dollars / first:.2f}",
             )  # fmt: skip
             print(f"| {name} |", " | ".join(map(str, cells)), "|", flush=True)
 

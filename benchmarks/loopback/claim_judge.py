@@ -77,7 +77,7 @@ def _verdicts(text: str) -> str:
         lines = [line.removeprefix("- ") for line in claims.splitlines() if line]
         return "\n".join(f"{line} SUPPORTED={int(label(line) == 'supported')}" for line in lines)
     evidence = _within(text, "evidence")
-    if '{"verdicts": {"c1"' in text:
+    if '{"verdicts":{"c1"' in text:
         return json.dumps({"verdicts": {name: word(claim, evidence, text) for name, claim in _LINE.findall(claims)}})
     unreasoned = EMPTY.findall(text)
     verdicts = [

@@ -24,6 +24,7 @@ from claimeval.evaluation.write_queries import WriteQueriesJob
 from claimeval.execution import Executor
 from claimeval.execution.cached import OfflineExecutor
 from claimeval.execution.learning import JudgeWindows
+from claimeval.execution.warm import beginning
 from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import Backend, claims_per_call, provider, reads_prompts
 from claimeval.providers.prices import FREE, Price, batch_price_of, cost_bound, overhead, price_of
@@ -50,6 +51,8 @@ class StepForecast(Record):
     """Whether the number of calls is known and not estimated."""
     prompt_tokens: tuple[int, int]
     output_tokens: tuple[int, int]
+    cached_tokens: int
+    """The most tokens of the prompts that the provider's prompt cache may hold, since they begin an earlier request."""
     verdicts: tuple[int, int]
     """Verdicts on claims that these calls ask for."""
     price: Price | None
@@ -72,6 +75,10 @@ class _UnextractedTexts:
     bytes: int = 0
     frames: int = 0
     """Bytes of their requests without claims."""
+    warm: int = 0
+    """Bytes of these in requests that are long enough for a prompt cache."""
+    again: int = 0
+    """Bytes of these that begin an earlier request."""
 
 
 class _ForecastTotals(NamedTuple):
@@ -79,6 +86,7 @@ class _ForecastTotals(NamedTuple):
 
     calls: int
     bytes: float
+    again: float
     output: float
     verdicts: int
     cost_bound: float
@@ -90,6 +98,8 @@ class _RequestCounts:
 
     calls: int = 0
     bytes: int = 0
+    again: int = 0
+    """Bytes that begin an earlier request."""
     output: Range = NOTHING
     """Assumed tokens of the replies."""
     verdicts: int = 0
@@ -106,6 +116,8 @@ class StepWorkload:
     judge: Judge
     prompt: PromptRecord
     price: Price | None
+    begun: set[str]
+    """The beginnings of earlier requests of the run."""
     batched: bool = False
     cached: int = 0
     counted: TokenCounts = field(default_factory=TokenCounts)
@@ -139,7 +151,9 @@ class StepWorkload:
         counts = self.certain if certain else self.possible
         counts.calls += 1
         counts.bytes += request.size
-        counts.verdicts += len(request.task.claims) if isinstance(request.task, AssessTask) else 0
+        claims = request.task.claims if isinstance(request.task, AssessTask) else ()
+        counts.again += max(self._warm(request)[1] - sum(estimates.size(claim.text) for claim in claims), 0)
+        counts.verdicts += len(claims)
         counts.output = Range(counts.output.low + tokens.low, counts.output.high + tokens.high)
         counts.cost_bound += cost_bound(request, self.price) if self.price else 0.0
 
@@ -156,6 +170,18 @@ class StepWorkload:
         texts.count += 1
         texts.bytes += size
         texts.frames += frame.size
+        warm, again = self._warm(frame)
+        texts.warm += warm
+        texts.again += again
+
+    def _warm(self, request: Request) -> tuple[int, int]:
+        """Return the size of a request that is long enough for a prompt cache, and again if one before begins alike."""
+        begun = None if self.batched else beginning(request)
+        if begun is None:
+            return 0, 0
+        known = begun in self.begun
+        self.begun.add(begun)
+        return request.size, request.size * known
 
     def line(self, per_sentence: Range, counted: TokenCounts, recorded: Range | None) -> StepForecast:
         """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
@@ -178,6 +204,7 @@ class StepWorkload:
             exact=self.is_exact,
             prompt_tokens=prompt,
             output_tokens=output,
+            cached_tokens=min(ceil(high.again / per_token.low), prompt[1]),
             verdicts=(low.verdicts, high.verdicts),
             price=self.price,
             batched=self.batched,
@@ -192,6 +219,7 @@ class StepWorkload:
         """Return the totals for this number of claims per sentence and size of claims relative to their text."""
         calls = sum(part.calls for part in parts)
         size: float = sum(part.bytes for part in parts)
+        again = sum(part.again for part in parts)
         output = sum(part.output[end] for part in parts)
         verdicts = sum(part.verdicts for part in parts)
         bound = sum(part.cost_bound for part in parts)
@@ -203,10 +231,11 @@ class StepWorkload:
             calls += requests
             verdicts += texts.count * claims
             size += added
+            again += (chunks - 1) * texts.warm + texts.again
             output += estimates.verdicts(self.judge, requests, texts.count * claims, self.prompt.parameters)[end]
             tokens = added + requests * overhead(self.judge, 2)
             bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
-        return _ForecastTotals(calls, size, output, verdicts, bound)
+        return _ForecastTotals(calls, size, again, output, verdicts, bound)
 
     def _basis(self, counted: TokenCounts, recorded: Range | None) -> tuple[str, str]:
         if (measured := estimates.measured(counted)) is None:
@@ -368,6 +397,7 @@ class _Walk(Executor, Generic[T]):
         self._offline = OfflineExecutor()
         self._lessons = Lessons(store.folder if store else None)
         self._seen = seen
+        self._begun: set[str] = set()
         self._uncounted: dict[str, tuple[Request, Completion | None]] = {}
         """Requests that are not counted yet, by key, with the stored reply."""
         self._texts: dict[str, tuple[int, int]] = {}
@@ -404,7 +434,7 @@ class _Walk(Executor, Generic[T]):
         if key not in self._workloads:
             batched = judge.name in self._batched
             rate = (batch_price_of if batched else price_of)(judge, self._prices)
-            self._workloads[key] = StepWorkload(step, judge, self._prompts[digest], rate, batched)
+            self._workloads[key] = StepWorkload(step, judge, self._prompts[digest], rate, self._begun, batched)
         return self._workloads[key]
 
     async def ask(self, request: Request) -> Outcome:

@@ -54,13 +54,13 @@ class WarmingExecutor(Executor):
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome, after that of a request in flight that begins alike."""
-        beginning = _beginning(request)
-        if beginning is None:
+        begun = beginning(request)
+        if begun is None:
             return await self._executor.ask(request)
         text = request.messages[-1].content
-        ahead = self._ahead.get(beginning)
+        ahead = self._ahead.get(begun)
         if is_first := ahead is None:
-            ahead = self._ahead[beginning] = _Ahead()
+            ahead = self._ahead[begun] = _Ahead()
             if len(self._ahead) > KEPT:
                 self._ahead.popitem(last=False)
         ahead.texts.append(text)
@@ -70,13 +70,13 @@ class WarmingExecutor(Executor):
                 ahead.close()
             else:
                 await ahead.ended.wait()
-            return await self._executor.ask(replace(request, beginning=Beginning(beginning[:16], ahead.shared(text))))
+            return await self._executor.ask(replace(request, beginning=Beginning(begun[:16], ahead.shared(text))))
         finally:
             if is_first:
                 ahead.ended.set()
 
 
-def _beginning(request: Request) -> str | None:
+def beginning(request: Request) -> str | None:
     """Return a digest of what precedes the part that differs; None for a request too short to be cached."""
     text = "".join([message.content for message in request.messages])
     if len(text) < SHARED:

@@ -149,10 +149,12 @@ def _schema(prompt: Prompt, claims: int | None = None, documents: int = 0) -> st
     return schema_text(closed_schema("verdicts", _names("c", claims), {"reason": REASON, **cites, "label": label}))
 
 
-@lru_cache(maxsize=64)
-def _labels_schema(prompt: Prompt, claims: int) -> str:
-    """Return the schema of one label for each claim, by id."""
+@lru_cache(maxsize=256)
+def _labels_schema(prompt: Prompt, claims: int | None = None) -> str:
+    """Return the schema of an object with labels by id, or with a number of claims of one that has them all."""
     label = {"type": "string", "enum": list(_scale(prompt).offered)}
+    if claims is None:
+        return schema_text(object_schema({"verdicts": {"type": "object", "additionalProperties": label}}))
     named: Schema = {"$ref": "#/$defs/label"}
     by_id = object_schema(dict.fromkeys(_names("c", claims), named))
     return schema_text({**object_schema({"verdicts": by_id}), "$defs": {"label": label}})
@@ -231,7 +233,7 @@ def ask(prompt: Prompt, judge: Judge, claims: Sequence[Claim], evidence: ShownDo
         prompt,
         judge,
         variables,
-        _labels_schema(prompt, len(claims)) if labels_alone else _schema(prompt, *counts),
+        _labels_schema(prompt, *counts[:1]) if labels_alone else _schema(prompt, *counts),
         task=AssessTask(
             claims=tuple(claims),
             documents=tuple(evidence.documents),

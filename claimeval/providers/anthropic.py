@@ -29,7 +29,7 @@ from claimeval.providers.batches import (
 from claimeval.providers.http import ResponseRecorder, check_endpoint, client, explained, header_names, sdk_settings
 from claimeval.providers.keys import Secrets
 from claimeval.types.errors import UsageError, not_installed
-from claimeval.types.requests import Beginning, CallError, Completion, Judge, Request
+from claimeval.types.requests import ANY_KEYS, Beginning, CallError, Completion, Judge, Request
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, RequestOptions
@@ -108,7 +108,8 @@ def body(request: Request) -> dict[str, Any]:
     output: dict[str, Any] = {"effort": judge.reasoning_effort} if judge.reasoning_effort else {}
     schema = request.schema_sent
     if schema and reasons(fields["model"]):
-        output["format"] = {"type": "json_schema", "schema": json.loads(schema)}
+        if ANY_KEYS not in schema:
+            output["format"] = {"type": "json_schema", "schema": json.loads(schema)}
     elif schema:
         description = "Give the reply that the prompt asks for."
         fields["tools"] = [{"name": TOOL, "description": description, "input_schema": json.loads(schema)}]

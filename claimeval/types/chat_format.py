@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from claimeval.types.requests import (
+    ANY_KEYS,
     SCHEMA_BOUNDS,
     TOKEN_LIMITS,
     CallError,
@@ -120,8 +121,8 @@ def request_body(request: Request, *, seed: str = "seed") -> dict[str, Any]:
         "top_logprobs": request.top_logprobs,
     }
     if schema := request.schema_sent:
-        strict = {"name": "reply", "strict": True, "schema": _parsed_schema(schema)}
-        fields["response_format"] = {"type": "json_schema", "json_schema": strict}
+        named = {"name": "reply", "strict": ANY_KEYS not in schema, "schema": _parsed_schema(schema)}
+        fields["response_format"] = {"type": "json_schema", "json_schema": named}
     return {**judge.extra, **{name: value for name, value in fields.items() if value is not None}}
 
 

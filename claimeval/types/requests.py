@@ -36,6 +36,8 @@ MOST_VERDICT_TOKENS = 60
 ClaimsPerCall = int | Literal["auto"]
 SCHEMA_BOUNDS = ("maxLength", "maxItems")
 """Keywords of a JSON schema that limit a reply's length, which some servers refuse."""
+ANY_KEYS = '"additionalProperties":{'
+"""In the JSON schema of an object whose keys it does not name, which providers with a strict mode refuse there."""
 DECIDES_NOTHING = {"name", "key_variable", "uncounted", "family", "price", "num_gpus", "batch", "learned"}
 """Fields of a judge that cannot change a reply."""
 
@@ -96,8 +98,8 @@ class Judge(Record):
     structured: bool = True
     """Whether the server is asked to enforce the JSON schema. Replies are always validated."""
     reply_schema: Literal["list", "closed"] = "list"
-    """`list`: one schema for all verdicts with a prompt. `closed`: each request's schema names its claims, so that a
-    server that enforces it leaves none out; this defeats the provider's prompt cache."""
+    """`list`: one schema for all verdicts with a prompt: a list, or labels by any id. `closed`: each request's schema
+    names its claims, so that a server that enforces it leaves none out; this defeats the provider's prompt cache."""
     key_variable: str | None = None
     """Environment variable with the API key. Default: the provider's variable."""
     headers: dict[str, str] = Field(default_factory=dict)

@@ -104,9 +104,13 @@ class Paid(Executor):
 
 
 def foresee(
-    samples: Iterable[Sample], plan: ClaimsJob, store: Store | None = None, prices: Path | None = None
+    samples: Iterable[Sample],
+    plan: ClaimsJob,
+    store: Store | None = None,
+    prices: Path | None = None,
+    batched: Sequence[str] = (),
 ) -> Forecast:
-    return asyncio.run(forecast(samples, plan, store, prices))
+    return asyncio.run(forecast(samples, plan, store, prices, batched=batched))
 
 
 def pay(samples: Iterable[Sample], plan: ClaimsJob, store: Store, paid: Paid | None = None) -> Paid:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,18 @@ def test_a_judge_that_is_asked_repeatedly_is_counted_as_often(store: Store) -> N
 
     assert (line(found, "assess").cached, found.calls) == (1, (2, 2))
     assert pay(SAMPLES[:1], asked, store).calls.total() == 2
+
+
+def test_input_that_begins_an_earlier_question_may_be_cached_but_not_in_batches(store: Store) -> None:
+    long = sample("long", contexts=({"id": "d", "text": "much about it " * 400},))
+    pay([long], plan(metrics=["faithfulness"]), store)
+    asked = plan(judge("b"), metrics=["faithfulness"], extractor=judge("a"), replicates=3)
+    assessed = line(foresee([long], asked, store), "assess", "b")
+    size = assessed.prompt_tokens[1]  # three questions of one size, at three bytes a token
+    # Two of the three questions, up to the claims "One fact." and "Two facts."
+    assert (assessed.calls, assessed.cached_tokens) == ((3, 3), ceil(2 * (size - 9 - 10) / 3))
+    assert line(foresee(SAMPLES[:1], asked), "assess", "b").cached_tokens == 0
+    assert line(foresee([long], asked, store, batched=("b",)), "assess", "b").cached_tokens == 0
 
 
 def test_judges_that_are_asked_only_about_disputed_claims_are_a_range_until_the_dispute_is_known(store: Store) -> None:

@@ -32,7 +32,7 @@ def reply(prompt: str) -> str:
     odd = f'"reason": "because \\ud800", "year": {HUGE}, "size": 1e999'
     if '"grades"' in prompt:
         return f'{{"grades": [{{"id": "d1", "grade": 2, {odd}}}]}}'
-    if '"claims": [' in prompt:
+    if '"claims":[' in prompt:
         return (
             f'{{"claims": [{{"claim": "It is high \\ud800", "sentences": [1, {HUGE}], "quote": "The tower", {odd}}}]}}'
         )

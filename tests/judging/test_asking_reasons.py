@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -13,6 +13,8 @@ import claimeval as ce
 from benchmarks.loopback import Options
 from benchmarks.loopback.judge import Body, Reply, text_of
 from claimeval.judging import assess, prompts
+from claimeval.providers.anthropic import body as anthropic_body
+from claimeval.types.chat_format import request_body
 from claimeval.types.records import Claim, Document
 from claimeval.types.requests import Judge, Request
 from tests.conftest import StartServer
@@ -26,8 +28,8 @@ Reasons = Literal["all", "unsupported", "none"]
 EVERY: tuple[Reasons, ...] = get_args(Reasons)
 
 
-def asked(prompt: str, reasons: Reasons) -> Request:
-    judge = Judge(model="openai:m")
+def asked(prompt: str, reasons: Reasons, **settings: Any) -> Request:
+    judge = Judge(**{"model": "openai:m", **settings})
     return assess.ask(prompts.load("assess", prompt, {"reasons": reasons}), judge, CLAIMS, SHOWN, "Which?")
 
 
@@ -42,12 +44,25 @@ def test_the_question_and_the_schema_ask_for_these_reasons(prompt: str) -> None:
     entries = {name: json.loads(request.response_schema or "")["properties"] for name, request in by.items()}
     fields = {name: list(entries[name]["verdicts"]["items"]["properties"]) for name in ("all", "unsupported")}
     assert fields["all"] == fields["unsupported"] == ["id", "reason", "evidence", "label"]
-    label = json.loads(by["none"].response_schema or "")["$defs"]["label"]
-    assert label["enum"][0] == favorable
+    assert entries["none"]["verdicts"]["additionalProperties"]["enum"][0] == favorable
+    named = json.loads(asked(prompt, "none", reply_schema="closed").response_schema or "")
+    assert named["$defs"]["label"] == entries["none"]["verdicts"]["additionalProperties"]
     ref = {"$ref": "#/$defs/label"}
-    assert entries["none"]["verdicts"]["properties"] == {"c1": ref, "c2": ref}
+    assert named["properties"]["verdicts"]["properties"] == {"c1": ref, "c2": ref}
+    strict = [request_body(by[name])["response_format"]["json_schema"]["strict"] for name in EVERY]
+    assert strict == [name != "none" for name in EVERY], "a strict mode refuses an object with any keys"
     same = [re.sub(r"(?s)For each claim, (first )?give.*", "", text) for text in texts.values()]
     assert len(set(same)) == 1
+
+
+def test_an_object_with_any_ids_is_no_output_format_of_anthropic() -> None:
+    requests = {
+        (reasons, schema): asked("three_way", reasons, model="anthropic:claude-opus-5", reply_schema=schema)
+        for reasons in ("all", "none")
+        for schema in ("list", "closed")
+    }
+    without = {key for key, request in requests.items() if "output_config" not in anthropic_body(request)}
+    assert without == {("none", "list")}
 
 
 def judge_of(body: Body) -> Reply:

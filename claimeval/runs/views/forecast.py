@@ -42,6 +42,8 @@ def view(
     if forecast.cost_per_verdict and forecast.cost_per_verdict[1]:
         low, high = forecast.cost_per_verdict
         yield line(f"A thousand verdicts: ${span((1000 * low, 1000 * high), dollars)}.")
+    if again := sum(part.cached_tokens for part in forecast.lines):
+        yield line(f"Cached input: at most {count(again)} tokens, of questions that begin like an earlier one.")
     if cheaper:
         forms = ", ".join(f"{option} {percent(share)}" for option, share in cheaper.items())
         yield line(f"Cheaper, each by itself: {forms} (of the dollars of the first samples).")
