@@ -95,16 +95,18 @@ def words(label: Label, word: str | None) -> str:
     return label.replace("_", " ") + ("" if word is None else f" ({word.replace('_', ' ')})")
 
 
-def claim_pairs(a: ScoredSample, b: ScoredSample) -> Iterator[ClaimPair]:
+ByText = dict[tuple[Part, str, int, Evidence], Labeled]
+
+
+def claim_pairs(a: ScoredSample, in_a: ByText, in_b: ByText) -> Iterator[ClaimPair]:
     """Yield the claims of a sample that both runs have and assessed, in the order of run a."""
     claims = {claim.id: claim for claim in a.claims}
-    in_b = assessments_by_text(b)
-    for key, assessment in assessments_by_text(a).items():
+    for key, assessment in in_a.items():
         if other := in_b.get(key):
             yield ClaimPair(claims[assessment.subject], assessment, other)
 
 
-def assessments_by_text(result: ScoredSample) -> dict[tuple[Part, str, int, Evidence], Labeled]:
+def assessments_by_text(result: ScoredSample) -> ByText:
     """Return the assessments by the claim's part and text, its number among equal claims, and the evidence."""
     seen: Counter[tuple[Part, str]] = Counter()
     keys: dict[str, tuple[Part, str, int]] = {}
@@ -123,6 +125,7 @@ class FlipTally:
         self._graded = graded
         self._compared: Counter[tuple[Part, Part]] = Counter()
         self._changes: Counter[Change] = Counter()
+        self._discordant: Counter[tuple[Part, Part, bool]] = Counter()
 
     def add(self, pairs: Iterable[ClaimPair]) -> list[ClaimPair]:
         """Count the claims of one sample, and return those that flipped."""
@@ -132,6 +135,8 @@ class FlipTally:
             if parts not in self._scored:
                 continue
             self._compared[parts] += 1
+            if pair.a.label != pair.b.label and counted_differently(pair.a, pair.b, graded=False):
+                self._discordant[*parts, pair.a.support == "supported"] += 1
             if change := pair.change(graded=self._graded):
                 self._changes[change] += 1
                 if change == "flipped":
@@ -145,9 +150,10 @@ class FlipTally:
             pair for a in result.labels if a.subject in of if (pair := (of[a.subject], a.against)) in self._scored
         )
 
-    def compared(self, of: Part, against: Part) -> int:
-        """Return the number of claims of a part that both runs have and assessed against this evidence."""
-        return self._compared[of, against]
+    def discordant(self, of: Part, against: Part) -> tuple[int, int] | None:
+        """Return the numbers of claims that only a and only b supports; None if no claim of these parts is in both."""
+        only_a, only_b = (self._discordant[of, against, in_a] for in_a in (True, False))
+        return (only_a, only_b) if self._compared[of, against] else None
 
     def counts(self) -> FlipCounts:
         """Return the counts so far."""

@@ -385,7 +385,7 @@ class _TwoRuns:
             """Add a pair of samples to the page."""
             sample_id = ids[position]
             pair = Pair(*(run[of_run[sample_id]] for run, of_run in zip(runs, by_id, strict=True)))
-            self._add(samples, pair, flips[position], builder.add(pair, pair))
+            self._add(samples, pair, flips[position], builder.add(pair, pair.__getitem__))
 
         shown = samples.add_fitting(positions, add)
         kinds = "the ones whose claims or scores changed most, and some that rose, fell and stayed"

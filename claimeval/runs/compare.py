@@ -7,13 +7,12 @@ import itertools
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.evaluation.summary import Summary
-from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, claim_pairs, counted_differently, flip
+from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, assessments_by_text, claim_pairs, flip
 from claimeval.metrics.rows import Metric
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
 from claimeval.runs.culprit import Case, RunFacts
@@ -164,7 +163,7 @@ def compare(
             yield result
 
     for pair in other.pairs(results()):
-        each(pair, builder.add(pair, pair))
+        each(pair, builder.add(pair, pair.__getitem__))
     paired = builder.comparison((totals, other.totals))
     return ComparedRuns(overviews[0].overview(a), overviews[1].overview(b), paired)
 
@@ -201,12 +200,9 @@ def differences(
             totals.add(result.scores)
             yield result
 
-    def full(sample: str) -> Pair[SampleResult]:
-        """Return the results of the current sample with the verdicts, without calls."""
-        return Pair(runs[0].judged(position), runs[1].judged(other.positions[sample]))
-
     for pair in other.pairs(scored()):
-        builder.add(pair, partial(full, pair.a.id))
+        places = position, other.positions[pair.a.id]
+        builder.add(pair, lambda run, at=places: runs[run].judged(at[run]))  # type: ignore[misc]  # without calls
     return builder.comparison((totals, other.totals), metrics)
 
 
@@ -306,15 +302,14 @@ class ComparisonBuilder:
         self._sliced = SliceTally(tuple(names), self._cluster) if sliced else None
         self._facts: list[Facts] = []
         self._facets = SliceTally((), None)
-        self._discordant: Counter[tuple[str, bool]] = Counter()
         self._other_texts = self._other_claims = 0
         graded = before.panel.scale.ordered and before.panel.scale == after.panel.scale
         self._tally = FlipTally({(metric.claims_of, metric.against) for metric in self.metrics}, graded=graded)
         self._flips: list[Flip] = []
         """The first claims that flipped."""
 
-    def add(self, pair: Pair[T], full: Pair[SampleResult] | Callable[[], Pair[SampleResult]]) -> PairChanges:
-        """Add a sample and return its changes; `full` has the verdicts, which explain flips."""
+    def add(self, pair: Pair[T], full: Callable[[int], SampleResult]) -> PairChanges:
+        """Add a sample and return its changes; `full` gives the result of a run with verdicts, which explain flips."""
         a, b = pair
         if self._by:
             value = value_of(a.sample, self._by) or ""
@@ -322,7 +317,7 @@ class ComparisonBuilder:
         if self._sliced:
             self._sliced.add(a.sample, a.scores, b.scores)
         changed = pair.changed
-        inputs = Inputs(a, b, full if callable(full) else lambda: full)
+        inputs = Inputs(a, b, full)
         causes = self._paired.add(pair, inputs if changed else None)
         self._facts.append(Facts.of(inputs))
         self._facets.add(b.sample, {})
@@ -332,25 +327,13 @@ class ComparisonBuilder:
         elif not changed:
             self._tally.add_same(a)
             return PairChanges([], causes, documents)
-        pairs = list(claim_pairs(a, b))
-        flips = self._tally.add(pairs)
+        flips = self._tally.add(claim_pairs(a, *inputs.assessments))
         if flips and len(self._flips) < SHOWN:
-            with_verdicts = full() if callable(full) else full
             flipped = {(one.claim.id, one.a.evidence) for one in flips[: SHOWN - len(self._flips)]}
-            explained = [one for one in claim_pairs(*with_verdicts) if (one.claim.id, one.a.evidence) in flipped]
-            self._flips += [flip(a, one) for one in explained]
-        if changed:
-            self._other_claims += _claims(a) != _claims(b)
-            self._count_discordant(pairs)
+            explained = claim_pairs(a, *(assessments_by_text(full(run)) for run in (0, 1)))
+            self._flips += [flip(a, one) for one in explained if (one.claim.id, one.a.evidence) in flipped]
+        self._other_claims += changed and _claims(a) != _claims(b)
         return PairChanges(flips, causes, documents)
-
-    def _count_discordant(self, pairs: Sequence[ClaimPair]) -> None:
-        for claim, before, after in pairs:
-            for metric in self.metrics:
-                if (claim.of, before.against) == (metric.claims_of, metric.against) and counted_differently(
-                    before, after, graded=False
-                ):
-                    self._discordant[metric.name, before.support == "supported"] += 1
 
     def comparison(self, totals: tuple[Totals, Totals], chosen: Collection[str] | None = None) -> PairedRuns:
         """Return the comparison over the samples so far, with the metrics of attached runs.
@@ -452,10 +435,8 @@ class ComparisonBuilder:
         return _adjusted_by(compared)
 
     def _in_one_only(self, metric: Metric) -> DiscordantCounts | None:
-        if not self._tally.compared(metric.claims_of, metric.against):
-            return None
-        a, b = self._discordant[metric.name, True], self._discordant[metric.name, False]
-        return DiscordantCounts(only_a=a, only_b=b, p=mcnemar_exact(a, b))
+        found = self._tally.discordant(metric.claims_of, metric.against)
+        return found and DiscordantCounts(only_a=found[0], only_b=found[1], p=mcnemar_exact(*found))
 
     def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:
         for run, summary in (("a", a), ("b", b)):

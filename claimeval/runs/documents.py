@@ -6,76 +6,66 @@ Ids alone do not say it: contexts that are given as texts have their rank as id,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 from claimeval.lexical.words import NORMALIZATIONS
 from claimeval.types.records import Document
 
+T = TypeVar("T")
 NEAR = 85
 """Similarity, in percent of the characters, from which two texts are versions of one document."""
 KEPT = 0.6
 """Share of a document's runs of `RUN` words from which it is still there, cut otherwise."""
 RUN = 4
+PIECES, PIECE, SHORT = 8, 16, 200
+"""Number of pieces of a text, in characters, of which a version or another cut of it has one; a text that is shorter
+than the last may be changed in every piece."""
 NAME = 60
 """Maximum number of characters of a name."""
+Change = Literal["rewritten", "recut", "lost", "gained"]
+"""What happened to a document: it has another text, is cut otherwise, or is in one run only."""
 
 
 class MatchedDocuments(NamedTuple):
     """The documents of a part in two runs, by position from 0."""
 
-    same: dict[int, int]
-    """Documents with the same text: position in a, position in b."""
-    edited: dict[int, int]
-    """The same document with another text."""
-    recut: tuple[tuple[int, ...], tuple[int, ...]]
-    """Documents of a and of b whose words the other run has too, cut otherwise."""
-    lost: tuple[int, ...]
-    gained: tuple[int, ...]
+    pairs: dict[int, int]
+    """Documents of both runs, those with another text included: position in a, position in b."""
+    changes: tuple[Mapping[int, Change], Mapping[int, Change]] = ({}, {})
+    """The documents of a and of b that are not the same in the other run."""
 
     @property
     def changed(self) -> bool:
         """Whether a judge reads other texts, apart from their order."""
-        return bool(self.edited or any(self.recut) or self.lost or self.gained)
+        return any(self.changes)
 
     @property
     def moved(self) -> bool:
         """Whether documents of both runs stand in another order."""
-        order = [self.both[i] for i in sorted(self.both)]
+        order = [self.pairs[i] for i in sorted(self.pairs)]
         return order != sorted(order)
-
-    @property
-    def both(self) -> dict[int, int]:
-        """The documents of both runs, edited ones included."""
-        return self.same | self.edited
 
 
 def match(a: Sequence[Document], b: Sequence[Document]) -> MatchedDocuments:
     """Match documents: equal texts first, then equal ids unless they are ranks, near-equal texts, and other cuts."""
     if a == b:
-        return MatchedDocuments({i: i for i in range(len(a))}, {}, ((), ()), (), ())
-    same = _paired(*([f"{document.title}\n{document.text}" for document in side] for side in (a, b)))
-    left = [i for i in range(len(a)) if i not in same]
-    right = [j for j in range(len(b)) if j not in set(same.values())]
+        return MatchedDocuments({i: i for i in range(len(a))})
+    same = _paired(*({i: f"{one.title}\n{one.text}" for i, one in enumerate(side)} for side in (a, b)))
+    left, right = _without(dict(enumerate(a)), dict(enumerate(b)), same)
     edited: dict[int, int] = {}
-    texts: list[dict[int, str]] = []
+    recut: tuple[set[int], set[int]] = set(), set()
     if left and right:
         if not (_are_ranks(a) and _are_ranks(b)):
-            by_id = _paired([a[i].id for i in left], [b[j].id for j in right])
-            edited = {left[i]: right[j] for i, j in by_id.items()}
-        left, right = [i for i in left if i not in edited], [j for j in right if j not in edited.values()]
-        texts = [{i: _text(side[i]) for i in places} for side, places in ((a, left), (b, right))]
-        edited |= _near(*texts)
-        left, right = [i for i in left if i not in edited], [j for j in right if j not in edited.values()]
-    recut = _recut([texts[0][i] for i in left], [texts[1][j] for j in right]) if left and right else ((), ())
-    again = {left[i] for i in recut[0]}, {right[j] for j in recut[1]}
-    return MatchedDocuments(
-        same,
-        edited,
-        (tuple(sorted(again[0])), tuple(sorted(again[1]))),
-        tuple(i for i in left if i not in again[0]),
-        tuple(j for j in right if j not in again[1]),
-    )
+            edited = _paired(*({i: one.id for i, one in side.items()} for side in (left, right)))
+            left, right = _without(left, right, edited)
+        near, recut = _alike(left, right)
+        edited |= near
+    changes: tuple[dict[int, Change], dict[int, Change]] = dict.fromkeys(left, "lost"), dict.fromkeys(right, "gained")
+    for of_run, cut, places in zip(changes, recut, (edited, edited.values()), strict=True):
+        of_run.update(dict.fromkeys(cut, "recut"))
+        of_run.update(dict.fromkeys(places, "rewritten"))
+    return MatchedDocuments(same | edited, changes)
 
 
 def aligned(
@@ -85,33 +75,18 @@ def aligned(
 
     Documents of run b alone come after their predecessor there. `a` and `b` are documents with their ranks.
     """
-    found = match([document for _, document in a], [document for _, document in b])
-    changes = [dict.fromkeys(found.edited, "rewritten"), dict.fromkeys(found.edited.values(), "rewritten")]
-    for of_run, places in zip(changes, found.recut, strict=True):
-        of_run.update(dict.fromkeys(places, "recut"))
-    back = {j: i for i, j in found.same.items()}
-    listed: list[tuple[int | None, int | None]] = [(i, found.same.get(i)) for i in range(len(a))]
-    last = -1
-    for j in range(len(b)):
-        if j in back:
-            last = listed.index((back[j], j))
-        else:
-            last += 1
-            listed.insert(last, (None, j))
-    return [
-        (
-            None if i is None else a[i][0],
-            None if j is None else b[j][0],
-            (
-                ""
-                if i is not None and j is not None
-                else changes[0].get(i, "lost")
-                if i is not None
-                else changes[1].get(j or 0, "gained")
-            ),
-        )
-        for i, j in listed
+    pairs, (in_a, in_b) = match([document for _, document in a], [document for _, document in b])
+    listed: list[tuple[int | None, int | None, str]] = [
+        (i, None, in_a[i]) if i in in_a else (i, pairs[i], "") for i in range(len(a))
     ]
+    back, last = {j: i for i, j in pairs.items()}, -1
+    for j in range(len(b)):
+        if j in in_b:
+            last += 1
+            listed.insert(last, (None, j, in_b[j]))
+        else:
+            last = listed.index((back[j], j, ""))
+    return [(None if i is None else a[i][0], None if j is None else b[j][0], change) for i, j, change in listed]
 
 
 def name_of(document: Document) -> str:
@@ -128,16 +103,18 @@ def folded(text: str) -> str:
     return re.sub(r"\W+", " ", text.casefold()).strip() or text
 
 
-def _text(document: Document) -> str:
-    return folded(f"{document.title}\n{document.text}" if document.title else document.text)
-
-
-def _paired(a: Iterable[str], b: Iterable[str]) -> dict[int, int]:
+def _paired(a: Mapping[int, str], b: Mapping[int, str]) -> dict[int, int]:
     """Return the positions of equal texts; a text that repeats is paired in order."""
     places: dict[str, list[int]] = {}
-    for j, text in enumerate(b):
+    for j, text in b.items():
         places.setdefault(text, []).append(j)
-    return {i: places[text].pop(0) for i, text in enumerate(a) if places.get(text)}
+    return {i: places[text].pop(0) for i, text in a.items() if places.get(text)}
+
+
+def _without(a: Mapping[int, T], b: Mapping[int, T], pairs: Mapping[int, int]) -> list[dict[int, T]]:
+    """Return what is in no pair."""
+    paired = pairs.keys(), set(pairs.values())
+    return [{i: one for i, one in side.items() if i not in of} for side, of in zip((a, b), paired, strict=True)]
 
 
 def _are_ranks(documents: Sequence[Document]) -> bool:
@@ -150,27 +127,38 @@ def _are_ranks(documents: Sequence[Document]) -> bool:
     return len(words) <= 1 and any(numbers == list(range(first, first + len(numbers))) for first in (0, 1))
 
 
-def _near(a: Mapping[int, str], b: Mapping[int, str]) -> dict[int, int]:
-    """Return the pairs of texts that differ in few characters, the nearest first."""
+def _alike(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[dict[int, int], tuple[set[int], set[int]]]:
+    """Return the documents that differ in few characters, nearest first, and what is cut otherwise of each side."""
     from rapidfuzz import fuzz
 
-    ratios = ((fuzz.ratio(one, other, score_cutoff=NEAR), i, j) for i, one in a.items() for j, other in b.items())
+    texts = [{i: one.text.casefold() for i, one in side.items()} for side in (a, b)]
+    alike = [(i, j) for i, one in texts[0].items() for j, other in texts[1].items() if _share(one, other)]
+    if not alike:
+        return {}, (set(), set())
+    split = NORMALIZATIONS["multilingual"].split
+    in_a, in_b = (
+        {i: split(f"{side[i].title or ''} {side[i].text}") for i in set(of)}
+        for side, of in zip((a, b), zip(*alike, strict=True), strict=True)
+    )
+    ratios = [(fuzz.ratio("".join(in_a[i]), "".join(in_b[j]), score_cutoff=NEAR), i, j) for i, j in alike]
     pairs: dict[int, int] = {}
     for ratio, i, j in sorted(ratios, key=lambda found: -found[0]):
         if ratio and i not in pairs and j not in pairs.values():
             pairs[i] = j
-    return pairs
-
-
-def _recut(a: Sequence[str], b: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the texts of each side whose runs of words are mostly on the other side."""
-    runs = [[_runs(NORMALIZATIONS["multilingual"].split(text)) for text in side] for side in (a, b)]
-    unions = [set[tuple[str, ...]]().union(*side) for side in runs]
+    rest = [{i: _runs(words) for i, words in side.items()} for side in _without(in_a, in_b, pairs)]
+    unions = [set[tuple[str, ...]]().union(*side.values()) for side in rest]
     first, second = (
-        tuple(i for i, of in enumerate(side) if len(of & others) >= KEPT * len(of))
-        for side, others in zip(runs, reversed(unions), strict=True)
+        {i for i, of in side.items() if len(of & others) >= KEPT * len(of)}
+        for side, others in zip(rest, reversed(unions), strict=True)
     )
-    return first, second
+    return pairs, (first, second)
+
+
+def _share(one: str, other: str) -> bool:
+    """Return whether a piece of the shorter text is in the longer one, or it is so short that it need not be."""
+    short, long = sorted((one, other), key=len)
+    length = len(short)
+    return length < SHORT or any(short[at : at + PIECE] in long for at in range(0, length - PIECE, length // PIECES))
 
 
 def _runs(words: Sequence[str]) -> set[tuple[str, ...]]:

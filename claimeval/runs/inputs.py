@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from claimeval.lexical.sentences import sentences
-from claimeval.metrics.flips import assessments_by_text
+from claimeval.metrics.flips import ByText, assessments_by_text
 from claimeval.runs.documents import MatchedDocuments, folded, match, name_of
 from claimeval.types.records import (
     CONTEXTS_AND_HISTORY,
     Assessment,
-    Evidence,
-    Labeled,
     Part,
     Sample,
     SampleResult,
@@ -55,10 +53,9 @@ def _retrieved(part: Part) -> Part:
 class Inputs:
     """The inputs of a sample in two runs. `full` reads the verdicts, which say what documents judges relied on."""
 
-    def __init__(
-        self, a: ScoredSample, b: ScoredSample, full: Callable[[], tuple[SampleResult, SampleResult]] | None = None
-    ) -> None:
+    def __init__(self, a: ScoredSample, b: ScoredSample, full: Callable[[int], SampleResult] | None = None) -> None:
         self.results, self._full = (a, b), full
+        self._cited: dict[int, dict[tuple[Part, str], set[str]]] = {}
         self.a, self.b = a.sample, b.sample
         self._documents: dict[Part, MatchedDocuments] = {}
         self._changes: dict[tuple[Part, int], dict[str, ChangedDocument]] = {}
@@ -79,31 +76,34 @@ class Inputs:
         return self._differs[part]
 
     @cached_property
-    def assessments(self) -> tuple[dict[tuple[Part, str, int, Evidence], Labeled], ...]:
+    def assessments(self) -> tuple[ByText, ByText]:
         """The assessments of each run, by claim and evidence."""
-        return tuple(map(assessments_by_text, self.results))
+        a, b = map(assessments_by_text, self.results)
+        return a, b
 
-    @cached_property
-    def _cites(self) -> tuple[dict[tuple[Part, str], set[str]], ...]:
-        """The documents that were cited for each supported claim of either run, by part and text of the claim."""
-        found: tuple[dict[tuple[Part, str], set[str]], ...] = ({}, {})
-        for of_run, result in zip(found, self._full() if self._full else (), strict=False):
-            texts = {claim.id: claim.text for claim in result.claims}
-            for one in result.whole:
+    def _cites(self, run: int) -> dict[tuple[Part, str], set[str]]:
+        """Return the documents that were cited for each supported claim of a run, by part and text of the claim."""
+        if run not in self._cited:
+            of_run = self._cited[run] = {}
+            result = self._full(run) if self._full else None
+            texts = {claim.id: claim.text for claim in result.claims} if result else {}
+            for one in result.whole if result else ():
                 if ids := cited(one):
                     of_run.setdefault((_retrieved(one.against), texts.get(one.subject, "")), set()).update(ids)
-        return found
+        return self._cited[run]
 
     def _changed(self, part: Part, run: int) -> dict[str, ChangedDocument]:
         """Return the documents that only this run has, or has with another text, by id."""
         part = _retrieved(part)
         if (part, run) not in self._changes:
-            found, (a, b) = self.documents(part), [sample.documents(part) or () for sample in (self.a, self.b)]
-            own = [(i, ChangedDocument("lost", name_of(a[i]))) for i in found.lost] if run == 0 else []
-            own += [(j, ChangedDocument("gained", name_of(b[j]))) for j in found.gained] if run else []
-            own += [(pair[run], ChangedDocument("rewritten", name_of(a[pair[0]]))) for pair in found.edited.items()]
-            own += [(place, ChangedDocument("rewritten", None)) for place in found.recut[run]]
-            self._changes[part, run] = {(a, b)[run][place].id: change for place, change in sorted(own)}
+            found, sides = self.documents(part), [sample.documents(part) or () for sample in (self.a, self.b)]
+            before = {pair[run]: sides[0][pair[0]] for pair in found.pairs.items()}
+            self._changes[part, run] = {
+                sides[run][place].id: ChangedDocument("rewritten", None)
+                if change == "recut"
+                else ChangedDocument(change, name_of(before.get(place, sides[run][place])))
+                for place, change in sorted(found.changes[run].items())
+            }
         return self._changes[part, run]
 
     def changed_for(self, part: Part, claim: str, *, up: bool) -> ChangedDocument | None:
@@ -114,7 +114,7 @@ class Inputs:
         if not self.documents(part).changed:
             return None
         changed = self._changed(part, int(up))
-        for document in sorted(self._cites[up].get((_retrieved(part), claim), ())):
+        for document in sorted(self._cites(up).get((_retrieved(part), claim), ())):
             if document in changed:
                 return changed[document]
         return self._anything(part, up=up)
@@ -142,10 +142,10 @@ class Inputs:
             return None
         for run in (0, 1):
             changed = self._changed(part, run)
-            ids = {i for (of, _), cites in self._cites[run].items() if of == part for i in cites}
+            ids = {i for (of, _), cites in self._cites(run).items() if of == part for i in cites}
             if found := sorted(ids & changed.keys()):
                 return changed[found[0]]
-        return None if any(self._cites) else self._anything(part, up=False)
+        return None if any(map(self._cites, (0, 1))) else self._anything(part, up=False)
 
     @cached_property
     def answer(self) -> Answer | None:
@@ -227,7 +227,7 @@ class Facts(NamedTuple):
         return cls(
             documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),
             other_documents=matched.changed,
-            recut=any(matched.recut),
+            recut=any("recut" in of.values() for of in matched.changes),
             order=matched.moved and not matched.changed,
             answer=answer,
             lacking=lacking,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.metrics.flips import ClaimPair, FlipTally, claim_pairs, flip
+from claimeval.metrics.flips import ClaimPair, FlipTally, assessments_by_text, claim_pairs, flip
 from claimeval.runs.compare import compare, differences
 from claimeval.runs.experiments import read
 from claimeval.runs.experiments.results import tabulate
@@ -64,14 +64,14 @@ def test_claims_are_matched_by_their_text_whatever_their_ids() -> None:
     a = result(("c1", "It is old.", "supported"), ("c2", "It is red.", "supported"))
     b = result(("c1", "It is red.", "supported"), ("c2", "It is old.", "not_found"), ("c3", "It is new.", "supported"))
     tally = FlipTally({("answer", "contexts")}, graded=False)
-    flips = [flip(a, pair) for pair in tally.add(claim_pairs(a, b))]
+    flips = [flip(a, pair) for pair in tally.add(claim_pairs(a, *map(assessments_by_text, (a, b))))]
     assert [(one.subject, one.claim, one.a, one.b) for one in flips] == [("c1", "It is old.", "supported", "not_found")]
     assert tally.counts() == (2, 1, 0, 0)  # "It is new." is compared with nothing
 
 
 def test_of_claims_that_read_alike_the_first_belongs_to_the_first() -> None:
     a = result(("c1", "It is old.", "supported"), ("c2", "It is old.", "not_found"))
-    assert [(pair.a.label, pair.b.label) for pair in claim_pairs(a, a)] == [
+    assert [(pair.a.label, pair.b.label) for pair in claim_pairs(a, *[assessments_by_text(a)] * 2)] == [
         ("supported", "supported"),
         ("not_found", "not_found"),
     ]

@@ -10,63 +10,53 @@ from claimeval.types.records import Document
 OPENING = "Opening\nThe museum opens at ten and closes at six, except on Mondays."
 TICKETS = "Tickets\nA ticket costs five euros, and children under six years go free."
 CAFE = "Cafe\nThe cafe closes at six and serves soup, bread and three kinds of cake."
+NINE = OPENING.replace("ten", "nine")
+LONG = " ".join(f"word{i}" for i in range(200))
+JAPANESE = "本館は午前十時に開館し午後六時に閉館します月曜日は休館日です入館料は五ユーロで六歳未満のお子様は無料です"
+RANKS = ("1", "2", "3")
+LOST, EDITED, RECUT, BOTH = {0: "lost"}, {0: "rewritten"}, {0: "recut"}, {0: "recut", 1: "recut"}
 
 
-def by_rank(*texts: str) -> tuple[Document, ...]:
-    return tuple(Document(id=str(rank), text=text) for rank, text in enumerate(texts, 1))
+def documents(ids: tuple[str, ...], *texts: str) -> tuple[Document, ...]:
+    return tuple(Document(id=one, text=text) for one, text in zip(ids, texts, strict=False))
 
 
-def test_a_document_that_moved_a_rank_is_the_same() -> None:
-    found = match(by_rank(OPENING, TICKETS, CAFE), by_rank(TICKETS, CAFE))
-    assert (found.same, found.lost, found.gained, found.moved) == ({1: 0, 2: 1}, (0,), (), False)
-    assert aligned(list(enumerate(by_rank(OPENING, TICKETS), 1)), list(enumerate(by_rank(TICKETS, CAFE), 1))) == [
-        (1, None, "lost"),
-        (2, 1, ""),
-        (None, 2, "gained"),
-    ]
+@pytest.mark.parametrize(
+    ("ids", "a", "b", "pairs", "in_a", "in_b"),
+    [
+        (RANKS, (OPENING, TICKETS, CAFE), (TICKETS, CAFE), {1: 0, 2: 1}, LOST, {}),
+        (RANKS, (OPENING, OPENING), (OPENING,), {0: 0}, {1: "lost"}, {}),
+        (RANKS, (OPENING, TICKETS), (TICKETS, CAFE), {1: 0}, LOST, {1: "gained"}),
+        (("doc-0", "doc-1"), (OPENING, TICKETS), (TICKETS, CAFE), {1: 0}, LOST, {1: "gained"}),
+        (("chunk_1", "chunk_2"), (OPENING, TICKETS), (TICKETS, CAFE), {1: 0}, LOST, {1: "gained"}),
+        (("kb-7", "kb-9"), (OPENING, TICKETS), (CAFE, TICKETS), {0: 0, 1: 1}, EDITED, EDITED),
+        (("a", "b"), (OPENING, TICKETS), (CAFE, TICKETS), {0: 0, 1: 1}, EDITED, EDITED),
+        (RANKS, (OPENING,), (NINE,), {0: 0}, EDITED, EDITED),
+        (RANKS, (LONG,), (LONG.replace("word9", "word 9"),), {0: 0}, EDITED, EDITED),
+        (RANKS, (LONG[:270],), (LONG[:150], LONG[130:270]), {}, RECUT, BOTH),
+        (RANKS, (LONG, OPENING), (LONG[:700], LONG[650:]), {}, RECUT | {1: "lost"}, BOTH),
+        (RANKS, (JAPANESE,), (JAPANESE[:28], JAPANESE[24:]), {}, RECUT, BOTH),
+    ],
+    ids=[
+        *("a rank higher", "a text that repeats", "ranks", "ranks from 0", "ranks of chunks", "equal ids", "letters"),
+        *("nearly equal", "long and nearly equal", "cut", "long and cut", "cut, without spaces"),
+    ],
+)
+def test_documents_are_matched_by_text_then_by_ids_that_are_no_ranks(
+    ids: tuple[str, ...], a: tuple[str, ...], b: tuple[str, ...], pairs: object, in_a: object, in_b: object
+) -> None:
+    found = match(documents(ids, *a), documents(ids, *b))
+    assert (found.pairs, found.changes, found.moved) == (pairs, (in_a, in_b), False)
 
 
 def test_the_same_documents_in_another_order_only_moved() -> None:
-    found = match(by_rank(OPENING, TICKETS), by_rank(TICKETS, OPENING))
+    found = match(documents(RANKS, OPENING, TICKETS), documents(RANKS, TICKETS, OPENING))
     assert (found.changed, found.moved) == (False, True)
 
 
-@pytest.mark.parametrize("ids", [("kb-7", "kb-9"), ("a", "b")])
-def test_an_equal_id_is_another_text_of_the_document(ids: tuple[str, str]) -> None:
-    a = Document(id=ids[0], text=OPENING), Document(id=ids[1], text=TICKETS)
-    found = match(a, (a[1], Document(id=ids[0], text=CAFE)))
-    assert (found.same, found.edited, found.lost) == ({1: 0}, {0: 1}, ())
-
-
-@pytest.mark.parametrize("ids", [("1", "2"), ("doc-0", "doc-1"), ("chunk_1", "chunk_2")])
-def test_ids_that_count_say_nothing(ids: tuple[str, str]) -> None:
-    a = tuple(Document(id=one, text=text) for one, text in zip(ids, (OPENING, TICKETS), strict=True))
-    b = tuple(Document(id=one, text=text) for one, text in zip(ids, (TICKETS, CAFE), strict=True))
-    found = match(a, b)
-    assert (found.same, found.lost, found.gained) == ({1: 0}, (0,), (1,))
-
-
-def test_a_nearly_equal_text_is_the_same_document() -> None:
-    found = match(by_rank(OPENING), by_rank(OPENING.replace("ten", "nine")))
-    assert (found.edited, found.lost) == ({0: 0}, ())
-
-
-def test_words_that_are_still_there_are_cut_otherwise() -> None:
-    words = [f"word{i}" for i in range(40)]
-    whole, halves = " ".join(words), (" ".join(words[:22]), " ".join(words[18:]))
-    found = match(by_rank(whole, OPENING), by_rank(*halves, OPENING))
-    assert (found.recut, found.lost, found.gained) == (((0,), (0, 1)), (), ())
-
-
-def test_texts_without_spaces_are_cut_by_characters() -> None:
-    text = "本館は午前十時に開館し午後六時に閉館します月曜日は休館日です入館料は五ユーロで六歳未満のお子様は無料です"
-    found = match(by_rank(text), by_rank(text[:28], text[24:]))
-    assert found.recut == ((0,), (0, 1))
-
-
-def test_a_text_that_repeats_is_paired_once() -> None:
-    found = match(by_rank(OPENING, OPENING), by_rank(OPENING))
-    assert (found.same, found.lost) == ({0: 0}, (1,))
+def test_one_list_has_the_documents_of_both_runs() -> None:
+    a, b = (list(enumerate(documents(RANKS, *texts), 1)) for texts in ((OPENING, TICKETS), (TICKETS, CAFE)))
+    assert aligned(a, b) == [(1, None, "lost"), (2, 1, ""), (None, 2, "gained")]
 
 
 @pytest.mark.parametrize(
