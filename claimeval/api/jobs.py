@@ -68,10 +68,13 @@ class Prepared(NamedTuple):
         record = examination.described(job.manifest)
         return cls(job, record, examination.items, examination.total, examination.path)
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of the metrics of the run."""
-        return self.manifest.names
+    def progress(self, total: int | None, options: RunOptions) -> Progress:
+        """Return the progress over this number of items."""
+        return Progress(total, options.progress or progress_bar(), unit=self.unit)
+
+    def budget(self, options: RunOptions) -> str:
+        """Return the identity of the run for its budget; empty without one."""
+        return run_identity(self.manifest, self.items) if options.capped and self.job.asked else ""
 
 
 BEFORE_RUN: ContextVar[Callable[[Prepared], None] | None] = ContextVar("before_run", default=None)
@@ -112,36 +115,37 @@ async def run_prepared(
     if folder and folder.is_dir() and prepared.source and folder.resolve() == prepared.source.resolve():
         raise UsageError(f"{folder} is the run that is judged again; give another --out")
     check_caps(prepared.job.asked, options)
-    run_way = _run_on_engine if options.engine is not None else _run_shard if options.shard is not None else _run_here
-    to = _Target(folder, overwrite, panel.labels, read_vote_labels(prepared.manifest, panel))
-    return (await run_way(prepared, to, options)).ended()
+    labels = read_vote_labels(prepared.manifest, panel)
+    if options.engine is not None:
+        with TemporaryDirectory() as temporary:
+            into = folder or Path(temporary) / "run"
+            run = await _run_on_engine(prepared, into, panel.labels, options, overwrite=overwrite)
+            return (run if folder else run.in_memory()).ended()
+    if options.shard is not None:
+        return (await _run_shard(prepared, folder, panel.labels, options, overwrite=overwrite)).ended()
+    return (await _run_here(prepared, folder, labels, options, overwrite=overwrite)).ended()
 
 
-class _Target(NamedTuple):
-    """Where a run goes, and the labels that its vote needs."""
-
-    folder: Path | None
-    """The run directory; None for memory."""
-    overwrite: bool
-    labels_file: str | Path | None
-    labels: Sequence[HumanLabel] | None
-
-
-async def _run_here(prepared: Prepared, to: _Target, options: RunOptions) -> Run:
+async def _run_here(
+    prepared: Prepared,
+    folder: Path | None,
+    labels: Iterable[HumanLabel] | None,
+    options: RunOptions,
+    *,
+    overwrite: bool,
+) -> Run:
     """Run a prepared job in this process, into a directory or in memory."""
-    folder = to.folder
     _announce(prepared.job, options)
-    progress = Progress(prepared.total, options.progress or progress_bar(), unit=prepared.unit)
-    budget = run_identity(prepared.manifest, prepared.items) if options.capped and prepared.job.asked else ""
+    progress, budget = prepared.progress(prepared.total, options), prepared.budget(options)
     begun = folder is not None and folder.exists()
-    with writer_for(folder, prepared.manifest, overwrite=to.overwrite, compressed=options.compress) as writer:
+    with writer_for(folder, prepared.manifest, overwrite=overwrite, compressed=options.compress) as writer:
         sink = RunSink(writer, options.prices)
         status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
-        summary = sink.finish(status, to.labels)
+        summary = sink.finish(status, labels)
     ending = Ending.of(status)
     if isinstance(writer, RunInMemory):
         return Run(writer.manifest, summary, writer.results, ending=ending)
-    assert folder, "a run directory is written to"
+    folder = writer.folder
     run = Run.load(folder)
     run.ending = ending
     if writer.kept:
@@ -168,40 +172,40 @@ class ShardRun(Run):
         """The files of its results."""
 
 
-async def _run_shard(prepared: Prepared, to: _Target, options: RunOptions) -> Run:
+async def _run_shard(
+    prepared: Prepared, folder: Path | None, labels: str | Path | None, options: RunOptions, *, overwrite: bool
+) -> Run:
     """Run one shard of a prepared job, unless it is finished or the run is merged."""
-    from claimeval.distributed.parts import Part, begin, is_merged, keep_labels, tallies_of
+    from claimeval.distributed.parts import Part, begin, tallies_of
     from claimeval.distributed.shards import Recipe, cut, run_shard
 
     if not kind_of(prepared.manifest).in_shards:
         raise UsageError(f"shard: a run of {prepared.manifest.job} cannot be split into shards")
-    folder = to.folder
     if folder is None:
         raise UsageError("a shard needs `out`, the run directory that all shards share")
     shard = Shard.parse(options.shard or "")
-    if not to.overwrite and is_merged(folder, prepared.manifest):
+    record = begin(folder, prepared.manifest, shard, labels, overwrite=overwrite)
+    if record is None:
         logger.info("%s is merged already; shard %s has nothing to do", folder, shard)
         return Run.load(folder)
-    record = begin(folder, prepared.manifest, shard, overwrite=to.overwrite)
-    keep_labels(folder, to.labels_file)
-    part = Part(folder, shard)
+    part, items = Part(folder, shard), prepared.items
     if index := part.finished(record):
         logger.info("shard %s of %s is finished; it has nothing to do", shard, folder)
         return ShardRun(part, record, tallies_of(record, index), DONE, index)
-    items = prepared.items
     every = items if isinstance(items, Reiterable) else Reiterable(lambda: iter(items))
     positions = cut(every.count() if prepared.total is None else prepared.total, shard)
-    progress = Progress(len(positions), options.progress or progress_bar(), unit=prepared.unit)
-    budget = run_identity(record, items) if options.capped else ""
+    progress, budget = prepared.progress(len(positions), options), prepared.budget(options)
     _announce(prepared.job, options)
     recipe = Recipe(prepared.job, record, options)
     index, tallies, status = await run_shard(recipe, part, every.part(positions), positions, progress, budget)
     return ShardRun(part, record, tallies, status, index)
 
 
-async def _run_on_engine(prepared: Prepared, to: _Target, options: RunOptions) -> Run:
+async def _run_on_engine(
+    prepared: Prepared, folder: Path, labels: str | Path | None, options: RunOptions, *, overwrite: bool
+) -> Run:
     """Run a prepared job on a cluster, shard by shard, and merge the shards, unless they are merged already."""
-    from claimeval.distributed.parts import Part, begin, is_merged, keep_labels
+    from claimeval.distributed.parts import Part, begin
     from claimeval.distributed.shards import Recipe, cut
 
     try:
@@ -210,23 +214,16 @@ async def _run_on_engine(prepared: Prepared, to: _Target, options: RunOptions) -
         raise not_installed(f"--engine needs {error.name}", "ray") from error
     if options.cache:  # the process of the cluster that opens it was started elsewhere
         options = replace(options, cache=Path(options.cache).absolute())
-    folder = to.folder
-    if folder is None:
-        with TemporaryDirectory() as name:
-            run = await _run_on_engine(prepared, to._replace(folder=Path(name) / "run"), options)
-            return run.ended().in_memory()
-    if to.overwrite or not is_merged(folder, prepared.manifest):
-        items = prepared.items
-        total = prepared.total if prepared.total is not None else sum(1 for _ in items)
-        count = shards_for(total)
-        record = begin(folder, prepared.manifest, Shard(1, count), overwrite=to.overwrite)
-        keep_labels(folder, to.labels_file)
+    items = prepared.items
+    total = prepared.total if prepared.total is not None else sum(1 for _ in items)
+    count = shards_for(total)
+    if record := begin(folder, prepared.manifest, Shard(1, count), labels, overwrite=overwrite):
         parts = [Part(folder, Shard(number, count)) for number in range(1, count + 1)]
         works = [Work(part, cut(total, part.shard)) for part in parts if not part.finished(record)]
-        progress = Progress(total, options.progress or progress_bar(), unit=prepared.unit)
+        progress = prepared.progress(total, options)
         progress.done = total - sum(len(work.positions) for work in works)
-        budget = run_identity(record, items) if options.capped else ""
-        ending = Ending.of(await run_shards(Recipe(prepared.job, record, options), works, items, progress, budget))
+        recipe = Recipe(prepared.job, record, options)
+        ending = Ending.of(await run_shards(recipe, works, items, progress, prepared.budget(options)))
         if ending.stopped:
             raise ending.error()
     return Run.merge(folder, compress=options.compress)

@@ -155,7 +155,7 @@ def watch(
         line.show(now)
 
     def inspect(prepared: Prepared) -> None:
-        check_gates(dict.fromkeys(prepared.metrics), gates.fail_under, gates.fail_over)
+        check_gates(dict.fromkeys(prepared.manifest.names), gates.fail_under, gates.fail_over)
         if gates.by:
             from claimeval.runs.slices import check_field
 

@@ -280,19 +280,27 @@ class PartWriter:
                 file.close()
 
 
-def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) -> Manifest:
+def begin(
+    folder: Path, manifest: Manifest, shard: Shard, labels: str | Path | None = None, *, overwrite: bool
+) -> Manifest | None:
     """Create the run directory that shards share, unless another shard has, and return its manifest.
 
     Args:
         folder: The run directory.
         manifest: The settings of this shard.
         shard: The shard that starts.
+        labels: Labels from which vote weights are learned; they are kept next to the parts, for the merge.
         overwrite: Whether to replace the manifest and the parts of a run with other settings.
 
+    Returns:
+        The manifest; None if the run is merged already.
+
     Raises:
-        UsageError: The folder holds other files, or a run with other settings, another version or another number of
+        UsageError: The folder holds other files, or a run with other settings, labels or another version or number of
             shards.
     """
+    if not overwrite and is_merged(folder, manifest):
+        return None
     manifest = manifest.model_copy(update={"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"})
     before = None if overwrite else check_free(folder, manifest)
     if before and before.claimeval != manifest.claimeval:
@@ -317,6 +325,8 @@ def begin(folder: Path, manifest: Manifest, shard: Shard, *, overwrite: bool) ->
             write_text(folder / MANIFEST, manifest.text)
         elif before is None:
             _write_once(folder, manifest)
+        if labels:
+            _keep_labels(folder, Path(labels))
     return load_manifest(folder)
 
 
@@ -382,20 +392,14 @@ def tallies_of(manifest: Manifest, index: PartIndex) -> PartTallies:
     return tallies
 
 
-def keep_labels(folder: Path, labels: str | Path | None) -> None:
-    """Copy the labels from which vote weights are learned next to the parts, for the merge.
-
-    Raises UsageError if another shard had other labels.
-    """
-    if labels is None:
-        return
-    labels_text, stored = Path(labels).read_bytes(), labels_in(folder)
+def _keep_labels(folder: Path, labels: Path) -> None:
+    """Copy the labels next to the parts. Raises UsageError if another shard had other labels."""
+    text, stored = labels.read_bytes(), labels_in(folder)
     if stored is None:
-        with explained(folder):
-            kept = folder / PARTS / f"labels{Path(labels).suffix}"
-            draft(kept).write_bytes(labels_text)
-            draft(kept).replace(kept)
-    elif stored.read_bytes() != labels_text:
+        kept = folder / PARTS / f"labels{labels.suffix}"
+        draft(kept).write_bytes(text)
+        draft(kept).replace(kept)
+    elif stored.read_bytes() != text:
         raise UsageError(f"{labels} is not the file of labels that other shards of {folder} were given")
 
 
