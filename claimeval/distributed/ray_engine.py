@@ -349,7 +349,7 @@ async def run_shards(
     """
     with _connected(recipe.options.engine or ""):
         cluster = _Cluster(recipe, run)
-        interrupt = Interrupt(cluster)
+        interrupt = Interrupt(cluster.drain)
         interrupted = RunStatus(complete=False, interrupted=True, stopped={})
         with interrupt.listening():
             try:

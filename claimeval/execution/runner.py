@@ -9,11 +9,11 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from claimeval.execution import DONE, ComputedJob, Executor, ItemJob, RunStatus
 from claimeval.execution.asker import ELSEWHERE, OPEN, Asker, Elsewhere, ExecutorByJudge, open_asker
@@ -38,20 +38,14 @@ GRACE = 8.0
 """Seconds to wait for the replies in flight."""
 
 
-class Drained(Protocol):
-    """Object with calls in flight."""
-
-    async def drain(self, seconds: float | None = None) -> None:
-        """Stop sending requests and wait for the replies in flight, at most `seconds`."""
-
-
 class Interrupt:
     """Handles requests to stop the run."""
 
-    def __init__(self, online: Drained | None) -> None:
+    def __init__(self, drain: Callable[[float], Awaitable[None]] | None) -> None:
+        """`drain` stops sending requests and waits for the replies in flight, at most some seconds."""
         self.requested = False
         self._cancelled = False
-        self._online = online
+        self._drain = drain
         self._draining: asyncio.Task[None] | None = None
 
     @contextlib.contextmanager
@@ -81,10 +75,10 @@ class Interrupt:
     def _on_signal(self, task: asyncio.Task[object]) -> None:
         if self._cancelled:
             raise KeyboardInterrupt
-        if self.requested or self._online is None:
+        if self.requested or self._drain is None:
             self._cancel(task)
         else:
-            self._draining = asyncio.create_task(self._drain(self._online, task))
+            self._draining = asyncio.create_task(self._drain_and_cancel(self._drain, task))
         self.requested = True
 
     def _cancel(self, task: asyncio.Task[object]) -> None:
@@ -93,8 +87,8 @@ class Interrupt:
             self._cancelled = True
             task.cancel()
 
-    async def _drain(self, online: Drained, task: asyncio.Task[object]) -> None:
-        await online.drain(GRACE)
+    async def _drain_and_cancel(self, drain: Callable[[float], Awaitable[None]], task: asyncio.Task[object]) -> None:
+        await drain(GRACE)
         self._cancel(task)
 
 
@@ -127,8 +121,8 @@ class RunExecutors:
         """The executor that sends requests from this process; None if it sends none."""
         return self.asker.online if self.asker else None
 
-    def executor(self, reasons: Collection[str]) -> Executor:
-        """Return the executor of all judges, which asks again for these reasons."""
+    def executor(self, options: RunOptions) -> Executor:
+        """Return the executor of all judges, which asks again for the reasons in the options."""
         asker, elsewhere = self.asker, self.elsewhere
         if elsewhere is None:
             assert asker, "what is not asked elsewhere is asked here"
@@ -150,7 +144,8 @@ class RunExecutors:
             return isinstance(await stored.ask(request), Completion)
 
         stop = self._stop if self.online or self.elsewhere else None
-        return ReviewingExecutor(FurtherAttempts(stored, answered, reasons), stop, JudgeWindows(window, is_stored))
+        repeated = FurtherAttempts(stored, answered, options.reasons_to_ask_again)
+        return ReviewingExecutor(repeated, stop, JudgeWindows(window, is_stored))
 
     def _stop(self, judge: str, reason: str) -> None:
         """Send nothing more to a judge."""
@@ -248,8 +243,8 @@ async def run_job(
         return _compute(job, items, sink, options, progress)
     assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
     async with open_executors(job.asked, options, progress, run, urgent=urgent) as executors:
-        interrupt, executor = Interrupt(executors.online), executors.executor(options.reasons_to_ask_again)
-        batched, complete = executors.batched, True
+        online, batched, complete = executors.online, executors.batched, True
+        interrupt, executor = Interrupt(online.drain if online else None), executors.executor(options)
         with contextlib.nullcontext() if urgent else interrupt.listening():
             try:
                 async with aclosing(_results(job, items, executor, batched, workers_for(options))) as results:
@@ -257,8 +252,8 @@ async def run_job(
                         ended = executors.exhausted or executors.lost
                         if ended or ((stopped := executors.stopped) and job.cannot_continue(stopped)):
                             complete = False
-                            if executors.online:
-                                await executors.online.drain()
+                            if online:
+                                await online.drain()
                             break
                         sink(result)
                         progress.sample_done()

@@ -15,7 +15,7 @@ from claimeval.execution import DONE, RunStatus
 from claimeval.runs.directory import MANIFEST, ResultWriter, load_manifest, read_results, write_text
 from claimeval.types.errors import UsageError
 from claimeval.types.options import PanelOptions
-from claimeval.types.records import Sample, SampleResult
+from claimeval.types.records import SampleResult
 
 if TYPE_CHECKING:
     from claimeval.data.labels import HumanLabel
@@ -110,23 +110,22 @@ def _write_test_collection(folder: Path, record: Manifest, kind: JobKind, *, com
 
     lines = io.StringIO()
     ir.write_qrels(qrels_of(record, read_results(folder)) if complete else {}, lines)
-    _replace(folder / QRELS, lines.getvalue())
+    files = {QRELS: lines.getvalue()}
     if kind.samples:
         made = kind.samples(record, read_results(folder)) if complete else ()
-        _replace(folder / QUERIES, "".join(map(_row, made)))
-
-
-def _row(sample: Sample) -> str:
-    """Return a line of a data file."""
-    fields = sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"})
-    return json.dumps(fields | sample.metadata, ensure_ascii=False) + "\n"
-
-
-def _replace(path: Path, text: str) -> None:
-    if not text:
-        path.unlink(missing_ok=True)
-        return
-    write_text(path, text)
+        files[QUERIES] = "".join(
+            json.dumps(
+                sample.model_dump(mode="json", exclude_defaults=True, exclude={"metadata"}) | sample.metadata,
+                ensure_ascii=False,
+            )
+            + "\n"
+            for sample in made
+        )
+    for name, text in files.items():
+        if text:
+            write_text(folder / name, text)
+        else:
+            (folder / name).unlink(missing_ok=True)
 
 
 def relevant_from(qrels: Path) -> int | None:

@@ -12,7 +12,7 @@ from claimeval.evaluation.judgment import QuestionJob
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
 from claimeval.execution import ComputedJob
-from claimeval.judging.panel import Panel, voting
+from claimeval.judging.panel import voting
 from claimeval.metrics import scoring
 from claimeval.runs.labels import join, join_subjects, weights
 from claimeval.types.errors import DataError, UsageError
@@ -20,6 +20,7 @@ from claimeval.types.families import Families
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import GIVEN, Assessment, SampleResult, Verdict
+from claimeval.types.scales import SCALES
 
 MAX_KINDS = 1000
 """Maximum number of combinations of verdicts whose vote is cached."""
@@ -70,7 +71,8 @@ class Revote:
         self._judges = {GIVEN, *(judge.name for judge in record.judges)}
         self._families = Families(record.panel.families)
         self._job = None if record.of_claims else job_of(record)
-        self._panels: dict[str, Panel] = {}
+        names = "support", *SCALES, *(question.name for question in record.questions)
+        self._panels = {name: record.panel_for(name).provisional for name in names}
         self._counted: dict[tuple[object, ...], Assessment] = {}
         self._metrics, self._derived = record.rows, record.derived
 
@@ -78,14 +80,6 @@ class Revote:
         """Return the sample with the votes and scores."""
         now = result.model_copy(update={"assessments": tuple(self._voted(result))})
         return self._job.scored(now) if self._job else self._scored_claims(now)
-
-    def _panel(self, question: str) -> Panel:
-        if question not in self._panels:
-            try:
-                self._panels[question] = self._record.panel_for(question).provisional
-            except KeyError:
-                raise DataError(f"the run asks no question {question!r}, and its results are damaged") from None
-        return self._panels[question]
 
     def _same_family(self, result: SampleResult, a: Assessment) -> frozenset[str]:
         if (self._job and not self._job.about_answers) or not result.sample.generator:
@@ -103,6 +97,8 @@ class Revote:
 
     def _vote(self, a: Assessment, verdicts: tuple[Verdict, ...], same_family: frozenset[str]) -> Assessment:
         """Return the vote on the verdicts. There are few combinations of verdicts, so votes are cached."""
+        if a.question not in self._panels:
+            raise DataError(f"the run asks no question {a.question!r}, and its results are damaged")
         votes = tuple([(v.judge, v.replicate, v.label, v.positive, v.unassessed, v.probability) for v in verdicts])
         kind = a.question, same_family, votes
         if counted := self._counted.get(kind):
@@ -111,7 +107,7 @@ class Revote:
             a.subject,
             a.evidence,
             verdicts,
-            self._panel(a.question),
+            self._panels[a.question],
             same_family=same_family,
             question=a.question,
         )

@@ -11,16 +11,13 @@ import pytest
 from claimeval.execution.runner import Interrupt
 
 
-class Calls:
-    """Calls in flight, which are received as soon as someone waits for them."""
-
-    async def drain(self, seconds: float | None = None) -> None:
-        """Receive all replies."""
+async def drain(seconds: float) -> None:
+    """Receive all replies in flight as soon as someone waits for them."""
 
 
 async def interrupted(signals: int, closed: list[str]) -> bool:
     """Run until a signal cancels it, and get further signals before and while it closes what is open."""
-    interrupt = Interrupt(Calls())
+    interrupt = Interrupt(drain)
     with interrupt.listening():
         try:
             try:
