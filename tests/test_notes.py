@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import claimeval as ce
+from claimeval.evaluation.summary import FailureExample, Summary
+from claimeval.evaluation.summary.panel import SameFamily, SelfPreference
+from claimeval.runs import notes as notes_of_runs
+from claimeval.runs.directory import load_summary, write_summary
 from claimeval.runs.overview import gather
+from claimeval.types.estimates import LongEvidence
 from tests.command_line import call
 
 ROWS = [
@@ -47,6 +55,62 @@ def test_command_python_json_and_report_say_the_same(folder: Path) -> None:
     assert [str(warning.message) for warning in caught if warning.category is ce.NoteWarning] == list(run.notes)
 
 
+NOTED: dict[str, dict[str, Any]] = {
+    "note": {"notes": ("claims that are equal were merged",)},
+    "long_evidence": {"long": (LongEvidence(judge="lexical", context_tokens=4096, samples=1, windows=3),)},
+    "unclear": {"unclear": 2},
+    "same_family": {"same_family": (SameFamily(role="judge", name="lexical", family="gpt", samples=2),)},
+    "incomplete_panel": {"panel": {"stopped_judges": {"lexical": 1}}},
+    "self_preference": {
+        "panel": {
+            "self_preference": (
+                SelfPreference(metric="faithfulness", family="gpt", value=0.2, low=0.1, high=0.3, n=9, clusters=9),
+            )
+        }
+    },
+    "missing": {"metric": {"failure_rate": 0.25}},
+    "lost": {
+        "metric": {"missing": {"timeout": 1}},
+        "failures": {"timeout": FailureExample(sample="1", judge="lexical", excerpt="no answer in 30 s")},
+    },
+    "abstained": {"metric": {"unassessed": {"unsure": 1}, "ends": "bounds"}},
+    "ungrounded": {"metric": {"ungrounded": 1}},
+}
+"""A change of a summary for each kind of note on a complete run."""
+
+
+def with_note(summary: Summary, kind: str) -> Summary:
+    change = dict(NOTED[kind])
+    if of_metric := change.pop("metric", None):
+        change["metrics"] = {"faithfulness": summary["faithfulness"].model_copy(update=of_metric)}
+    if of_panel := change.pop("panel", None):
+        assert summary.panel
+        change["panel"] = summary.panel.model_copy(update=of_panel)
+    return summary.model_copy(update={"notes": (), **change})
+
+
+def test_each_kind_of_note_has_its_summary_here() -> None:
+    source = inspect.getsource(notes_of_runs)
+    kinds = set(re.findall(r'yield\s*\(?\s*"(\w+)"', source))
+    assert kinds == {"incomplete", *NOTED}, "an incomplete run is in test_endings"
+
+
+@pytest.mark.parametrize("kind", NOTED)
+def test_each_note_of_a_run_is_in_all_doors(folder: Path, kind: str) -> None:
+    run, twice = folder / kind, ce.PanelOptions(replicates=2)
+    ce.score(ROWS, judges="local:lexical", metrics="faithfulness", panel=twice, out=run)
+    write_summary(run, with_note(load_summary(run), kind))
+    (note,) = ce.Run.load(run).notes
+    assert [found.kind for found in gather(run).cautions] == [kind]
+    assert [found.text for found in gather(run).cautions] == [note]
+    printed = call("merge", kind, folder=folder)
+    assert f"{'Note' if kind == 'note' else 'Caution'}: {note}\n" in printed.stdout, printed.stderr
+    assert json.loads(call("merge", kind, "--json", folder=folder).stdout)["notes"] == [note]
+    assert note in ce.Run.load(run).report(format="md")
+    with pytest.warns(ce.NoteWarning, match=f"^{re.escape(note)}$"):
+        ce.Run.load(run).ended()
+
+
 def test_every_lost_reply_is_a_note_of_a_shard_and_of_a_run(folder: Path) -> None:
     command = (
         "score",
@@ -61,3 +125,5 @@ def test_every_lost_reply_is_a_note_of_a_shard_and_of_a_run(folder: Path) -> Non
     for more in ((), ("--shard", "1/1")):
         done = call(*command, "--skip-malformed", "-o", f"lost{len(more)}", *more, folder=folder)
         assert "Caution: not_in_cache: " in done.stdout
+    done = call(*command, "--skip-malformed", "-o", "lost2", "--shard", "1/1", "--json", folder=folder)
+    assert any(note.startswith("not_in_cache: ") for note in json.loads(done.stdout)["notes"])

@@ -111,7 +111,7 @@ class Finished(NamedTuple):
                 output.line(self.calls)
             next_step = f"`claimeval merge {part.folder}` joins them" + ("" if ended == count else " when all are")
             output.line(f"{ended} of {count} shards are finished; {next_step}")
-        return {"shard": str(part.shard), **run.record.model_dump()}
+        return {"shard": str(part.shard), **run.record.model_dump(), "notes": run.notes}
 
     def _screen(self, folder: Path, shown: Shown | None, reused: str) -> dict[str, object]:
         """Print the first screen, and with `--details` or without one all tables; with `--quiet` a line of scores."""
