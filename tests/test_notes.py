@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +128,19 @@ def test_every_lost_reply_is_a_note_of_a_shard_and_of_a_run(folder: Path) -> Non
         assert "Caution: not_in_cache: " in done.stdout
     done = call(*command, "--skip-malformed", "-o", "lost2", "--shard", "1/1", "--json", folder=folder)
     assert any(note.startswith("not_in_cache: ") for note in json.loads(done.stdout)["notes"])
+
+
+@pytest.mark.parametrize(("command", "door"), [("correct", ce.correct), ("agreement", ce.agreement)])
+def test_notes_on_labels_are_in_all_doors(folder: Path, command: str, door: Callable[..., Any]) -> None:
+    run, labels = folder / command, folder / "labels.csv"
+    ce.score(ROWS, judges="local:lexical", metrics="faithfulness", out=run)
+    labels.write_text("sample_id,claim_id,label\n1,answer-1,supported\n2,answer-1,supported\n2,answer-7,supported\n")
+    with pytest.warns(ce.NoteWarning) as warned:
+        notes = door(run, labels=labels).notes
+    assert sum("1 label of" in note for note in notes) == 1
+    assert [str(one.message) for one in warned if one.category is ce.NoteWarning] == list(notes)
+    printed = call(command, command, "--labels", "labels.csv", folder=folder).stdout
+    assert [note for note in notes if note not in printed] == []
+    assert json.loads(call(command, command, "--labels", "labels.csv", "--json", folder=folder).stdout)[
+        "notes"
+    ] == list(notes)
