@@ -263,15 +263,15 @@ def few(rng: np.random.Generator, sets: int, resamples: int) -> list[str]:
     for name, (draw, truth) in SHAPES.items():
         cells = []
         for size in FEW:
-            means = [
-                holds(mean_interval(draw(rng, size).tolist(), resampling=Resampling(resamples=resamples)), truth)
-                for _ in range(sets)
-            ]
-            pairs = [(draw(rng, size) - draw(rng, size)).tolist() for _ in range(sets)]
-            apart = [
-                holds(difference_interval(pair, resampling=Resampling(resamples=resamples)), 0.0) for pair in pairs
-            ]
-            cells += [f"{100 * np.mean(means):.1f}, {100 * np.mean(apart):.1f}"]
+            covered = np.zeros(2)
+            for seed in range(sets):
+                resampling = Resampling(resamples=resamples, seed=seed)
+                difference = draw(rng, size) - draw(rng, size)
+                covered += [
+                    holds(mean_interval(draw(rng, size).tolist(), resampling=resampling), truth),
+                    holds(difference_interval(difference.tolist(), resampling=resampling), 0.0),
+                ]
+            cells.append(", ".join(f"{100 * number / sets:.1f}" for number in covered))
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return rows
 

@@ -10,29 +10,26 @@ often does, kappa and alpha are low at high raw agreement, but AC1 is not. So re
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
     STANDARD,
     ClusterSums,
+    Floats,
+    Integers,
     IntervalEstimate,
+    Mask,
     Resampling,
+    Statistic,
     bootstrap_sums,
     cluster_sums,
     keys_of,
+    np,
     quotient,
 )
 from claimeval.statistics.intervals import mean_interval
 from claimeval.types.errors import UsageError, unknown_name
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from claimeval.statistics.bootstrap import Floats, Statistic
-else:
-    from claimeval.statistics.bootstrap import np
 
 Label = TypeVar("Label", bound=Hashable)
 
@@ -73,7 +70,7 @@ def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Has
     return RatingTable(table.astype(np.float64), scale)
 
 
-def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> NDArray[np.int64]:
+def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> Integers:
     """Return the position of each label on the scale; -1 for `None`."""
     position: dict[Hashable | None, int] = {label: index for index, label in enumerate(scale)}
     return np.fromiter((position.get(label, -1) for label in labels), np.int64, len(labels))
@@ -207,7 +204,7 @@ def kappa_by_part(a: Labels, b: Labels, parts: Sequence[Hashable]) -> list[float
     return [float(kappa) if np.isfinite(kappa) else None for kappa in kappas]
 
 
-def _label_pairs(a: Labels, b: Labels, scale: Sequence[Hashable]) -> tuple[Floats, NDArray[np.bool_]]:
+def _label_pairs(a: Labels, b: Labels, scale: Sequence[Hashable]) -> tuple[Floats, Mask]:
     """Return a flat table for each item, with a 1 at its pair of labels, and which items have both labels."""
     first, second = label_codes(a, scale), label_codes(b, scale)
     rated = (first >= 0) & (second >= 0)
@@ -337,9 +334,9 @@ class _Items(NamedTuple):
     """The data of a coefficient, with one row of numbers per item."""
 
     rows: Floats
-    used: NDArray[np.bool_]
+    used: Mask
     """Which rows count."""
-    rated: NDArray[np.bool_]
+    rated: Mask
     """Which items have enough labels to be counted in n."""
     shares: Floats | None
     """`shares[i, c]`: share of raters who give item i label c. If given, rare labels are a reason for no interval."""
@@ -371,7 +368,7 @@ def _estimate(
     return estimate
 
 
-def _rare_because(shares: Floats, times: NDArray[np.int64], clusters: Sequence[Hashable] | None) -> str | None:
+def _rare_because(shares: Floats, times: Integers, clusters: Sequence[Hashable] | None) -> str | None:
     """Return the reason if the items of all labels but the most frequent one are too few, or in too few clusters."""
     if not len(shares):
         return None

@@ -30,13 +30,17 @@ class LazyModule:
 
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy
     from numpy.typing import NDArray
 
+    np = numpy
     Floats: TypeAlias = NDArray[np.float64]
+    Integers: TypeAlias = NDArray[np.int64]
+    Mask: TypeAlias = NDArray[np.bool_]
     Statistic: TypeAlias = Callable[[Floats], Floats]
 else:
     np = LazyModule("numpy")
+    Floats = Integers = Mask = Statistic = None
 
 Method = Literal["bca", "symmetric", "wilson", "rule_of_three", "normal", "t", "none"]
 
@@ -81,14 +85,14 @@ def cluster_sums(columns: Floats, clusters: Sequence[Hashable] | None) -> Floats
     return sums
 
 
-def cluster_codes(clusters: Sequence[Hashable], observations: int) -> NDArray[np.intp]:
+def cluster_codes(clusters: Sequence[Hashable], observations: int) -> Integers:
     """Number the keys from 0 in order of first appearance. Raises UsageError unless there is one per observation."""
     _check_keys(clusters, observations)
     number: dict[Hashable, int] = {}
     return np.fromiter((number.setdefault(key, len(number)) for key in clusters), np.intp, observations)
 
 
-def keys_of(clusters: Sequence[Hashable] | None, used: NDArray[np.bool_]) -> list[Hashable] | None:
+def keys_of(clusters: Sequence[Hashable] | None, used: Mask) -> list[Hashable] | None:
     """Return the keys of the observations in use. Raises UsageError unless there is one key per observation."""
     if clusters is None:
         return None
@@ -152,7 +156,7 @@ class ClusterSums(NamedTuple):
     rows: Floats
     n: int
     """Number of observations."""
-    occurrences: NDArray[np.int64] | None = None
+    occurrences: Integers | None = None
     """How often each row occurs; once by default."""
     effective: float | None = None
     """The effective number of clusters, if they differ in weight."""
@@ -211,20 +215,21 @@ def bootstrap_sums(
         if weights.sum() < 2:
             interval = None
         elif symmetric:
-            interval = symmetric_interval(point, replicates, number, level)
+            interval = _symmetric_interval(point, replicates, number, level)
         else:
             interval = bca_interval(point, replicates, left_out, weights, number, level)
         if interval is None:
             estimates.append(without_interval(point, n, count, level, "nothing varies between resamples"))
         else:
-            error = jackknife_error(left_out, weights)
+            deviations, used = left_out - np.average(left_out, weights=weights), int(weights.sum())
+            error = math.sqrt((used - 1) / used * float(weights @ deviations**2))
             method: Method = "symmetric" if symmetric else "bca"
             estimates.append(IntervalEstimate(point, *interval, n, method, error, count, level))
     return tuple(estimates)
 
 
 def bca_interval(
-    point: float, replicates: Floats, left_out: Floats, weights: NDArray[np.int64], clusters: float, level: float
+    point: float, replicates: Floats, left_out: Floats, weights: Integers, clusters: float, level: float
 ) -> Interval | None:
     """Return the BCa interval of a statistic; `None` if nothing varies or over half of the replicates are undefined.
 
@@ -239,8 +244,7 @@ def bca_interval(
         clusters: The effective number of clusters.
         level: The confidence level.
     """
-    defined = _defined(replicates, point)
-    if defined is None:
+    if (defined := _defined(replicates, point)) is None:
         return None
     tolerance = 1e-12 * max(1.0, abs(point))
     below = float(np.mean((defined < point - tolerance) * 0.5 + (defined <= point + tolerance) * 0.5))
@@ -249,25 +253,20 @@ def bca_interval(
     influence = np.average(left_out, weights=weights) - left_out
     spread = float(weights @ influence**2)
     acceleration = float(weights @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
-    levels = _bca_levels(normal_quantile(below), acceleration, _reach(clusters, level))
-    low, high = np.quantile(defined, levels)
-    return Interval(float(low), float(high))
+    bias, levels = normal_quantile(below), []
+    for z in (bias - _reach(clusters, level), bias + _reach(clusters, level)):
+        slack = 1 - acceleration * z  # beyond the pole of the correction, the level is 0 or 1
+        levels.append(normal_cdf(bias + z / slack) if slack > 0 else float(z > 0))
+    return Interval(*(float(end) for end in np.quantile(defined, levels)))
 
 
-def symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
+def _symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
     """Return the value plus and minus a quantile of its replicates' distances (Hall 1988).
 
     It is used for differences between two arms, whose skewness the sample hardly shows: BCa, which corrects for it,
-    loses coverage if most pairs are equal. `None` in the same cases as `bca_interval`.
-
-    Args:
-        point: The value of the data.
-        replicates: The values of the resamples.
-        clusters: The effective number of clusters.
-        level: The confidence level.
+    loses coverage if most pairs are equal. The arguments, and the cases of `None`, are those of `bca_interval`.
     """
-    defined = _defined(replicates, point)
-    if defined is None:
+    if (defined := _defined(replicates, point)) is None:
         return None
     half = float(np.quantile(np.abs(defined - point), 2 * normal_cdf(_reach(clusters, level)) - 1))
     return Interval(point - half, point + half)
@@ -292,7 +291,7 @@ def _reach(clusters: float, level: float) -> float:
     return math.sqrt(number / (number - 1)) * critical_value(level, int(number) - 1)
 
 
-def resample_sums(distinct: Floats, occurrences: NDArray[np.int64], resamples: int, seed: int) -> Floats:
+def resample_sums(distinct: Floats, occurrences: Integers, resamples: int, seed: int) -> Floats:
     """Return column sums of draws with replacement of all rows; shape `(resamples, columns)`.
 
     If few rows are distinct, their counts are drawn as multinomials, which is much faster for the same distribution.
@@ -326,7 +325,7 @@ def resample_counts(size: int, resamples: int, seed: int) -> Iterator[Floats]:
         yield np.bincount(shifted.ravel(), minlength=shifted.size).reshape(shifted.shape).astype(np.float64)
 
 
-def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def _draws(size: int, resamples: int, seed: int) -> Iterator[Integers]:
     """Yield the clusters drawn, `size` in each of `resamples` draws, in chunks `(draws, size)`."""
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS_AT_ONCE // size)
@@ -334,7 +333,7 @@ def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
         yield rng.integers(0, size, (min(step, resamples - start), size), dtype=np.int64)
 
 
-def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def distinct_rows(rows: Floats) -> tuple[Floats, Integers]:
     """Return the distinct rows and how often each occurs.
 
     A random projection distinguishes the rows, and the result is checked.
@@ -373,19 +372,3 @@ def without_interval(value: float | None, n: int, clusters: int, level: float, r
         reason: Why there is no interval.
     """
     return IntervalEstimate(value, None, None, n, "none", None, clusters, level, reason)
-
-
-def jackknife_error(left_out: Floats, weights: NDArray[np.int64]) -> float:
-    """Return the jackknife's standard error from the values with one cluster left out, each `weights[i]` times."""
-    count = int(weights.sum())
-    deviations = left_out - np.average(left_out, weights=weights)
-    return math.sqrt((count - 1) / count * float(weights @ deviations**2))
-
-
-def _bca_levels(bias: float, acceleration: float, reach: float) -> list[float]:
-    """Return the two quantile levels. Beyond the pole of the correction, the level is 0 or 1."""
-    levels = []
-    for z in (bias - reach, bias + reach):
-        slack = 1 - acceleration * z
-        levels.append(normal_cdf(bias + z / slack) if slack > 0 else float(z > 0))
-    return levels

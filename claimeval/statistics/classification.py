@@ -6,20 +6,23 @@ import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from claimeval.statistics.agreement import Weighting, cohen_kappa, label_codes, label_scale, raw_agreement
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
     STANDARD,
     ClusterSums,
+    Floats,
     IntervalEstimate,
+    Mask,
     Resampling,
     bca_interval,
     bootstrap_sums,
     cluster_codes,
     cluster_sums,
     distinct_rows,
+    np,
     quotient,
     resample_counts,
     without_interval,
@@ -28,14 +31,6 @@ from claimeval.statistics.correction import share_estimate
 from claimeval.statistics.intervals import ratio_interval, wilson_interval
 from claimeval.statistics.quantiles import check_level, student_cdf
 from claimeval.types.errors import UsageError, unknown_name
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from claimeval.statistics.bootstrap import Floats
-else:
-    from claimeval.statistics.bootstrap import np
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +156,7 @@ def binary_report(
     columns = [predicted & truth, predicted & ~truth, ~predicted & truth, ~predicted & ~truth]
     cells = np.column_stack(columns).astype(np.float64)
 
-    def share(hits: NDArray[np.bool_], of: NDArray[np.bool_]) -> IntervalEstimate:
+    def share(hits: Mask, of: Mask) -> IntervalEstimate:
         """Return the proportion of `hits` among `of`."""
         return ratio_interval(hits.tolist(), of.tolist(), clusters=keys, resampling=resampling)
 

@@ -12,33 +12,26 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from claimeval.statistics.bootstrap import (
     STANDARD,
+    Floats,
+    Integers,
     IntervalEstimate,
+    Mask,
     Resampling,
     cluster_codes,
     cluster_sums,
     clustered_error,
     effective_number,
+    np,
     without_interval,
 )
 from claimeval.statistics.formatting import decimal
 from claimeval.statistics.intervals import mean_interval, ratio_interval, wilson_interval
 from claimeval.statistics.quantiles import check_level, critical_value
 from claimeval.types.errors import UsageError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from claimeval.statistics.bootstrap import Floats
-
-    Positions = NDArray[np.intp]
-else:
-    from claimeval.statistics.bootstrap import np
-
 
 ROUNDING = 1e-12
 """Distance to 0 and 1 that is a rounding error."""
@@ -103,8 +96,8 @@ class _Labeled(NamedTuple):
 
     judge: Floats
     human: Floats
-    clusters: Positions
-    has_label: NDArray[np.bool_]
+    clusters: Integers
+    has_label: Mask
     shares: bool
     """Whether all values are in [0, 1]."""
 
@@ -183,7 +176,7 @@ def prediction_powered(
 
 
 def _estimate(
-    items: _Labeled, labeled: Positions, unlabeled: Positions, ppi_lambda: float, level: float
+    items: _Labeled, labeled: Integers, unlabeled: Integers, ppi_lambda: float, level: float
 ) -> IntervalEstimate:
     """Return theta with its interval."""
     clusters = len(np.unique(items.clusters[labeled]))
@@ -216,7 +209,7 @@ def _with_ends(
     return IntervalEstimate(value, value - reach, value + reach, n, "t", error, round(clusters), level)
 
 
-def _residuals(values: Floats, clusters: Positions) -> Floats:
+def _residuals(values: Floats, clusters: Integers) -> Floats:
     """Return the contribution of each value to the error of the mean, with the factor G/(G-1)."""
     if not len(values):
         return values
@@ -365,7 +358,7 @@ def rogan_gladen(
     items = _arrays(judge, human, clusters)
     keys, labeled = items.clusters, items.has_label
 
-    def rate(chosen: NDArray[np.bool_], label: float) -> Rate | None:
+    def rate(chosen: Mask, label: float) -> Rate | None:
         """Return how often the judge gives the label to these items."""
         return _rate(items.judge[chosen] == label, keys[chosen].tolist())
 
@@ -423,7 +416,7 @@ def rogan_gladen_rate(yes: Rate, specificity: Rate, sensitivity: Rate, *, level:
     )
 
 
-def _rate(hits: NDArray[np.bool_], clusters: Sequence[Hashable]) -> Rate | None:
+def _rate(hits: Mask, clusters: Sequence[Hashable]) -> Rate | None:
     if not len(hits):
         return None
     share = float(hits.mean())

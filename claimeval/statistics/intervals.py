@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
     STANDARD,
     ClusterSums,
+    Floats,
+    Integers,
     Interval,
     IntervalEstimate,
     Resampling,
@@ -23,19 +25,11 @@ from claimeval.statistics.bootstrap import (
     cluster_sums,
     clustered_error,
     effective_number,
+    np,
     without_interval,
 )
 from claimeval.statistics.quantiles import beta_quantile, check_level, critical_value
 from claimeval.types.errors import UsageError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from claimeval.statistics.bootstrap import Floats
-else:
-    from claimeval.statistics.bootstrap import np
-
 
 FEW_CLUSTERS = 10
 """Clusters below which a mean gets Student's t joined with Wilson's interval: resampling knows only what was drawn."""
@@ -67,7 +61,7 @@ def clopper_pearson_interval(share: float, n: float, *, level: float = 0.95) -> 
     )
 
 
-def common_value(rows: Floats, limit: int) -> float | None:
+def _common_value(rows: Floats, limit: int) -> float | None:
     """Return the value of more than half of the clusters, if effectively fewer than `limit` differ; else `None`.
 
     `rows[g]` are numerator and denominator of cluster g. The effective number weights clusters by how far they differ:
@@ -79,22 +73,6 @@ def common_value(rows: Floats, limit: int) -> float | None:
     differing = np.abs(values - middle) > 1e-12
     seldom = int(differing.sum()) < len(values) / 2 and effective_number(excess[differing]) < limit
     return middle if seldom else None
-
-
-def constant_interval(value: float, clusters: int, support: tuple[float, float], level: float) -> Interval:
-    """Return the interval of the exact rule of three.
-
-    With confidence `level`, at most a share b = 1 - (1 - level)^(1/clusters) of all clusters has another value, which
-    is in `support`.
-
-    Args:
-        value: The value of all clusters.
-        clusters: Number of clusters.
-        support: The range of a single value.
-        level: The confidence level.
-    """
-    other = 1 - (1 - level) ** (1 / clusters)
-    return Interval(value + other * (support[0] - value), value + other * (support[1] - value))
 
 
 def _sparse_interval(rows: Floats, common: float, support: tuple[float, float], level: float) -> Interval:
@@ -208,7 +186,7 @@ def difference_interval(
 ) -> IntervalEstimate:
     """Return the mean of paired differences with an interval that resamples clusters.
 
-    Like `mean_interval`, but symmetric about the mean (`bootstrap.symmetric_interval`). If effectively fewer than three
+    Like `mean_interval`, but symmetric about the mean (Hall 1988). If effectively fewer than three
     clusters differ from the common difference, usually 0, Wilson's intervals of either side are combined. Fewer than
     `bootstrap.MIN_CLUSTERS` clusters get Student's t. All are limited to `support`.
 
@@ -256,7 +234,7 @@ def _estimate(
     error = clustered_error(rows[:, 0] - value * rows[:, 1], float(total[1])) if len(rows) > 1 else None
     values = rows[:, 0] / rows[:, 1]
     bounded = bool((values >= support[0]).all() and (values <= support[1]).all())
-    common = common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
+    common = _common_value(rows, 3 if symmetric else 10) if bounded and len(rows) > 1 else None
     varies = float(np.ptp(values)) > 1e-12
     if varies and len(rows) < (MIN_CLUSTERS if symmetric else FEW_CLUSTERS) and resampling.resamples > 0:
         assert error is not None, "values that vary are several"
@@ -279,7 +257,8 @@ def _estimate(
     if varies:
         interval = _within(_sparse_interval(rows, common, support, level), support)
     else:
-        interval = constant_interval(common, len(rows), support, level)
+        other = 1 - (1 - level) ** (1 / len(rows))  # at most this share of all clusters has another value
+        interval = Interval(*(common + other * (end - common) for end in support))
     if math.isinf(interval.high - interval.low):
         return replace(without_interval(value, n, len(rows), level, UNSEEN), standard_error=error)
     return IntervalEstimate(value, *interval, n, method, error, len(rows), level)
@@ -425,7 +404,7 @@ def sign_flip_test(
     return SignFlipTest((extreme + 1) / (flips + 1), "sampled")
 
 
-def _sign_flips(rng: np.random.Generator, counts: NDArray[np.int64], flips: int) -> Floats:
+def _sign_flips(rng: np.random.Generator, counts: Integers, flips: int) -> Floats:
     """Draw the number of positive signs among `counts[i]` for each pattern; shape `(flips, len(counts))`."""
     single = counts == 1
     positive = np.empty((flips, len(counts)))

@@ -6,27 +6,21 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from claimeval.statistics.bootstrap import (
     STANDARD,
     ClusterSums,
+    Floats,
     IntervalEstimate,
+    Mask,
     Resampling,
     bootstrap_sums,
     cluster_sums,
     keys_of,
+    np,
     quotient,
 )
 from claimeval.types.errors import UsageError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from claimeval.statistics.bootstrap import Floats
-else:
-    from claimeval.statistics.bootstrap import np
 
 
 def vote_entropy(votes: Sequence[Hashable | None]) -> float | None:
@@ -86,7 +80,7 @@ def self_preference(
 
 def _contrast(
     values: Floats,
-    of_family: NDArray[np.bool_],
+    of_family: Mask,
     clusters: Sequence[Hashable] | None,
     resampling: Resampling,
 ) -> IntervalEstimate:
