@@ -85,7 +85,8 @@ class Correction(Record):
         scores = [score for score in (self.macro, self.micro) if score]
         effective = min(score.effective for score in scores)
         if self.method != "rogan-gladen" and effective < FEW:
-            count_as = f"{self.labeled} labels count as {effective:.0f} of different questions and equal weight"
+            labels = f"{number_of(self.labeled, 'label')} {'counts' if self.labeled == 1 else 'count'}"
+            count_as = f"{labels} as {effective:.0f} of different questions and equal weight"
             notes.append(f"{count_as}: label {FEW} or more (`claimeval annotate RUN --n {max(100, 2 * self.labeled)}`)")
         if share in (0.0, 1.0) and self.unit == "answer":
             notes.append(f"all {self.labeled} labels are the same word, so they do not show where the judges err")

@@ -121,9 +121,12 @@ def _draw_or_grow(
 ) -> ClaimDraw:
     before = drawn(run, row.name)
     if before and (before.design != design or before.seed != seed):
+        going_on = (
+            "continue with these options, or" if before.design in get_args(Design) else "such a draw does not grow:"
+        )
         raise UsageError(
             f"{len(before.items)} claims were already drawn for {row.name} ({before.design}, seed {before.seed}); "
-            f"continue with these options, or remove {_path(run, row.name)} to draw again"
+            f"{going_on} remove {_path(run, row.name)} to draw again"
         )
     count = count or (len(before.items) if before else CLAIMS)
     if before and min(count, before.population) <= len(before.items):

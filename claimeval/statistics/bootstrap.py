@@ -253,11 +253,17 @@ def bca_interval(
     influence = np.average(left_out, weights=weights) - left_out
     spread = float(weights @ influence**2)
     acceleration = float(weights @ influence**3) / (6 * spread**1.5) if spread > 0 else 0.0
-    bias, levels = normal_quantile(below), []
-    for z in (bias - _reach(clusters, level), bias + _reach(clusters, level)):
-        slack = 1 - acceleration * z  # beyond the pole of the correction, the level is 0 or 1
-        levels.append(normal_cdf(bias + z / slack) if slack > 0 else float(z > 0))
+    levels = _bca_levels(normal_quantile(below), acceleration, _reach(clusters, level))
     return Interval(*(float(end) for end in np.quantile(defined, levels)))
+
+
+def _bca_levels(bias: float, acceleration: float, reach: float) -> list[float]:
+    """Return the two quantile levels. Beyond the pole of the correction, the level is 0 or 1."""
+    levels = []
+    for z in (bias - reach, bias + reach):
+        slack = 1 - acceleration * z
+        levels.append(normal_cdf(bias + z / slack) if slack > 0 else float(z > 0))
+    return levels
 
 
 def _symmetric_interval(point: float, replicates: Floats, clusters: float, level: float) -> Interval | None:
