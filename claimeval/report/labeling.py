@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import RLock
@@ -20,6 +21,7 @@ from claimeval.runs import labeling
 from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation, DocumentItem
 from claimeval.runs.directory import ANNOTATION, label_files, load_manifest, read_results, results_file
 from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED
+from claimeval.runs.labels import ratings
 from claimeval.types.errors import UsageError
 
 QueueName = Literal["draw", "disputed", "documents"]
@@ -68,13 +70,16 @@ class Labeling:
                 opened = self._open(queue)
             except UsageError as error:
                 problem = str(error)
-            manifest = load_manifest(self._runs()[run])
-            metrics = [row.name for row in manifest.rows] or [
-                question.name for question in manifest.questions if question.subjects == "answer"
-            ]
+            manifest = load_manifest(path := self._runs()[run])
+            metrics = [row.name for row in manifest.rows] or [*ratings(manifest)]
+            metric = queue.metric or next(iter(metrics), None)
+            place = shlex.quote(str(path))
+            named = f" --metric {shlex.quote(metric)}" if metric and len(metrics) > 1 else ""
+            of_rating = "" if manifest.rows else named.replace("--metric", "--score")
+            commands = [f"agreement {place}{of_rating}", f"correct {place}{named}"]
             content = {
                 "run": run,
-                "metric": queue.metric or next(iter(metrics), None),
+                "metric": metric,
                 "queue": name,
                 "metrics": metrics,
                 "annotator": self.annotator,
@@ -82,7 +87,9 @@ class Labeling:
                 "keys": dict(opened.keys) if opened else {},
                 "turns": [_turn(opened, item) for item in opened.turns] if opened else [],
                 "progress": opened.progress._asdict() if opened else None,
+                "unit": "Questions" if name == "documents" else "Claims" if manifest.rows else "Answers",
                 "count": COUNT if name == "documents" else CLAIMS,
+                "next": [f"annotate {place} --documents"] if name == "documents" else commands,
                 "problem": problem,
             }
         filled = block("queue", as_json(content))

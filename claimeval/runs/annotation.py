@@ -26,7 +26,7 @@ from claimeval.runs.labeling import (
 from claimeval.statistics import mean_interval
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.estimates import Estimate
-from claimeval.types.records import Assessment, Claim, Document, Sample
+from claimeval.types.records import ASKED, Assessment, Claim, Document, Sample
 
 CLAIM_KEYS = {"y": "supported", "c": "contradicted", "n": "not_found", "?": "unsure"}
 DOCUMENT_KEYS = {"y": "good", "n": "bad", "?": "unsure"}
@@ -201,7 +201,7 @@ class ClaimAnnotation(Annotation):
                 question.result.sample,
                 question.claim,
                 against,
-                tuple(question.result.sample.documents(against) or ()),
+                tuple(question.result.sample.documents(against) or ()) if against != ASKED else (),
                 partial(self._save, question, self._file),
             )
             for question in self._questions

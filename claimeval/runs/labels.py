@@ -288,13 +288,18 @@ def join_subjects(
     return table
 
 
+def ratings(record: Manifest) -> dict[str, QuestionRecord]:
+    """Return the questions about whole answers of a run by the names of their scores, except those of yes or no."""
+    asked = (question for question in record.questions if question.subjects == "answer")
+    return {question.name: question for question in asked if question.scale.name != FLAG.name}
+
+
 def rated_question(run: Path, record: Manifest, name: str | None) -> QuestionRecord:
     """Return a question about whole answers of a run, by the name of its score; None for the only one.
 
     Raises UsageError if the run has no such question, or several and none is named.
     """
-    rated = {question.name: question for question in record.questions if question.subjects == "answer"}
-    rated = {name: question for name, question in rated.items() if question.scale.name != FLAG.name}
+    rated = ratings(record)
     if not rated:
         raise UsageError(f"{run} is a run of {record.job}, which has neither claims nor ratings of answers")
     if name is None and len(rated) > 1:

@@ -293,7 +293,24 @@ def test_a_person_labels_with_keys_alone(browser: Browser, desk: Desk) -> None:
     browser.press("y" * 26 + "y" * 2)
     browser.until(lambda: "Everything has a label." in browser.line("#item"))
     assert "30 of 30 labeled · the same label on" in browser.line("#progress")
+    assert f"claimeval agreement {desk.folder}/one claimeval correct {desk.folder}/one" in browser.line("#item")
     assert len(desk.labels()) == 30
+
+
+@pytest.mark.browser
+def test_whole_answers_are_labeled_by_the_digits_of_the_words_of_the_rating(browser: Browser, desk: Desk) -> None:
+    rated(desk.folder)
+    browser.open(f"{desk.viewer.url}label?run=run")
+    assert browser.texts(".queues option")[3:] == ["rated_relevance"], "whether it is evasive is no rating"
+    assert "Answers" in browser.line(".queues")
+    browser.one(".queues button").click()
+    assert browser.line("blockquote").endswith("metres high.")
+    assert browser.all("#item .document") == [], "the question alone is what the answer is rated by"
+    browser.press("13?")
+    browser.until(lambda: "3 of 4" in browser.line("#progress"))
+    rows = (desk.folder / "run" / "annotation" / "rated_relevance.labels.jsonl").read_text().splitlines()
+    assert [json.loads(row)["label"] for row in rows] == ["no", "fully", "unsure"]
+    assert ce.agreement(desk.folder / "run").items == 2
 
 
 @pytest.mark.browser

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import claimeval as ce
+from claimeval.judging.panel import Panel
 from claimeval.runs.annotation import ClaimAnnotation, ClaimItem, DocumentAnnotation
 from claimeval.testing import ScriptedJudge
 from claimeval.types.errors import UsageError
+from claimeval.types.records import SampleResult
 from tests.report.runs import TOWER, make
 
 CLAIMS = [f"Room {i} is open." for i in range(30)]
@@ -50,6 +52,21 @@ def test_disputed_claims_are_those_on_which_judges_differ_the_most_divided_first
     found = annotated(run, 100, disputed=True)
     assert [item.sample.id for item in found.items] == ["t0", "t1", "t2", "t3"]
     assert len(annotated(run, 3, disputed=True)) == 3
+
+
+def test_a_claim_that_a_judge_labels_otherwise_when_asked_again_is_disputed(tmp_path: Path) -> None:
+    def second_look(result: SampleResult) -> SampleResult:
+        if result.sample.id != "t2":
+            return result
+        (one,) = result.assessments
+        verdicts = [
+            verdict.model_copy(update={"label": "not_found"} if verdict.replicate else {}) for verdict in one.verdicts
+        ]
+        return result.model_copy(update={"assessments": (one.model_copy(update={"verdicts": tuple(verdicts)}),)})
+
+    panel = Panel(replicates=3)
+    run = make(tmp_path, SAMPLES[:5], {"kind": {}}, metrics=("faithfulness",), panel=panel, revise=second_look)
+    assert [item.sample.id for item in annotated(run, 100, disputed=True).items] == ["t2"]
 
 
 def test_claims_that_people_see_otherwise_are_disputed_before_all_others(run: Path) -> None:
@@ -157,7 +174,7 @@ def test_rated_answers_are_labeled_in_the_words_of_the_rating(tmp_path: Path) ->
     best, worst = list(drawn.keys.values())[-2], next(iter(drawn.keys.values()))
     assert [*drawn.keys][-1] == "?"
     for place, item in enumerate(drawn.items):
-        assert item.claim.text == item.sample.answer
+        assert (item.claim.text, item.documents) == (item.sample.answer, ())
         item.label(worst if place < 2 else best)
     found = ce.correct(run)
     assert (found.unit, found.labeled) == ("answer", 10)

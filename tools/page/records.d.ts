@@ -21,6 +21,7 @@ declare namespace Page {
   type DocumentChange = { name: string; change: "lost" | "gained" | "rewritten"; samples: number; value: number };
   type Estimate = { value: number | null; low: number | null; high: number | null; n: number; clusters: number; because: string | null; ends: "interval" | "bounds" | "none"; sampling: [number, number] | null };
   type Evidence = { part: string; document: number | null; order: number | null };
+  type ExperimentEntry = { name: string; written: number; data: string; samples: number; arms: Array<string>; baseline: string; chosen: string | null; failed: Record<string, string>; metrics: Record<string, Array<number | null>>; dollars: number | null; notes: Array<string>; problem: string | null };
   type ExperimentResult = { data: string; baseline: string; samples: number; clusters: number; cluster: string | null; arms: Array<ArmResult>; failed: Record<string, string>; selection: Selection | null };
   type ExtractionSummary = { part: string; texts: number; all_texts: number; sentences: number; claims: number; measures: Record<string, Ratio>; unclaimed: Record<string, number>; people: Record<string, Ratio>; remarks: Array<string> };
   type FailedReply = { sample_id: string; step: string; call: string; reply: string | null; message: string | null };
@@ -38,6 +39,7 @@ declare namespace Page {
   type LabelAgreement = { claims: number; accuracy: Estimate; balanced_accuracy: Estimate; kappa: Estimate; same: Estimate; unassessed: number; mean_kappa: number | null; standard_error: number | null };
   type LabelCounts = { supported: number; contradicted: number; not_found: number; unassessed: number };
   type LabelPower = { labels: number; questions: number; selected_on: number; reported_on: number; power: number; least_power: number; labels_needed: number | null };
+  type LabelProgress = { labeled: number; drawn: number; needed: number | null; same: number; repeated: number };
   type Learned = { refused: Array<string>; schema_honoured: boolean | null; context_tokens: number | null };
   type LongEvidence = { judge: string; context_tokens: number | null; samples: number; windows: number };
   type Manifest = { format: number; job: string; claimeval: string; created: string | null; metrics: Array<string | Metric>; questions: Array<QuestionRecord>; judges: Array<Record<string, JsonValue>>; extractor: Record<string, JsonValue> | null; prompts: Array<PromptRecord>; panel: Record<string, any>; notes: Array<string>; settings: Record<string, JsonValue>; data: DataSource; source: RunSource | null; cluster: string | null; versions: Record<string, string> };
@@ -67,6 +69,7 @@ declare namespace Page {
   type Refused = { query: string; document: string; grade: number };
   type ReplicateNoise = { claims: number; inconsistent: number; variance_share: number | null; score_variance_share: Record<string, number | null> };
   type RunCost = { total: Cost; by: Array<StepCost>; skipped: number };
+  type RunEntry = { name: string; written: number; job: string; data: string; judges: Array<string>; samples: number; complete: boolean; metrics: Record<string, [number | null, [number, number] | null, boolean]>; dollars: number | null; calls: number; notes: Array<string>; experiment: string | null; problem: string | null; labels: number; system: string };
   type RunSource = { path: string | null; digest: string | null; asked_with: Record<string, Array<string>> };
   type SameFamily = { role: "judge" | "extractor" | "reference_author"; name: string; family: string; samples: number };
   type SampleChange = { sample: string; before: number; after: number };

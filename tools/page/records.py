@@ -8,18 +8,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, create_model
 
 from claimeval.report.packing import SampleRow
+from claimeval.report.viewer import ExperimentEntry, RunEntry
 from claimeval.runs.agreement import Agreement
+from claimeval.runs.annotation import LabelProgress
 from claimeval.runs.experiments.results import ArmFlip, ExperimentResult
 from claimeval.runs.overview import Overview, PairedRuns
 from claimeval.types.records import SampleResult
 
 FILE = Path(__file__).with_name("records.d.ts")
-WHOLE: tuple[type, ...] = (Overview, PairedRuns, Agreement, SampleRow, ExperimentResult, ArmFlip)
+
+
+def _by_name(entry: type) -> type:
+    """Return a record with the fields of a named tuple that pages get as an object."""
+    fields: Any = {name: (kind, ...) for name, kind in get_type_hints(entry).items()}
+    record: type = create_model(entry.__name__, **fields)
+    return record
+
+
+WHOLE: tuple[type, ...] = (
+    *(Overview, PairedRuns, Agreement, SampleRow, ExperimentResult, ArmFlip),
+    *map(_by_name, (RunEntry, ExperimentEntry, LabelProgress)),
+)
 """Records that are written with all their fields."""
 SPARSE: tuple[type, ...] = (SampleResult,)
 """Records of results.jsonl, whose fields are left out where they have their default."""

@@ -1,10 +1,11 @@
 // Why a comparison's means changed: parts by cause that add up to b − a, each with its claims.
 
 import { report } from "./data.js";
-import { el, numeric, row, scrolling, section, table } from "./elements.js";
+import { claimLink } from "./cells.js";
+import { div, el, list, more, note, numeric, p, row, scrolling, section, span, table } from "./elements.js";
 import { LABELS, sign } from "./labels.js";
 import { number, plural, signed } from "./numbers.js";
-import { address, rowOf, sampleAddress } from "./route.js";
+import { listed } from "./route.js";
 import { data } from "./text.js";
 
 /**
@@ -18,12 +19,11 @@ export function causeSection(headline) {
   return section(
     "why",
     "Why the other metrics changed",
-    el(
-      "p",
-      { class: "quiet" },
+    p(
+      "quiet",
       "What the difference b − a consists of. The parts add up to it; each links to its samples, largest first.",
     ),
-    el("div", { class: "cards why" }, metrics.map(causeCard)),
+    div("cards why", metrics.map(causeCard)),
   );
 }
 
@@ -36,7 +36,7 @@ export function causeCard(metric) {
   const shared = `${number(metric.a)} → ${number(metric.b)}`;
   const rows = report.because[metric.metric].map(({ words, figure, inner, part }) =>
     part
-      ? partCells(metric, part, inner ? el("span", { class: "inner" }, "– ", words) : words, figure, reach)
+      ? partCells(metric, part, inner ? span("inner", "– ", words) : words, figure, reach)
       : row({ class: "sum" }, [
           words === "all" ? words : [words, `, ${shared}`],
           el("td", { class: "num strong" }, figure),
@@ -47,23 +47,18 @@ export function causeCard(metric) {
   return el(
     "article",
     { class: "why-card" },
-    el("h3", { id }, data(metric.metric), " ", el("span", { class: "quiet" }, unpaired ? means.join(" → ") : shared)),
+    el("h3", { id }, data(metric.metric), " ", span("quiet", unpaired ? means.join(" → ") : shared)),
     scrolling(
       id,
       table(
         { class: "plain parts" },
-        [
-          "because of",
-          ["b − a", "num strong"],
-          [el("span", { class: "unseen" }, "bar"), "bar-cell"],
-          ...numeric("claims", "samples"),
-        ],
+        ["because of", ["b − a", "num strong"], [span("unseen", "bar"), "bar-cell"], ...numeric("claims", "samples")],
         rows,
       ),
     ),
     paired.length > 0 &&
       paired.every(({ claims }) => claims === null) &&
-      el("p", { class: "quiet small" }, "Not a share of claims: whole samples are counted."),
+      note("Not a share of claims: whole samples are counted."),
     largest(metric),
   );
 }
@@ -81,11 +76,7 @@ function partCells(metric, { cause, name, value, claims, samples }, words, figur
   return [
     cause === "samples"
       ? words
-      : el(
-          "a",
-          { href: address(["samples"], { metric: metric.metric, cause, document: named, sort: "cause" }) },
-          words,
-        ),
+      : el("a", { href: listed({ metric: metric.metric, cause, document: named, sort: "cause" }) }, words),
     figure,
     el("td", { class: "bar-cell", "aria-hidden": "true" }, bar(value, width)),
     claims?.toLocaleString("en"),
@@ -97,7 +88,7 @@ function partCells(metric, { cause, name, value, claims, samples }, words, figur
 function bar(value, width) {
   const node = el("span", { class: value < 0 ? "part-bar is-down" : "part-bar is-up" });
   node.style.width = `${Math.max(width, 1)}%`;
-  return el("span", { class: "part-line" }, node);
+  return span("part-line", node);
 }
 
 /** @param {Page.MetricComparison} metric */
@@ -108,33 +99,19 @@ function largest(metric) {
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
     .slice(0, 10);
   if (!most.length) return null;
-  const entries = most.map((one) => {
-    const row = rowOf(one.sample_id);
-    const target =
-      row && sampleAddress(row, { metric: metric.metric, claim: one.subject, run: one.run === "b" ? 1 : null });
-    return el(
-      "li",
-      null,
-      el(
-        "a",
-        { class: "worst-claim", href: target },
-        [one.a, one.b].map((label, i) => [i ? "→" : "", label ? sign(label) : el("span", null, "–")]),
-        el("span", null, data(one.claim ?? "")),
-      ),
-      el(
-        "p",
-        { class: "quiet small" },
-        `${signed(one.value, 4)} · ${inWords(one.a)} → ${inWords(one.b)} · ${report.causes[one.cause]} · `,
-        data(one.sample_id),
-      ),
-    );
-  });
-  return el(
-    "details",
-    { class: "more" },
-    el("summary", null, `The ${plural(most.length, "claim")} that count most`),
-    el("ol", { class: "worst" }, entries),
-  );
+  const entry = (/** @type {(typeof most)[number]} */ one) => [
+    claimLink(
+      one.sample_id,
+      { metric: metric.metric, claim: one.subject, run: one.run === "b" ? 1 : 0 },
+      [one.a, one.b].map((label, i) => [i ? "→" : "", label ? sign(label) : span(null, "–")]),
+      span(null, data(one.claim ?? "")),
+    ),
+    note(
+      `${signed(one.value, 4)} · ${inWords(one.a)} → ${inWords(one.b)} · ${report.causes[one.cause]} · `,
+      data(one.sample_id),
+    ),
+  ];
+  return more(`The ${plural(most.length, "claim")} that count most`, list("ol", "worst", most, entry));
 }
 
 /** @param {string | null} label */

@@ -1,6 +1,6 @@
 // A text with its claims marked in place, and the list of these claims with the verdicts of every judge.
 
-import { all, button, el, note, quiet } from "./elements.js";
+import { all, button, div, el, note, p, span } from "./elements.js";
 import { sameClaim } from "./entries.js";
 import { showDocument } from "./evidence.js";
 import { showExchange } from "./exchange.js";
@@ -21,6 +21,8 @@ import { sampleAddress } from "./route.js";
 import { copyButton } from "./exports.js";
 import { block, cut, data, visible } from "./text.js";
 
+/** @import { Citation } from "./data.js" */
+/** @import { Stretch } from "./difference.js" */
 /** @import { Entry } from "./entries.js" */
 /** @import { Side } from "./opened.js" */
 
@@ -35,7 +37,7 @@ const MANY = 8; // claims above which they can be filtered by label
  * @param {string} text
  * @param {Side} side
  * @param {Select} select takes the claims that a click can mean
- * @param {import("./difference.js").Stretch[]} differences what the text of the other run does not have
+ * @param {Stretch[]} differences what the text of the other run does not have
  */
 export function markedText(text, side, select, differences) {
   const placed = side.entries
@@ -68,7 +70,7 @@ export function markedText(text, side, select, differences) {
   return el("div", { class: "text marked", dir: "auto" }, nodes);
 }
 
-/** @param {string} piece @param {import("./data.js").Citation} citation @param {Side} side */
+/** @param {string} piece @param {Citation} citation @param {Side} side */
 function citationMark(piece, { label, document, words }, side) {
   const show = (/** @type {MouseEvent} */ event) => {
     event.stopPropagation();
@@ -99,18 +101,13 @@ function pin({ claim, number, label, because }, select) {
 
 /** @param {Side} side @param {Select} select */
 export function claimList(side, select) {
-  if (!side.entries.length) return quiet(noClaims(side));
+  if (!side.entries.length) return p("quiet", noClaims(side));
   const items = side.entries.map((entry) => claimItem(entry, side, select));
   const list = el("ol", { class: "claims" }, items);
   return [side.entries.length > MANY && claimFilter(side.entries, list), list];
 }
 
-/**
- * Buttons that leave only claims with some labels in the list.
- *
- * @param {Entry[]} entries
- * @param {HTMLElement} list
- */
+/** Buttons that leave only claims with some labels in the list. @param {Entry[]} entries @param {HTMLElement} list */
 function claimFilter(entries, list) {
   const counted = new Map();
   for (const { label, because } of entries) {
@@ -166,8 +163,8 @@ function claimItem(entry, side, select) {
     const title = `${one.judge}: ${labelInWords(labelOf(one), one.unassessed)}`;
     return el("span", { class: "vote", title }, data(judgeOf(one, side)), " ", spokenSign(labelOf(one)));
   };
-  const votes = verdicts.length > 1 && el("span", { class: "votes" }, verdicts.map(vote));
-  const href = sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run || null });
+  const votes = verdicts.length > 1 && span("votes", verdicts.map(vote));
+  const href = sampleAddress(side.row, { metric: side.metric.name, claim: claim.id, run: side.run });
   const toggle = () => item.open && select([claim.id], true);
   const item = el(
     "details",
@@ -176,19 +173,17 @@ function claimItem(entry, side, select) {
       "summary",
       null,
       sign(label, because),
-      el("span", { class: "claim-number" }, `${number}.`),
-      el("span", { class: "claim-text" }, data(claim.text), flipBadge(entry, side)),
+      span("claim-number", `${number}.`),
+      span("claim-text", data(claim.text), flipBadge(entry, side)),
       votes,
     ),
-    el(
-      "div",
-      { class: "claim-body" },
-      el(
-        "p",
-        { class: "claim-label" },
+    div(
+      "claim-body",
+      p(
+        "claim-label",
         chip(label, because),
         verdicts.length > 1 && typeof assessment?.agreement === "number"
-          ? el("span", { class: "quiet small" }, ` ${percent(assessment.agreement)} of the judges`)
+          ? span("quiet small", ` ${percent(assessment.agreement)} of the judges`)
           : null,
       ),
       assessment?.label === "not_found" &&
@@ -212,9 +207,9 @@ function claimItem(entry, side, select) {
 function flipBadge({ claim, label }, { run, others }) {
   if (!others) return null;
   const other = sameClaim(claim, others);
-  if (!other) return el("span", { class: "flag" }, `only in ${"ab"[run]}`);
+  if (!other) return span("flag", `only in ${"ab"[run]}`);
   if (other.label === label) return null;
-  return el("span", { class: "flag" }, run ? `was ${LABELS[other.label].word}` : `became ${LABELS[other.label].word}`);
+  return span("flag", run ? `was ${LABELS[other.label].word}` : `became ${LABELS[other.label].word}`);
 }
 
 /** @type {Record<string, string | undefined>} */
@@ -270,34 +265,31 @@ function verdictItem(verdict, claim, side) {
   const named = verdict.cites ?? [];
   const { reasons } = side.facts.manifest.prompts.find(({ step }) => step === "assess")?.parameters ?? {};
   const unasked = verdict.label && reasons && reasons !== "all";
-  return el(
-    "div",
-    { class: "verdict" },
-    el(
-      "p",
-      { class: "verdict-head" },
+  return div(
+    "verdict",
+    p(
+      "verdict-head",
       el("strong", null, data(judge, { title: verdict.judge })),
       " ",
       chip(labelOf(verdict), verdict.unassessed),
-      el("span", { class: "small" }, wordOf(verdict)),
+      span("small", wordOf(verdict)),
       verdict.windows && el("span", { class: "flag", title: LONGER }, `read in ${verdict.windows} parts`),
       verdict.probability !== null && verdict.probability !== undefined
-        ? el("span", { class: "quiet small" }, ` probability of “supported” ${number(verdict.probability, 2)}`)
+        ? span("quiet small", ` probability of “supported” ${number(verdict.probability, 2)}`)
         : null,
     ),
     verdict.explanation
       ? el("blockquote", null, block(verdict.explanation))
-      : unasked && el("p", { class: "quiet small" }, "no reason was asked for"),
-    el(
-      "p",
-      { class: "small" },
+      : unasked && note("no reason was asked for"),
+    p(
+      "small",
       named.length
         ? [
             "names ",
             named.map((id, i) => [i ? ", " : "", button("link", () => showDocument(id, side.run), data(id))]),
             " · ",
           ]
-        : [el("span", { class: "quiet" }, reasons === "none" ? "asked for a label alone" : "names no document"), " · "],
+        : [span("quiet", reasons === "none" ? "asked for a label alone" : "names no document"), " · "],
       button("link exchange", () => showVerdict(side, claim, verdict), "request and reply"),
     ),
   );

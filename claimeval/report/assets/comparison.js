@@ -1,13 +1,13 @@
 // Comparison of two runs: changed settings, differences of the means, and flipped claims.
 
 import { causeCard, causeSection } from "./causes.js";
-import { runLetter } from "./cells.js";
+import { claimLink, metricOf, runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, figure, fill, intro, picture, quiet, section } from "./elements.js";
+import { div, el, figure, fill, intro, list, note, p, picture, section, span } from "./elements.js";
 import { LABELS, partName, sign } from "./labels.js";
 import { clustersInWords, plural } from "./numbers.js";
 import { cautionBox } from "./overview.js";
-import { address, rowOf, sampleAddress } from "./route.js";
+import { listed } from "./route.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
@@ -71,19 +71,16 @@ function frontSection({ culprit, metrics }) {
   return section(
     "because",
     metric ? "Why it changed" : "Retrieval or generation",
-    metric && quiet("The parts add up to the difference b − a. Each links to its samples."),
+    metric && p("quiet", "The parts add up to the difference b − a. Each links to its samples."),
     culprit.separate &&
-      quiet("To tell apart what changed at the same time: ", el("code", null, data(culprit.separate))),
-    el(
-      "div",
-      { class: "beside why-front" },
+      p("quiet", "To tell apart what changed at the same time: ", el("code", null, data(culprit.separate))),
+    div(
+      "beside why-front",
       metric && causeCard(metric),
-      el(
-        "div",
-        { class: "squares" },
+      div(
+        "squares",
         squares.map((run) =>
-          el(
-            "div",
+          div(
             null,
             el("h3", null, runLetter(run), "Retrieval or generation"),
             figure(report.pictures[`diagnosis/${run}`]),
@@ -106,8 +103,8 @@ function changeTable(name, title, says, query) {
   const { metric } = report.comparison?.culprit ?? {};
   const shown = report.compared[name];
   if (!shown?.rows.length) return null;
-  const href = (/** @type {number} */ i) => address(["samples"], { metric, ...query(i) });
-  return section(name, title, quiet(says), drawn(name, shown, { href, attributes: { class: "plain" } }));
+  const href = (/** @type {number} */ i) => listed({ metric, ...query(i) });
+  return section(name, title, p("quiet", says), drawn(name, shown, { href, attributes: { class: "plain" } }));
 }
 
 /** @param {Page.PairedRuns} comparison */
@@ -117,48 +114,38 @@ function flipSection({ compared, flipped, relabeled, labeled_once, flips }) {
     relabeled && `${plural(relabeled, "claim")} with a different label that counts the same`,
   ].filter(Boolean);
   const other = (/** @type {string | null} */ word) => (word === null ? "" : ` (${word.replaceAll("_", " ")})`);
-  const all = el("a", { href: address(["samples"], { show: "flipped" }) }, "all samples that changed");
-  const entries = flips.map((flip) => {
-    const row = rowOf(flip.sample_id);
-    const metric = report.metrics.find((m) => m.against === flip.evidence.part && m.claims_of === flip.of);
-    return el(
-      "li",
-      null,
-      el(
-        "a",
-        {
-          class: "worst-claim",
-          href: row && sampleAddress(row, { metric: metric?.name, claim: flip.subject }),
-        },
-        sign(flip.a),
-        "→",
-        sign(flip.b),
-        el("span", null, data(flip.claim)),
-      ),
-      el(
-        "p",
-        { class: "quiet small" },
-        `${LABELS[flip.a].word}${other(flip.a_word)} → ${LABELS[flip.b].word}${other(flip.b_word)} against the `,
-        data(partName(flip.evidence.part)),
-        " · claim of the ",
-        data(partName(flip.of)),
-        " · ",
-        data(flip.sample_id),
-      ),
-    );
-  });
+  const all = el("a", { href: listed({ show: "flipped" }) }, "all samples that changed");
+  const entry = (
+    /** @type {(typeof flips)[number]} */ { a, b, a_word, b_word, claim, sample_id, subject, of, evidence },
+  ) => [
+    claimLink(
+      sample_id,
+      { metric: metricOf(of, evidence), claim: subject },
+      sign(a),
+      "→",
+      sign(b),
+      span(null, data(claim)),
+    ),
+    note(
+      `${LABELS[a].word}${other(a_word)} → ${LABELS[b].word}${other(b_word)} against the `,
+      data(partName(evidence.part)),
+      " · claim of the ",
+      data(partName(of)),
+      " · ",
+      data(sample_id),
+    ),
+  ];
   return section(
     "flips",
     `${flipped} of ${plural(compared, "claim")} flipped`,
-    el(
-      "p",
-      { class: "quiet" },
+    p(
+      "quiet",
       "Claims of both runs that count differently",
       others.length > 0 && `; not counted as flips: ${others.join(", ")}`,
       ". See ",
       all,
       ".",
     ),
-    flips.length > 0 && el("ol", { class: "worst" }, entries),
+    flips.length > 0 && list("ol", "worst", flips, entry),
   );
 }

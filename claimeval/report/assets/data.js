@@ -1,6 +1,8 @@
 import { learnReasons } from "./labels.js";
 import { unpack } from "./unpacking.js";
 
+/** @import { Table } from "./tables.js" */
+
 /**
  * The score of a sample: a letter of `strip` is a claim, and the value is `hits` of `judged`, where it is a share.
  *
@@ -29,6 +31,7 @@ import { unpack } from "./unpacking.js";
  *   a row of the table of causes; a sum has no part */
 /** @typedef {Record<string, [number | null, number | null, string][]>} Listed documents of both runs in one list, by part */
 
+const CELL = ["value", "strip", "because", "hits", "judged", "reasons", "dissenters", "entropy"];
 const KEPT = 6; // chunks of details that stay unpacked
 
 export const report = {
@@ -48,9 +51,9 @@ export const report = {
   facets: [],
   /** @type {Record<string, any>} pictures that Python drew, by name */
   pictures: {},
-  /** @type {Record<string, import("./tables.js").Table>[]} tables of each run, by name */
+  /** @type {Record<string, Table>[]} tables of each run, by name */
   tables: [],
-  /** @type {Record<string, import("./tables.js").Table>} tables of a comparison, by name */
+  /** @type {Record<string, Table>} tables of a comparison, by name */
   compared: {},
   /** @type {Record<string, CauseRow[]>} rows of the table of causes, by metric */
   because: {},
@@ -86,40 +89,17 @@ export async function load() {
   for (const row of report.rows) report.numbers.set(row.id, row.number);
 }
 
-/**
- * The metrics of a run that are not of claims, with their unit.
- *
- * @param {Page.Overview} facts
- * @returns {Metric[]}
- */
+/** The metrics of a run that are not of claims, with their unit. @param {Page.Overview} facts @returns {Metric[]} */
 export function otherMetrics({ manifest, summary }) {
   return manifest.job === "score"
     ? []
     : manifest.metrics.map(String).map((name) => ({ name, unit: summary.metrics[name].unit }));
 }
 
-/**
- * @param {Page.SampleRow} row
- * @returns {RunRow}
- */
+/** @param {Page.SampleRow} row @returns {RunRow} */
 function readRow([id, question, ungrounded, failed, cells, blame]) {
-  return {
-    id,
-    question,
-    ungrounded,
-    failed,
-    blame,
-    cells: cells.map(([value, strip, because, hits, judged, reasons, dissenters, entropy]) => ({
-      value,
-      strip,
-      because,
-      hits,
-      judged,
-      reasons,
-      dissenters,
-      entropy,
-    })),
-  };
+  const named = (/** @type {any[]} */ cell) => Object.fromEntries(CELL.map((name, i) => [name, cell[i]]));
+  return { id, question, ungrounded, failed, blame, cells: cells.map((cell) => /** @type {Cell} */ (named(cell))) };
 }
 
 const chunks = new Map();
@@ -165,10 +145,7 @@ export async function detail(number) {
   return /** @type {Detail} */ ({ ...of, literals });
 }
 
-/**
- * @param {Line.SampleResult} result
- * @param {string | undefined} part
- */
+/** @param {Line.SampleResult} result @param {string | undefined} part */
 export function claimsOf(result, part) {
   return (result.claims ?? []).filter((claim) => claim.of === part);
 }
@@ -212,10 +189,7 @@ export function isWhole({ against, document, order }, part) {
   return against === part && document === undefined && order === undefined;
 }
 
-/**
- * @param {Line.Sample} sample
- * @param {string | undefined} part
- */
+/** @param {Line.Sample} sample @param {string | undefined} part */
 export function textOf(sample, part) {
   if (part === "answer") return sample.answer ?? null;
   const documents = documentsOf(sample, part);

@@ -1,7 +1,7 @@
 // Diagnosis: whether retrieval or generation causes the low scores of a run.
 
 import { report } from "./data.js";
-import { el, figure, list, quiet, section } from "./elements.js";
+import { div, figure, list, p, section } from "./elements.js";
 import { plural } from "./numbers.js";
 
 /**
@@ -15,20 +15,19 @@ export function diagnosisSection(counts, run) {
   return section(
     "diagnosis",
     "Retrieval or generation",
-    quiet(
+    p(
+      "quiet",
       `High is ${counts.threshold} or more. Each cell links to its samples`,
       counts.undefined ? `; ${plural(counts.undefined, "sample")} without one of the two are in no cell` : null,
       ".",
     ),
-    el(
-      "div",
-      { class: "beside" },
+    div(
+      "beside",
       figure(report.pictures[`diagnosis/${run}`]),
       counts.correctness &&
-        el(
-          "div",
+        div(
           null,
-          el("p", null, wrong.length ? "Low correctness too:" : "No sample in the square has low correctness."),
+          p(null, wrong.length ? "Low correctness too:" : "No sample in the square has low correctness."),
           list("ul", "reasons", wrong, ([cell, n]) => `${n} of ${counts.cells[cell]}: ${report.cells[cell]}`),
         ),
     ),

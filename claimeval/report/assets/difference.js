@@ -32,12 +32,7 @@ export function differing(a, b) {
   );
 }
 
-/**
- * Of a longest common sequence the places in both lists.
- *
- * @param {string[]} a
- * @param {string[]} b
- */
+/** Of a longest common sequence the places in both lists. @param {string[]} a @param {string[]} b */
 function inOrder(a, b) {
   const wide = b.length + 1;
   const best = new Uint32Array((a.length + 1) * wide);
@@ -61,12 +56,7 @@ function inOrder(a, b) {
   return common;
 }
 
-/**
- * The places of words that the other list has too, wherever.
- *
- * @param {string[]} a
- * @param {string[]} b
- */
+/** The places of words that the other list has too, wherever. @param {string[]} a @param {string[]} b */
 function anywhere(a, b) {
   const sets = [new Set(a), new Set(b)];
   return [a, b].map((list, side) => new Set(list.map((_, i) => i).filter((i) => sets[1 - side].has(list[i]))));

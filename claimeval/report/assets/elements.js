@@ -42,12 +42,7 @@ function dress(node, attributes, children) {
   return node;
 }
 
-/**
- * A picture that Python drew, as nested lists of tag, attributes and children.
- *
- * @param {any} tree
- * @returns {Element}
- */
+/** A picture that Python drew, as nested lists of tag, attributes and children. @param {any} tree @returns {Element} */
 export function picture([tag, attributes, ...children]) {
   return svg(
     tag,
@@ -61,21 +56,12 @@ function nodes(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-/**
- * Replaces the children of a node; they are given as to `el`.
- *
- * @param {Element} node
- * @param {...any} children
- */
+/** Replaces the children of a node; they are given as to `el`. @param {Element} node @param {...any} children */
 export function fill(node, ...children) {
   node.replaceChildren(...nodes(children));
 }
 
-/**
- * The element of the page with an id, which must be there.
- *
- * @param {string} id
- */
+/** The element of the page with an id, which must be there. @param {string} id */
 export function byId(id) {
   const node = document.getElementById(id);
   if (node === null) throw new Error(`The page has no element ${id}`);
@@ -194,12 +180,7 @@ export function table(attributes, columns, rows, foot = []) {
   );
 }
 
-/**
- * Columns that hold numbers.
- *
- * @param {...string} names
- * @returns {Column[]}
- */
+/** Columns that hold numbers. @param {...string} names @returns {Column[]} */
 export function numeric(...names) {
   return names.map((name) => [name, "num"]);
 }
@@ -249,27 +230,34 @@ export function definitions(rows, kind) {
   return el("dl", { class: "numbers" }, rows.filter((row) => row !== false).map(entry));
 }
 
-/**
- * A figure with a picture that Python drew.
- *
- * @param {any} tree
- */
+/** A figure with a picture that Python drew. @param {any} tree */
 export function figure(tree) {
   return el("figure", null, picture(tree));
 }
 
-/**
- * A quiet paragraph; `note` is a small one.
- *
- * @param {...any} children
- */
-export function quiet(...children) {
-  return el("p", { class: "quiet" }, children);
+/** A paragraph with a class. @param {string | null} kind @param {...any} children */
+export function p(kind, ...children) {
+  return el("p", { class: kind }, children);
 }
 
-/** @param {...any} children */
+/** @param {string | null} kind @param {...any} children */
+export function span(kind, ...children) {
+  return el("span", { class: kind }, children);
+}
+
+/** @param {string | null} kind @param {...any} children */
+export function div(kind, ...children) {
+  return el("div", { class: kind }, children);
+}
+
+/** Content that a reader opens. @param {any} summary @param {any} content @param {boolean} [open] */
+export function more(summary, content, open) {
+  return el("details", { class: "more", open }, el("summary", null, summary), content);
+}
+
+/** A small quiet paragraph. @param {...any} children */
 export function note(...children) {
-  return el("p", { class: "quiet small" }, children);
+  return p("quiet small", children);
 }
 
 /**
@@ -284,32 +272,12 @@ export function button(kind, click, content, attributes) {
   return el("button", { type: "button", class: kind, ...attributes, click }, content);
 }
 
-/**
- * A small note below a number.
- *
- * @param {...any} children
- */
-export function below(...children) {
-  return el("span", { class: "quiet small below" }, children);
-}
-
-/**
- * A part of a page under a heading.
- *
- * @param {string} id of the heading
- * @param {any} title
- * @param {...any} children
- */
+/** A part of a page under a heading. @param {string} id of the heading @param {any} title @param {...any} children */
 export function section(id, title, ...children) {
   return el("section", { "aria-labelledby": id }, el("h2", { id }, title), children);
 }
 
-/**
- * The title of a page and the paragraphs under it.
- *
- * @param {any} title
- * @param {...any} paragraphs
- */
+/** The title of a page and the paragraphs under it. @param {any} title @param {...any} paragraphs */
 export function intro(title, ...paragraphs) {
   return el(
     "header",
@@ -329,13 +297,7 @@ export function form(attributes, ...fields) {
   return el("form", { ...attributes, submit: (/** @type {Event} */ event) => event.preventDefault() }, fields);
 }
 
-/**
- * A field with its name above it.
- *
- * @param {string} name
- * @param {Element} control
- * @param {string} [kind]
- */
+/** A field with its name above it. @param {string} name @param {Element} control @param {string} [kind] */
 export function field(name, control, kind) {
   return el("label", { class: kind }, el("span", null, name), control);
 }

@@ -3,6 +3,9 @@
 import { claimsOf, isWhole } from "./data.js";
 import { labelOf } from "./labels.js";
 
+/** @import { Metric } from "./data.js" */
+/** @import { Label } from "./labels.js" */
+
 /**
  * A claim with its label, or the reason why it has none.
  *
@@ -10,17 +13,11 @@ import { labelOf } from "./labels.js";
  * @property {Line.Claim} claim
  * @property {number} number
  * @property {Line.Assessment | null} assessment
- * @property {import("./labels.js").Label} label
+ * @property {Label} label
  * @property {string | null | undefined} because
  */
 
-/**
- * The claims of one metric.
- *
- * @param {Line.SampleResult} result
- * @param {import("./data.js").Metric} metric
- * @returns {Entry[]}
- */
+/** The claims of one metric. @param {Line.SampleResult} result @param {Metric} metric @returns {Entry[]} */
 export function entriesOf(result, metric) {
   const found = new Map(result.assessments.filter((a) => isWhole(a, metric.against)).map((a) => [a.subject, a]));
   const score = result.scores?.[metric.name];
@@ -31,12 +28,7 @@ export function entriesOf(result, metric) {
   });
 }
 
-/**
- * The claim of the other run that says the same, word for word.
- *
- * @param {Line.Claim} claim
- * @param {Entry[]} others
- */
+/** The claim of the other run that says the same, word for word. @param {Line.Claim} claim @param {Entry[]} others */
 export function sameClaim(claim, others) {
   const same = others.filter((entry) => entry.claim.text === claim.text);
   return same.find((entry) => entry.claim.id === claim.id) ?? same[0];

@@ -2,11 +2,14 @@
 
 import { runLetter } from "./cells.js";
 import { documentsOf } from "./data.js";
-import { all, el, quiet } from "./elements.js";
+import { all, div, el, p, span } from "./elements.js";
 import { sameClaim } from "./entries.js";
 import { chip, labelOf, partName, spokenSign } from "./labels.js";
-import { cut, data, visible } from "./text.js";
+import { data, marked } from "./text.js";
 import { closestSentence } from "./words.js";
+
+/** @import { Entry } from "./entries.js" */
+/** @import { Side } from "./opened.js" */
 
 const LONG = 9000; // characters of evidence above which only relevant documents are open
 
@@ -21,7 +24,7 @@ const LONG = 9000; // characters of evidence above which only relevant documents
 /**
  * The evidence of a sample, of both runs as one list, with the chosen claim's verdicts and passages.
  *
- * @param {import("./opened.js").Side[]} sides
+ * @param {Side[]} sides
  * @param {number} run whose claim is chosen
  * @param {string | null} chosen
  */
@@ -44,8 +47,7 @@ export function evidencePanel(sides, run, chosen) {
       null,
       "Evidence: ",
       data(partName(side.metric.against)),
-      (documents.length > 1 || sides.length > 1) &&
-        el("span", { class: "quiet" }, ` (${documentCounts(documents, sides.length)})`),
+      (documents.length > 1 || sides.length > 1) && span("quiet", ` (${documentCounts(documents, sides.length)})`),
     ),
     entry && sides.length > 1 && bothVerdicts(entry, entries, sides),
     el("p", { class: "quiet small", role: "status" }, evidenceNote(entry, named, matches)),
@@ -58,14 +60,14 @@ export function evidencePanel(sides, run, chosen) {
         label: entry?.label,
       }),
     ),
-    documents.length === 0 && quiet("There is nothing to assess the claims against."),
+    documents.length === 0 && p("quiet", "There is nothing to assess the claims against."),
   );
 }
 
 /**
  * The documents of all runs as one list: in a comparison as Python matched them, by content.
  *
- * @param {import("./opened.js").Side[]} sides
+ * @param {Side[]} sides
  * @returns {Shared[]}
  */
 function sharedDocuments(sides) {
@@ -81,10 +83,7 @@ function sharedDocuments(sides) {
   });
 }
 
-/**
- * @param {Shared[]} documents
- * @param {number} runs
- */
+/** @param {Shared[]} documents @param {number} runs */
 function documentCounts(documents, runs) {
   if (runs < 2) return String(documents.length);
   const [a, b] = [0, 1].map((run) => documents.filter(({ ranks }) => ranks[1 - run] === null));
@@ -108,19 +107,17 @@ function documentCounts(documents, runs) {
 /**
  * The verdicts of both runs on one claim, above the passages that both were given.
  *
- * @param {import("./entries.js").Entry} chosen
- * @param {(import("./entries.js").Entry | undefined)[]} entries the claim in each run
- * @param {import("./opened.js").Side[]} sides
+ * @param {Entry} chosen
+ * @param {(Entry | undefined)[]} entries the claim in each run
+ * @param {Side[]} sides
  */
 function bothVerdicts(chosen, entries, sides) {
-  return el(
-    "div",
-    { class: "both-verdicts" },
-    el("p", null, el("strong", null, data(chosen.claim.text))),
+  return div(
+    "both-verdicts",
+    p(null, el("strong", null, data(chosen.claim.text))),
     entries.map((entry, i) =>
-      el(
-        "p",
-        { class: "small" },
+      p(
+        "small",
         runLetter(i),
         entry
           ? [
@@ -138,12 +135,7 @@ function bothVerdicts(chosen, entries, sides) {
   );
 }
 
-/**
- * Document id -> the judges that name it for a claim.
- *
- * @param {import("./entries.js").Entry | undefined} entry
- * @param {import("./opened.js").Side} side
- */
+/** Document id -> the judges that name it for a claim. @param {Entry | undefined} entry @param {Side} side */
 export function namedDocuments(entry, { short }) {
   /** @type {Map<string, string[]>} */
   const named = new Map();
@@ -168,7 +160,7 @@ function passages(claim, documents, named) {
   ).filter((found) => found !== null);
 }
 
-/** @param {import("./entries.js").Entry | undefined} entry @param {Shared[]} named @param {any[]} matches */
+/** @param {Entry | undefined} entry @param {Shared[]} named @param {any[]} matches */
 function evidenceNote(entry, named, matches) {
   if (!entry) return "Choose a claim to see its evidence.";
   const where = named.length ? "in the documents that judges name" : "of all documents; no judge names one";
@@ -183,9 +175,7 @@ function evidenceNote(entry, named, matches) {
  * @param {any} found relations of the document to judges and the chosen claim
  */
 function documentCard(document, all, { named, match, relevant, closed, label }) {
-  const body = cut(document.text, match ? [{ from: match.from, to: match.to }] : []).map(({ text, spans }) =>
-    spans.length ? el("mark", { class: `passage is-${label}` }, visible(text)) : visible(text),
-  );
+  const body = marked(document.text, match ? [match] : [], `passage is-${label}`);
   const { ranks } = document;
   const two = ranks.length > 1;
   const only = two ? ranks.findIndex((_, i) => ranks[1 - i] === null) : -1;
@@ -204,15 +194,13 @@ function documentCard(document, all, { named, match, relevant, closed, label }) 
       null,
       (all > 1 || two) &&
         ranks.map((rank, i) => rank && el("span", { class: "rank", title: "rank" }, `${two ? "ab"[i] : ""}${rank}`)),
-      el("span", { class: "document-name" }, title, el("code", null, data(document.id))),
-      typeof document.score === "number" &&
-        el("span", { class: "quiet small" }, `score ${document.score.toPrecision(4)}`),
+      span("document-name", title, el("code", null, data(document.id))),
+      typeof document.score === "number" && span("quiet small", `score ${document.score.toPrecision(4)}`),
       two && el("span", { class: only < 0 ? "flag" : "flag only" }, only < 0 ? "both" : lone),
-      relevant && el("span", { class: "flag relevant" }, "reference context"),
+      relevant && span("flag relevant", "reference context"),
       named.map(
         (/** @type {string[]} */ judges, /** @type {number} */ i) =>
-          judges.length > 0 &&
-          el("span", { class: "flag named" }, two ? `${"ab"[i]}: named by ` : "named by ", data(judges.join(", "))),
+          judges.length > 0 && span("flag named", two ? `${"ab"[i]}: named by ` : "named by ", data(judges.join(", "))),
       ),
     ),
     el("div", { class: "text", dir: "auto" }, body),

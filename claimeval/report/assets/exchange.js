@@ -1,17 +1,19 @@
 // Requests and replies in full. The page stores requests as pieces of the sample's texts.
 
 import { documentsOf, textOf } from "./data.js";
-import { all, definitions, dialog, el, note, openDialog, quiet } from "./elements.js";
+import { all, definitions, dialog, div, el, more, note, openDialog, p } from "./elements.js";
 import { reasonInWords } from "./labels.js";
 import { settingsInWords } from "./settings.js";
 import { copyButton } from "./exports.js";
-import { cut, data, Places, visible } from "./text.js";
+import { Places, data, marked, visible } from "./text.js";
+
+/** @import { Stretch } from "./difference.js" */
+/** @import { Side } from "./opened.js" */
 
 const SPECIAL =
   /[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{10ffff}]/gu;
 
-// A text as prompts hold it, without the quotation marks; the same as `prompting.quoted`.
-/** @param {string} text */
+/** A text as prompts hold it, without the quotation marks; the same as `prompting.quoted`. @param {string} text */
 function quoted(text) {
   const escaped = (/** @type {string} */ found) =>
     found
@@ -43,7 +45,7 @@ function messagesOf(packed, call, sample, claims, literals) {
 /**
  * Opens the dialog with the calls of a sample that `wanted` picks.
  *
- * @param {import("./opened.js").Side} side
+ * @param {Side} side
  * @param {(call: Line.Call) => boolean} wanted
  * @param {Line.Claim} [claim] the claim in question, which is marked in request and reply
  */
@@ -52,9 +54,7 @@ export function showExchange(side, wanted, claim) {
     .map((call, i) => ({ call, packed: side.requests[i] }))
     .filter(({ call }) => wanted(call));
   const drawn = calls.map(({ call, packed }, i) => exchange(call, packed, side, claim, [i + 1, calls.length]));
-  const content = calls.length
-    ? el("div", { class: "dialog-body" }, drawn)
-    : el("p", null, "No call is recorded for this.");
+  const content = calls.length ? div("dialog-body", drawn) : p(null, "No call is recorded for this.");
   openDialog("Reply and request", content);
   for (const text of all("pre", dialog())) {
     const mark = all("mark", text)[0];
@@ -68,13 +68,10 @@ export function showExchange(side, wanted, claim) {
  *
  * @param {string} text
  * @param {Record<string, any>} attributes
- * @param {import("./difference.js").Stretch[]} stretches
+ * @param {Stretch[]} stretches
  */
 function passedText(text, attributes, stretches) {
-  const nodes = cut(text, stretches).map(({ text: piece, spans }) =>
-    spans.length ? el("mark", { class: "asked" }, visible(piece)) : visible(piece),
-  );
-  return el("pre", { class: "text", tabindex: "0", ...attributes }, nodes);
+  return el("pre", { class: "text", tabindex: "0", ...attributes }, marked(text, stretches, "asked"));
 }
 
 /**
@@ -83,7 +80,7 @@ function passedText(text, attributes, stretches) {
  * @param {string} text
  * @param {Line.Claim | undefined} claim
  * @param {Line.Call} call
- * @returns {import("./difference.js").Stretch[]}
+ * @returns {Stretch[]}
  */
 function aboutClaim(text, claim, call) {
   if (!claim) return [];
@@ -102,7 +99,7 @@ function aboutClaim(text, claim, call) {
 /**
  * @param {Line.Call} call
  * @param {any} packed
- * @param {import("./opened.js").Side} side
+ * @param {Side} side
  * @param {Line.Claim | undefined} claim
  * @param {number[]} count its number, of how many
  */
@@ -136,16 +133,15 @@ function exchange(call, packed, side, claim, [number, many]) {
       "long",
     ),
     call.failed &&
-      el(
-        "p",
-        { class: "failure" },
+      p(
+        "failure",
         `${reasonInWords(call.failed)} `,
         el("code", null, call.failed),
         call.message ? [": ", data(call.message)] : null,
       ),
-    !call.failed && call.message && el("p", { class: "failure" }, "Not read: ", data(call.message)),
+    !call.failed && call.message && p("failure", "Not read: ", data(call.message)),
     call.reply === undefined || call.reply === null
-      ? [el("h3", null, "Reply"), quiet("There was no reply.")]
+      ? [el("h3", null, "Reply"), p("quiet", "There was no reply.")]
       : [
           el("h3", null, ["Reply ", copyButton("copy the reply", () => call.reply ?? "")]),
           passedText(call.reply, { "data-reply": true, "aria-label": "Reply" }, aboutClaim(call.reply, claim, call)),
@@ -154,19 +150,15 @@ function exchange(call, packed, side, claim, [number, many]) {
       ? requestText(packed, call, side, claim)
       : [
           el("h3", null, "Request"),
-          quiet(
+          p(
+            "quiet",
             "The request cannot be rebuilt: the judge reads no prompt, or the request that this run's prompts give has a different key. The reply above is unchanged.",
           ),
         ],
   );
 }
 
-/**
- * @param {any} packed
- * @param {Line.Call} call
- * @param {import("./opened.js").Side} side
- * @param {Line.Claim | undefined} claim
- */
+/** @param {any} packed @param {Line.Call} call @param {Side} side @param {Line.Claim | undefined} claim */
 function requestText(packed, call, side, claim) {
   const { manifest } = side.facts;
   const judge = [manifest.extractor, ...manifest.judges].find((one) => one?.name === call.judge);
@@ -176,6 +168,7 @@ function requestText(packed, call, side, claim) {
   );
   const claims = new Map((side.result.claims ?? []).map((one) => [one.id, one]));
   const messages = messagesOf(packed, call, side.result.sample, claims, side.literals);
+  const format = packed[1] !== null && side.literals[packed[1]];
   const whole = () => messages.map(({ role, content }) => `${role}:\n${content}`).join("\n\n");
   return [
     el("h3", null, "Request ", copyButton("copy the request", whole)),
@@ -190,17 +183,9 @@ function requestText(packed, call, side, claim) {
         role === "system" ? [] : aboutClaim(content, claim, call),
       ),
     ]),
-    el(
-      "details",
-      { class: "more" },
-      el("summary", null, "Settings and reply format"),
+    more("Settings and reply format", [
       definitions(settingsInWords(sent)),
-      packed[1] !== null && el("pre", { class: "text", tabindex: "0" }, visible(indented(side.literals[packed[1]]))),
-    ),
+      format && el("pre", { class: "text", tabindex: "0" }, visible(JSON.stringify(JSON.parse(format), null, 1))),
+    ]),
   ];
-}
-
-/** @param {string} json */
-function indented(json) {
-  return JSON.stringify(JSON.parse(json), null, 1);
 }

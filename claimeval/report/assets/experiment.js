@@ -1,6 +1,21 @@
 // The page of an experiment: means of every arm, paired differences to the baseline, costs, and flipped claims.
 
-import { byId, choice, el, figure, fill, form, intro, list, note, quiet, searchField, section } from "./elements.js";
+import {
+  byId,
+  choice,
+  div,
+  el,
+  figure,
+  fill,
+  form,
+  intro,
+  list,
+  note,
+  p,
+  searchField,
+  section,
+  span,
+} from "./elements.js";
 import { chip, partName } from "./labels.js";
 import { clustersInWords, plural } from "./numbers.js";
 import { drawn } from "./tables.js";
@@ -8,11 +23,14 @@ import { data, has, terms } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
 
+/** @import { Label } from "./labels.js" */
+/** @import { Table } from "./tables.js" */
+
 const experiment = {
   table: /** @type {Page.ExperimentResult} */ ({}),
   /** @type {Record<string, any[]>} pictures that Python drew, by metric */
   pictures: {},
-  /** @type {Record<string, import("./tables.js").Table>} */
+  /** @type {Record<string, Table>} */
   tables: {},
   /** @type {Page.ArmFlip[]} */
   flips: [],
@@ -49,19 +67,16 @@ function drawExperiment() {
 
 /** @param {string} title @param {string[]} lines */
 function cautions(title, lines) {
-  const texts = lines.map((line) => el("p", null, data(line)));
+  const texts = lines.map((line) => p(null, data(line)));
   return el("section", { class: "cautions" }, el("h2", null, title), texts);
 }
 
-/**
- * @param {string} metric
- * @param {number} i
- */
+/** @param {string} metric @param {number} i */
 function metricSection(metric, i) {
   return section(
     `metric-${i}`,
     data(metric),
-    el("div", { class: "pictures" }, experiment.pictures[metric].map(figure)),
+    div("pictures", experiment.pictures[metric].map(figure)),
     drawn(`metric-${i}`, experiment.tables[metric], { attributes: { class: "plain differences" } }),
   );
 }
@@ -77,7 +92,7 @@ function flippedSection() {
   return section(
     "flipped",
     "Claims that flipped",
-    quiet("Claims that count differently in an arm and in the baseline, with the judges' explanations in both."),
+    p("quiet", "Claims that count differently in an arm and in the baseline, with the judges' explanations in both."),
     experiment.changes.length > 0 &&
       list("ul", "quiet small", experiment.changes, (line) => ["Not counted as flips, ", data(line)]),
     form(
@@ -108,14 +123,13 @@ function showFlips(changed) {
 function flipEntry(flip) {
   const side = (
     /** @type {string} */ name,
-    /** @type {import("./labels.js").Label} */ label,
+    /** @type {Label} */ label,
     /** @type {string | null} */ word,
     /** @type {string | null} */ explanation,
   ) =>
-    el(
-      "p",
-      { class: "small" },
-      el("span", { class: "quiet" }, data(name), " "),
+    p(
+      "small",
+      span("quiet", data(name), " "),
       chip(label),
       word === null ? null : ` (${word.replaceAll("_", " ")})`,
       explanation ? [" ", data(explanation)] : null,
@@ -123,7 +137,7 @@ function flipEntry(flip) {
   return el(
     "li",
     null,
-    el("p", null, data(flip.claim)),
+    p(null, data(flip.claim)),
     side(experiment.table.baseline, flip.a, flip.a_word, flip.a_explanation),
     side(flip.arm, flip.b, flip.b_word, flip.b_explanation),
     note(data(flip.sample_id), " · ", data(flip.question), " · against the ", data(partName(flip.evidence.part))),

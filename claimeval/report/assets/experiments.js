@@ -1,19 +1,18 @@
 // The experiments of a folder, and runs that could not be read.
 
-import { el, list, numeric, row, scrolling, table } from "./elements.js";
+import { el, list, numeric, p, row, scrolling, span, table } from "./elements.js";
 import { day, home, reportAddress } from "./home.js";
 import { dollars, number, plural } from "./numbers.js";
 import { data } from "./text.js";
 
-/** @param {import("./home.js").Experiment} found */
+/** @param {Page.ExperimentEntry} found */
 function experimentRow(found) {
   if (found.problem !== null) return problemRow(found, 6);
   const arms = home.runs.filter((run) => run.experiment === found.name && run.problem === null);
   const means = Object.entries(found.metrics).map(([metric, values]) =>
-    el(
-      "p",
-      { class: "small" },
-      el("span", { class: "quiet" }, data(metric), ": "),
+    p(
+      "small",
+      span("quiet", data(metric), ": "),
       found.arms.map((arm, i) => [i ? ", " : "", data(arm), ` ${number(values[i])}`]),
     ),
   );
@@ -30,9 +29,7 @@ function experimentRow(found) {
       data(found.baseline),
       found.chosen && [", chosen ", data(found.chosen)],
       means,
-      Object.entries(found.failed).map(([arm, why]) =>
-        el("p", { class: "failure small" }, data(arm), " failed: ", data(why)),
-      ),
+      Object.entries(found.failed).map(([arm, why]) => p("failure small", data(arm), " failed: ", data(why))),
       arms.length > 0 &&
         el("details", { class: "small" }, [
           el("summary", null, "pages of the arms"),
@@ -42,15 +39,12 @@ function experimentRow(found) {
     cell("cost", found.dollars === null ? "price unknown" : dollars(found.dollars)),
     cell(
       "notes",
-      found.notes.map((note) => el("p", { class: "small note" }, data(note))),
+      found.notes.map((note) => p("small note", data(note))),
     ),
   ]);
 }
 
-/**
- * @param {import("./home.js").Run | import("./home.js").Experiment} broken
- * @param {number} width columns of its table
- */
+/** @param {Page.RunEntry | Page.ExperimentEntry} broken @param {number} width columns of its table */
 export function problemRow({ name, problem }, width) {
   return row({ "data-run": name }, [
     data(name),

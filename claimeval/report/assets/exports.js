@@ -4,12 +4,7 @@ import { button, el } from "./elements.js";
 
 const NOTICE = 1500; // milliseconds for which a button shows that it has copied
 
-/**
- * A button that copies a text.
- *
- * @param {string} label
- * @param {() => string} text
- */
+/** A button that copies a text. @param {string} label @param {() => string} text */
 export function copyButton(label, text) {
   const copy = async () => {
     copying.textContent = (await toClipboard(text())) ? "copied" : "not allowed here";

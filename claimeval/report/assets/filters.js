@@ -2,7 +2,7 @@
 
 import { report } from "./data.js";
 import { counts, reasonInWords } from "./labels.js";
-import { address } from "./route.js";
+import { listed } from "./route.js";
 
 /** @import { Cell, Row } from "./data.js" */
 
@@ -106,13 +106,7 @@ export const FILTERS = {
   },
 };
 
-/**
- * A filter in words.
- *
- * @param {string} kind
- * @param {string} value
- * @param {ListState} state
- */
+/** A filter in words. @param {string} kind @param {string} value @param {ListState} state */
 export function filterInWords(kind, value, state) {
   if (kind === "cause") return `because of ${report.causes[value] ?? value}`;
   const found = FILTERS[kind].options(state).find(([name]) => name === value);
@@ -163,10 +157,7 @@ export function sorts() {
  * @property {[kind: string, value: string][]} filters all of which a sample passes
  */
 
-/**
- * @param {URLSearchParams} params
- * @returns {ListState}
- */
+/** @param {URLSearchParams} params @returns {ListState} */
 export function listState(params) {
   const named = Math.max(
     0,
@@ -193,7 +184,7 @@ export function listState(params) {
 
 /** @param {ListState} state */
 export function listAddress(state) {
-  return address(["samples"], {
+  return listed({
     q: state.q,
     metric: state.metric ? report.metrics[state.metric].name : null,
     show: state.show === "all" ? null : state.show,
@@ -201,7 +192,7 @@ export function listAddress(state) {
     from: state.bar?.[0],
     to: state.bar?.[1],
     sort: state.sort === (report.comparison ? "change" : "worst") ? null : state.sort,
-    run: state.run || null,
+    run: state.run,
     ...Object.fromEntries(
       Object.keys(FILTERS).map((kind) => [
         kind,

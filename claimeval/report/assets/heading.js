@@ -1,7 +1,7 @@
 // The heading of a sample: links to its neighbors, the question, its fields and its scores.
 
 import { report } from "./data.js";
-import { button, el } from "./elements.js";
+import { button, div, el, note, p, span } from "./elements.js";
 import { showExchange } from "./exchange.js";
 import { listAddress } from "./filters.js";
 import { rowValue, runLetter, strips } from "./cells.js";
@@ -11,9 +11,9 @@ import { listedRows, opened, sampleParams } from "./opened.js";
 import { sampleAddress } from "./route.js";
 import { block, data } from "./text.js";
 
-/**
- * @param {import("./data.js").Row} row
- */
+/** @import { Metric, Row } from "./data.js" */
+
+/** @param {Row} row */
 export function sampleHead(row) {
   const { sample } = opened.sides[0].result;
   const rows = listedRows();
@@ -30,26 +30,24 @@ export function sampleHead(row) {
   return el(
     "header",
     { class: "sample-head" },
-    el(
-      "div",
-      { class: "sample-nav" },
+    div(
+      "sample-nav",
       el("a", { href: listAddress(listedState()) }, "← Samples"),
-      el("span", { class: "quiet" }, place),
+      span("quiet", place),
       step(-1, "‹ k", "‹ k, previous sample"),
       step(1, "j ›", "j ›, next sample"),
     ),
-    el("p", { class: "quiet small" }, el("code", null, data(sample.id))),
+    note(el("code", null, data(sample.id))),
     history.length > 0 &&
       el(
         "details",
         { class: "turns" },
         el("summary", null, plural(history.length, "earlier turn")),
-        history.map(({ role, content }) => el("div", null, el("b", null, data(role)), block(content))),
+        history.map(({ role, content }) => div(null, el("b", null, data(role)), block(content))),
       ),
     el("h1", { class: "question" }, block(sample.question)),
-    el(
-      "p",
-      { class: "small" },
+    p(
+      "small",
       opened.sides.map((side, i) => [
         i ? " · " : "",
         button("link exchange exchanges", () => showExchange(side, () => true), [
@@ -58,13 +56,13 @@ export function sampleHead(row) {
         ]),
       ]),
     ),
-    row.changed && el("p", { class: "changed" }, changesInWords(row.changed)),
-    opened.sides.map(({ diagnosis, run }) => diagnosis && el("p", { class: "diagnosis" }, runLetter(run), diagnosis)),
+    row.changed && p("changed", changesInWords(row.changed)),
+    opened.sides.map(({ diagnosis, run }) => diagnosis && p("diagnosis", runLetter(run), diagnosis)),
     facts.length > 0 &&
       el(
         "dl",
         { class: "facts" },
-        facts.map(([name, ...values]) => el("div", null, el("dt", null, data(name)), el("dd", null, byRun(values)))),
+        facts.map(([name, ...values]) => div(null, el("dt", null, data(name)), el("dd", null, byRun(values)))),
       ),
   );
 }
@@ -90,11 +88,7 @@ function factsOf(sample) {
   );
 }
 
-/**
- * The facts of all runs by name: [name, value of each run].
- *
- * @param {[string, string][][]} runs
- */
+/** The facts of all runs by name: [name, value of each run]. @param {[string, string][][]} runs */
 function sharedFacts(runs) {
   const maps = runs.map((facts) => new Map(facts));
   const names = new Set(maps.flatMap((map) => [...map.keys()]));
@@ -114,22 +108,19 @@ function changesInWords(changed) {
   return `Different in the two runs: ${names.join(", ")}.`;
 }
 
-/**
- * @param {import("./data.js").Row} row
- * @param {import("./data.js").Metric | undefined} chosen
- */
+/** @param {Row} row @param {Metric | undefined} chosen */
 export function metricTabs(row, chosen) {
-  const tab = (/** @type {import("./data.js").Metric} */ metric, /** @type {number} */ i) =>
+  const tab = (/** @type {Metric} */ metric, /** @type {number} */ i) =>
     el(
       "a",
       {
         class: "tab",
-        href: sampleAddress(row, { metric: metric.name, run: opened.run || null }),
+        href: sampleAddress(row, { metric: metric.name, run: opened.run }),
         "aria-current": metric === chosen ? "true" : null,
       },
-      el("span", { class: "tab-name" }, data(metric.name)),
-      el("span", { class: "tab-value" }, rowValue(row, i)),
-      el("span", { class: "tab-strip" }, strips(row, i)),
+      span("tab-name", data(metric.name)),
+      span("tab-value", rowValue(row, i)),
+      span("tab-strip", strips(row, i)),
     );
   const tabs = report.metrics.flatMap((metric, i) => (metric.derived ? [] : [tab(metric, i)]));
   return el("nav", { class: "tabs", "aria-label": "Metrics of this sample" }, tabs);

@@ -1,61 +1,32 @@
 // The state of the viewer's home: runs, columns of their table, and the state in the address.
 
-import { below, el } from "./elements.js";
+import { el, p, span } from "./elements.js";
 import { dollars, number, plural, range, signed } from "./numbers.js";
 import { data } from "./text.js";
-
-/**
- * @typedef {object} Run
- * @property {string} name
- * @property {number} written seconds since 1970
- * @property {string} job
- * @property {string} data
- * @property {string[]} judges
- * @property {number} samples
- * @property {boolean} complete
- * @property {Record<string, [number | null, [number, number] | null, boolean]>} metrics
- * @property {number | null} dollars
- * @property {number} calls
- * @property {string[]} notes
- * @property {string | null} experiment
- * @property {string | null} problem
- * @property {number} labels
- * @property {string} system
- */
-
-/**
- * @typedef {object} Experiment
- * @property {string} name
- * @property {number} written
- * @property {string} data
- * @property {number} samples
- * @property {string[]} arms
- * @property {string} baseline
- * @property {string | null} chosen
- * @property {Record<string, string>} failed
- * @property {Record<string, (number | null)[]>} metrics
- * @property {number | null} dollars
- * @property {string[]} notes
- * @property {string | null} problem
- */
 
 /**
  * @typedef {{name: string, runs: string[], changes: Record<string, string>, other_data: boolean, pictures: any[],
  *   differences: Record<string, Record<string, number>>}} Group
  */
 
-/** @typedef {{head: string, value: (run: Run) => any, cell: (run: Run) => any, kind?: string}} Column */
+/** @typedef {{value: (run: Page.RunEntry) => any, cell: (run: Page.RunEntry) => any, kind?: string}} Column under its name */
 
 export const home = {
   folder: "",
   /** @type {string | null} who labels in this browser */
   annotator: null,
-  /** @type {Run[]} */
+  /** @type {Page.RunEntry[]} */
   runs: [],
-  /** @type {Experiment[]} */
+  /** @type {Page.ExperimentEntry[]} */
   experiments: [],
   /** @type {Group[]} */
   groups: [],
+  /** @type {Record<string, Page.RunEntry>} */
+  byName: {},
+  /** @type {Record<string, string>} what changed since the run before, by run */
+  changes: {},
+  /** @type {Record<string, Record<string, number>>} change of each mean since the run before, by run */
+  differences: {},
 };
 export const state = {
   query: "",
@@ -68,12 +39,11 @@ export const state = {
   baseline: "",
 };
 const PER_PICTURE = 5; // metrics that are columns unless the reader chooses others
-/** @type {Record<string, Run>} */
-export const byName = {};
-/** @type {Record<string, string>} */
-export const changes = {};
-/** @type {Record<string, Record<string, number>>} */
-export const differences = {};
+
+/** The name of a column over it. @param {string} key its name among all columns */
+export function columnName(key) {
+  return key.replace(/^metric /, "");
+}
 
 /** @param {number} seconds */
 export function day(seconds) {
@@ -87,30 +57,24 @@ export function day(seconds) {
 
 /** @type {Record<string, Column>} */
 export const COLUMNS = {
-  date: { head: "date", value: (run) => run.written, cell: (run) => day(run.written) },
-  system: { head: "system", value: (run) => run.system, cell: (run) => data(run.system) },
-  job: { head: "job", value: (run) => run.job, cell: (run) => run.job },
-  judges: { head: "judges", value: (run) => run.judges.join(", "), cell: (run) => data(run.judges.join(", ")) },
+  date: { value: (run) => run.written, cell: (run) => day(run.written) },
+  system: { value: (run) => run.system, cell: (run) => data(run.system) },
+  job: { value: (run) => run.job, cell: (run) => run.job },
+  judges: { value: (run) => run.judges.join(", "), cell: (run) => data(run.judges.join(", ")) },
   samples: {
-    head: "samples",
     kind: "num",
     value: (run) => run.samples,
-    cell: (run) => [
-      run.samples.toLocaleString("en"),
-      run.complete ? null : [" ", el("span", { class: "flag" }, "stopped early")],
-    ],
+    cell: (run) => [run.samples.toLocaleString("en"), run.complete ? null : [" ", span("flag", "stopped early")]],
   },
   cost: {
-    head: "cost",
     kind: "num",
     value: (run) => run.dollars ?? -1,
     cell: (run) => [
       !run.calls ? "–" : run.dollars === null ? "price unknown" : dollars(run.dollars),
-      run.calls > 0 && el("span", { class: "quiet small below" }, plural(run.calls, "call")),
+      run.calls > 0 && span("quiet small below", plural(run.calls, "call")),
     ],
   },
   labels: {
-    head: "labels",
     kind: "num",
     value: (run) => run.labels,
     cell: (run) => [
@@ -119,35 +83,29 @@ export const COLUMNS = {
     ],
   },
   changed: {
-    head: "changed",
-    value: (run) => changes[run.name] ?? "",
-    cell: (run) => changes[run.name] && el("span", { class: "flag" }, changes[run.name]),
+    value: (run) => home.changes[run.name] ?? "",
+    cell: (run) => home.changes[run.name] && span("flag", home.changes[run.name]),
   },
   notes: {
-    head: "notes",
     value: (run) => run.notes.join(" "),
-    cell: (run) => run.notes.map((note) => el("p", { class: "small note" }, data(note))),
+    cell: (run) => run.notes.map((note) => p("small note", data(note))),
   },
 };
 
-/**
- * @param {string} metric
- * @returns {Column}
- */
+/** @param {string} metric @returns {Column} */
 function metricColumn(metric) {
   return {
-    head: metric,
     kind: "num",
     value: (run) => run.metrics[metric]?.[0] ?? -Infinity,
     cell: (run) => {
       const found = run.metrics[metric];
       if (!found) return "–";
       const [mean, ends, bounds] = found;
-      const step = differences[run.name]?.[metric];
+      const step = home.differences[run.name]?.[metric];
       return [
         number(mean),
-        below(range(ends), bounds && " (bounds)"),
-        step !== undefined && below(el("span", { class: "unseen" }, "since the run before "), signed(step)),
+        span("quiet small below", range(ends), bounds && " (bounds)"),
+        step !== undefined && span("quiet small below", span("unseen", "since the run before "), signed(step)),
       ];
     },
   };
@@ -170,7 +128,7 @@ function usualColumns() {
   if (new Set(single.map((run) => run.job)).size > 1) usual.push("job");
   if (home.annotator !== null || single.some((run) => run.labels)) usual.push("labels");
   if (new Set(single.map((run) => run.system)).size > 1) usual.splice(1, 0, "system");
-  if (Object.keys(changes).length) usual.push("changed");
+  if (Object.keys(home.changes).length) usual.push("changed");
   if (single.some((run) => run.notes.length)) usual.push("notes");
   return [...usual, ...kept.map((metric) => `metric ${metric}`)];
 }
@@ -212,6 +170,6 @@ export function restore() {
   const key = sort.replace(/^-/, "");
   if (key === "name" || key in there) Object.assign(state, { sort: key, down: sort.startsWith("-") });
   state.columns = new Set((kept.get("columns")?.split("|") ?? usualColumns()).filter((column) => column in there));
-  state.chosen = kept.getAll("chosen").filter((name) => byName[name]?.problem === null);
+  state.chosen = kept.getAll("chosen").filter((name) => home.byName[name]?.problem === null);
   state.baseline = kept.get("baseline") ?? "";
 }

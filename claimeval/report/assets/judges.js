@@ -2,11 +2,11 @@
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { el, figure, fill, intro, list, quiet } from "./elements.js";
+import { div, el, figure, fill, intro, list, p } from "./elements.js";
 import { judgeNames, reasonInWords } from "./labels.js";
 import { plural } from "./numbers.js";
 import { disputes } from "./panel.js";
-import { address, rowOf, sampleAddress } from "./route.js";
+import { listed, rowOf, sampleAddress } from "./route.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
@@ -24,17 +24,14 @@ export function drawJudges(main) {
   );
 }
 
-/**
- * @param {Page.Overview} facts
- * @param {number} run
- */
+/** @param {Page.Overview} facts @param {number} run */
 function section(facts, run) {
   const judges = (run === 0 && report.agreement?.judges) || facts.judge_numbers;
   const short = judgeNames(facts);
   const id = `judges-${run}`;
   const odd = judges.find(({ odd_one: alone }) => alone);
   const disputed = facts.summary.panel?.disputes ?? [];
-  const differing = (/** @type {number} */ i) => address(["samples"], { judge: judges[i].judge, run: run || null });
+  const differing = (/** @type {number} */ i) => listed({ judge: judges[i].judge, run });
   const people = judges[0].agrees_with === "people";
   const named = (/** @type {string} */ name) => report.pictures[`${name}/${run}`];
   const ofJudges = (/** @type {string} */ name) =>
@@ -45,9 +42,9 @@ function section(facts, run) {
     el("h2", { id }, runLetter(run), `${plural(judges.length, "judge")}`),
     drawn(id, report.tables[run].judges, { href: differing }),
     odd &&
-      el("p", null, data(short.get(odd.judge) ?? odd.judge), " agrees least with the other judges. ", [
+      p(null, data(short.get(odd.judge) ?? odd.judge), " agrees least with the other judges. ", [
         "See ",
-        el("a", { href: address(["samples"], { judge: odd.judge, run: run || null }) }, "samples where it differs"),
+        el("a", { href: listed({ judge: odd.judge, run }) }, "samples where it differs"),
         ".",
       ]),
     figures(null, ["cost", "kappa"].map(named)),
@@ -56,9 +53,10 @@ function section(facts, run) {
     failures(judges, short, run),
     disputed.length > 0 && [
       el("h3", null, "Disputed claims"),
-      quiet(
+      p(
+        "quiet",
         "The claims that divide the judges most. ",
-        el("a", { href: address(["samples"], { show: "differ", sort: "divided", run: run || null }) }, "All samples"),
+        el("a", { href: listed({ show: "differ", sort: "divided", run }) }, "All samples"),
         " where judges differ, the most divided first.",
       ),
       disputes(disputed, short, run, true),
@@ -66,22 +64,13 @@ function section(facts, run) {
   );
 }
 
-/**
- * The pictures that there are.
- *
- * @param {string | null} title
- * @param {any[]} images
- */
+/** The pictures that there are. @param {string | null} title @param {any[]} images */
 function figures(title, images) {
   const found = images.filter(Boolean).map(figure);
-  return found.length > 0 && [title && el("h3", null, title), el("div", { class: "pictures" }, found)];
+  return found.length > 0 && [title && el("h3", null, title), div("pictures", found)];
 }
 
-/**
- * @param {Page.JudgeNumbers[]} judges
- * @param {Map<string, string>} short
- * @param {number} run
- */
+/** @param {Page.JudgeNumbers[]} judges @param {Map<string, string>} short @param {number} run */
 function failures(judges, short, run) {
   const examples = judges.flatMap((one) =>
     Object.entries(one.examples).map(([reason, example]) => ({ one, reason, example, row: rowOf(example.sample_id) })),
@@ -89,13 +78,11 @@ function failures(judges, short, run) {
   if (!examples.length) return null;
   return [
     el("h3", null, "Failed calls, with a raw reply of each kind"),
-    quiet(
-      el("a", { href: address(["samples"], { show: "failed", run: run || null }) }, "All samples with a failed call"),
-    ),
+    p("quiet", el("a", { href: listed({ show: "failed", run }) }, "All samples with a failed call")),
     list("ul", "failures", examples, ({ one, reason, example, row }) => [
       el("b", null, data(short.get(one.judge) ?? one.judge)),
       `: ${one.failed[reason]} ${reason} (${reasonInWords(reason)}), as in `,
-      row ? el("a", { href: sampleAddress(row, { run: run || null }) }, data(row.id)) : data(example.sample_id),
+      row ? el("a", { href: sampleAddress(row, { run }) }, data(row.id)) : data(example.sample_id),
       el("pre", { class: "raw" }, data(example.reply ?? example.message ?? "no reply")),
     ]),
   ];

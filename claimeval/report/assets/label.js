@@ -1,8 +1,8 @@
 // The page on which people label claims, answers or documents. A label is on disk before the next item is shown.
 
-import { all, button, byId, choice, el, field, fill, form, list, note, quiet } from "./elements.js";
+import { all, button, byId, choice, div, el, field, fill, form, list, note, p, span } from "./elements.js";
 import { LABELS, partName } from "./labels.js";
-import { block, cut, data, visible } from "./text.js";
+import { block, data, marked } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
 import { closestSentence } from "./words.js";
@@ -12,31 +12,17 @@ import { closestSentence } from "./words.js";
  * @typedef {{ sample: string, subject: string, again: boolean, question: string, text: string, against: string,
  *   documents: Line.Document[], given: Given | null, judges: Record<string, string[]> | null }} Turn
  */
-/** @typedef {{ labeled: number, drawn: number, needed: number | null, same: number, repeated: number }} Progress */
+/**
+ * @typedef {{ run: string, metric: string | null, queue: string, metrics: string[], annotator: string, token: string,
+ *   keys: Record<string, string>, turns: Turn[], progress: Page.LabelProgress | null, count: number, unit: string, next: string[],
+ *   problem: string | null }} Queue what the server sends
+ */
 
 const ENOUGH = 0.05; // the width on either side that the progress speaks of
 /** @type {Record<string, string>} */
 const QUEUES = { draw: "a random draw", disputed: "disputed claims", documents: "documents: are they good results?" };
 
-const queue = {
-  run: "",
-  /** @type {string | null} */
-  metric: null,
-  queue: "draw",
-  /** @type {string[]} */
-  metrics: [],
-  annotator: "",
-  token: "",
-  /** @type {Record<string, string>} */
-  keys: {},
-  /** @type {Turn[]} */
-  turns: [],
-  /** @type {Progress | null} */
-  progress: null,
-  count: 0,
-  /** @type {string | null} */
-  problem: null,
-};
+const queue = /** @type {Queue} */ ({});
 const state = {
   at: 0,
   /** @type {string[]} documents of the turn that the label rests on */
@@ -149,21 +135,17 @@ function cite(number) {
 function documents(turn) {
   const match = closestSentence(turn.text, turn.documents);
   return turn.documents.map((document, i) => {
-    const spans = match?.document === document ? [{ from: match.from, to: match.to }] : [];
-    const body = cut(document.text, spans).map(({ text, spans: found }) =>
-      found.length ? el("mark", { class: "passage" }, visible(text)) : visible(text),
-    );
+    const body = marked(document.text, match?.document === document ? [match] : [], "passage");
     const cited = state.cites.includes(document.id);
-    const name = el("span", { class: "document-name" }, document.title ? data(document.title) : `document ${i + 1}`);
-    const mark = button("link small", () => cite(i + 1), `rests on document ${i + 1}`, {
-      "aria-pressed": String(cited),
-    });
+    const name = span("document-name", document.title ? data(document.title) : `document ${i + 1}`);
+    const pressed = { "aria-pressed": String(cited) };
+    const mark = button("link small", () => cite(i + 1), `rests on document ${i + 1}`, pressed);
     return el(
       "details",
       { class: `document${cited ? " cited" : ""}`, open: true },
-      el("summary", null, el("span", { class: "rank" }, String(i + 1)), name),
+      el("summary", null, span("rank", String(i + 1)), name),
       el("div", { class: "text", dir: "auto" }, body),
-      queue.queue !== "documents" && el("p", { class: "cite" }, mark),
+      queue.queue !== "documents" && p("cite", mark),
     );
   });
 }
@@ -181,9 +163,9 @@ function item(turn) {
   const said = judges.map(([judge, labels], i) => [i ? "; " : "", data(judge), " ", labels.map(word).join(", ")]);
   return [
     turn.again && note("You labeled this before. The second label shows how sure one can be; no score counts it."),
-    el("h2", null, el("span", { class: "quiet" }, "Question "), data(turn.question)),
+    el("h2", null, span("quiet", "Question "), data(turn.question)),
     turn.text && el("blockquote", { class: "claim-text" }, block(turn.text)),
-    el("p", null, asked(turn)),
+    p(null, asked(turn)),
     turn.given &&
       el(
         "p",
@@ -229,12 +211,12 @@ function draw() {
 }
 
 function finished() {
-  if (queue.problem) return quiet(data(queue.problem));
-  if (queue.turns.length === 0) return quiet("Nothing is drawn yet. Draw some at random, or choose another queue.");
-  const commands = queue.queue === "documents" ? ["rank"] : ["agreement", "correct"];
+  if (queue.problem) return p("quiet", data(queue.problem));
+  if (queue.turns.length === 0)
+    return p("quiet", "Nothing is drawn yet. Draw some at random, or choose another queue.");
   return [
     el("h2", null, "Everything has a label."),
-    list("ul", null, commands, (name) => el("code", null, "claimeval ", name, " ", data(queue.run))),
+    list("ul", null, queue.next, (line) => el("code", null, "claimeval ", data(line))),
   ];
 }
 
@@ -251,23 +233,15 @@ function queues() {
     max: 1000,
     value: Math.max(queue.count, queue.progress?.drawn ? queue.progress.drawn + 20 : 0),
   });
-  const grow = () =>
-    send("/draw", { n: Number(size.value) }).then(
-      () => location.reload(),
-      (error) => (byId("drawing").textContent = `Not drawn: ${error.message}`),
-    );
-  const names = queue.metrics.length ? Object.keys(QUEUES) : ["documents"];
+  const failed = (/** @type {Error} */ error) => (byId("drawing").textContent = `Not drawn: ${error.message}`);
+  const grow = () => send("/draw", { n: Number(size.value) }).then(() => location.reload(), failed);
+  const names = Object.entries(QUEUES).filter(([name]) => queue.metrics.length || name === "documents");
   return form(
     { class: "queues" },
-    choice(
-      "Queue",
-      names.map((name) => /** @type {[string, string]} */ ([name, QUEUES[name]])),
-      queue.queue,
-      (name) => open({ queue: name }),
-    ),
+    choice("Queue", names, queue.queue, (name) => open({ queue: name })),
     queue.queue !== "documents" && choice("Metric", queue.metrics, queue.metric ?? "", (metric) => open({ metric })),
     queue.queue !== "disputed" && [
-      field(queue.queue === "documents" ? "Questions" : "Claims", size),
+      field(queue.unit, size),
       button(null, grow, queue.turns.length ? "Draw more" : "Draw"),
     ],
     el("p", { id: "drawing", class: "failure", role: "alert" }),
@@ -285,14 +259,13 @@ function keysBar() {
   return el(
     "div",
     { class: "keys", id: "keys", role: "group", "aria-label": "Labels" },
-    el(
-      "div",
-      { class: "keys-inner" },
+    div(
+      "keys-inner",
       labels,
       button(null, () => then(undo), [el("kbd", null, "u"), " undo"]),
       button(null, () => then(back), "←", { "aria-label": "Back" }),
       button(null, () => then(() => go(state.at + 1)), "→", { "aria-label": "Forward" }),
-      field(/** @type {any} */ (el("span", { class: "unseen" }, "Note")), remark),
+      field(/** @type {any} */ (span("unseen", "Note")), remark),
       el("p", { id: "problem", class: "failure", role: "alert" }),
     ),
   );
@@ -331,7 +304,7 @@ async function start() {
   Object.assign(queue, await unpack("queue"));
   fill(
     byId("main"),
-    el("h1", null, "Label ", data(queue.run), el("span", { class: "quiet small" }, " as ", data(queue.annotator))),
+    el("h1", null, "Label ", data(queue.run), span("quiet small", " as ", data(queue.annotator))),
     queues(),
     el("div", { id: "progress" }),
     el("section", { id: "item", tabindex: "-1", "aria-label": "Item to label" }),

@@ -1,6 +1,6 @@
 // The labels of claims: a word, a sign and a colour each, so that none is distinguished by colour alone.
 
-import { el } from "./elements.js";
+import { el, span } from "./elements.js";
 
 /** @typedef {"supported" | "contradicted" | "not_found" | "unassessed"} Label */
 
@@ -36,11 +36,7 @@ export function partName(part = "") {
 /** @type {Record<string, string>} */
 let reasons = {};
 
-/**
- * Takes the words for reasons that the page brings.
- *
- * @param {Record<string, string>} words
- */
+/** Takes the words for reasons that the page brings. @param {Record<string, string>} words */
 export function learnReasons(words) {
   reasons = words;
 }
@@ -90,16 +86,15 @@ export function sign(label, because) {
  * @param {string | null | undefined} [because]
  */
 export function spokenSign(label, because) {
-  return [sign(label, because), el("span", { class: "unseen" }, LABELS[label].word)];
+  return [sign(label, because), span("unseen", LABELS[label].word)];
 }
 
 /** @param {string} label @param {string | null | undefined} [because] */
 export function chip(label, because) {
-  return el("span", { class: `chip is-${label}` }, sign(label, because), ` ${labelInWords(label, because)}`);
+  return span(`chip is-${label}`, sign(label, because), ` ${labelInWords(label, because)}`);
 }
 
-// The sign for a letter of a strip; a capital says that judges differ.
-/** @param {string} letter */
+/** The sign for a letter of a strip; a capital says that judges differ. @param {string} letter */
 export function letterSign(letter) {
   const label = LETTERS[letter.toLowerCase()];
   const node = sign(label, letter === "U" ? "tie" : null);
@@ -107,11 +102,7 @@ export function letterSign(letter) {
   return node;
 }
 
-/**
- * The labels of a row's strip, counted.
- *
- * @param {string} strip
- */
+/** The labels of a row's strip, counted. @param {string} strip */
 export function counts(strip) {
   /** @type {Record<string, number>} */
   const found = { supported: 0, contradicted: 0, not_found: 0, unassessed: 0 };
@@ -125,8 +116,7 @@ export function countsInWords(found) {
   return present.map((label) => `${found[label]} ${LABELS[label].word}`).join(", ") || "no claims";
 }
 
-// Judge -> the name that tables show.
-/** @param {Page.Overview} facts */
+/** Judge -> the name that tables show. @param {Page.Overview} facts */
 export function judgeNames(facts) {
   return new Map(facts.judges.map((judge) => [judge.name, judge.short]));
 }

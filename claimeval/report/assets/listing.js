@@ -2,7 +2,7 @@
 
 import { flags, rowValue, strips } from "./cells.js";
 import { report } from "./data.js";
-import { all, button, el, fill, keyed } from "./elements.js";
+import { all, button, el, fill, keyed, p, span } from "./elements.js";
 import { filterInWords, listAddress, listState, ordered, passes, sortInWords } from "./filters.js";
 import { percent, plural } from "./numbers.js";
 import { rewrite, sampleAddress } from "./route.js";
@@ -11,17 +11,18 @@ import { copyButton, csv, saveButton } from "./exports.js";
 import { data, terms } from "./text.js";
 import { toolbar } from "./toolbar.js";
 
-/** @import { Row } from "./data.js" */
+/** @import { Row, RunRow } from "./data.js" */
+/** @import { ListState } from "./filters.js" */
 
 const SPARE = 12; // rows drawn beyond the window, above and below
 const PRINTED = 1000; // rows drawn for paper
 
 export const list = {
-  /** @type {import("./data.js").Row[]} the samples that are listed, in their order */
+  /** @type {Row[]} the samples that are listed, in their order */
   rows: [],
   /** the row that j and k have reached */
   cursor: -1,
-  /** @type {import("./filters.js").ListState | null} */
+  /** @type {ListState | null} */
   state: null,
   /** @type {AbortController | null} */
   searching: null,
@@ -37,10 +38,7 @@ export function listedState() {
   return list.state;
 }
 
-/**
- * @param {HTMLElement} main
- * @param {URLSearchParams} params
- */
+/** @param {HTMLElement} main @param {URLSearchParams} params */
 export function drawList(main, params) {
   list.state = listState(params);
   const count = el("p", { class: "count", role: "status" });
@@ -107,7 +105,7 @@ function showRows(rows, share) {
     JSON.stringify(listState(new URLSearchParams())) !== JSON.stringify(list.state) &&
       el("a", { class: "token", href: "#/samples" }, "show all"),
     share === 1 &&
-      el("span", { class: "takes" }, [
+      span("takes", [
         copyButton("copy the ids", () => rows.map(({ id }) => id).join("\n")),
         saveButton("save as CSV", "samples.csv", () => csv(table(rows))),
       ]),
@@ -115,14 +113,14 @@ function showRows(rows, share) {
   list.head.replaceChildren(...listHead());
   list.body.dataset.rows = String(rows.length);
   document.documentElement.style.setProperty("--metrics", String(shownMetrics().length));
-  fill(list.body, !rows.length && el("p", { class: "empty" }, share < 1 ? "Searching …" : "No sample matches."));
+  fill(list.body, !rows.length && p("empty", share < 1 ? "Searching …" : "No sample matches."));
   drawRows();
 }
 
 /**
  * The listed samples with their scores, the names of the columns first.
  *
- * @param {import("./data.js").Row[]} rows
+ * @param {Row[]} rows
  * @returns {(string | number | null)[][]}
  */
 function table(rows) {
@@ -130,8 +128,7 @@ function table(rows) {
   const head = runs.flatMap((run) =>
     report.metrics.flatMap(({ name }) => [`${run}${name}`, `${run}${name} hits`, `${run}${name} judged`]),
   );
-  const cells = (/** @type {import("./data.js").RunRow} */ row) =>
-    row.cells.flatMap(({ value, hits, judged }) => [value, hits, judged]);
+  const cells = (/** @type {RunRow} */ row) => row.cells.flatMap(({ value, hits, judged }) => [value, hits, judged]);
   return [
     ["id", "question", ...head],
     ...rows.map((row) => [row.id, row.question, ...cells(row), ...(row.other ? cells(row.other) : [])]),
@@ -149,7 +146,7 @@ function listHead() {
     const label = `Sort by ${name}, ${sortInWords(next, i)}`;
     return button(state.metric === i ? "focus" : null, sort, [data(name), arrow], { "aria-label": label });
   };
-  return [el("span", null, "sample"), ...shownMetrics().map(sorter), el("span", null, "claims")];
+  return [span(null, "sample"), ...shownMetrics().map(sorter), span(null, "claims")];
 }
 
 /** The positions of the metrics that are columns: those of claims or of the job, and the chosen one of the others. */
@@ -182,11 +179,7 @@ export function drawRows() {
   );
 }
 
-/**
- * Draws the rows for printing, or again those in the window.
- *
- * @param {boolean} printing
- */
+/** Draws the rows for printing, or again those in the window. @param {boolean} printing */
 export function printList(printing) {
   list.printing = printing;
   list.body.replaceChildren();
@@ -202,32 +195,26 @@ function drawRow(row, at, height) {
     el(
       "a",
       {
-        href: sampleAddress(row, { metric: report.metrics[metric]?.name, run: run || null }),
+        href: sampleAddress(row, { metric: report.metrics[metric]?.name, run }),
         click: () => (list.cursor = at),
       },
-      el(
-        "span",
-        { class: "row-text" },
-        el("span", { class: "row-id" }, data(row.id)),
-        el("span", { class: "row-question" }, data(row.question)),
-      ),
+      span("row-text", span("row-id", data(row.id)), span("row-question", data(row.question))),
       shownMetrics().map((i) =>
         el(
           "span",
           { class: i === metric ? "row-value focus" : "row-value" },
-          el("span", { class: "unseen" }, `${report.metrics[i].name} `),
+          span("unseen", `${report.metrics[i].name} `),
           rowValue(row, i),
         ),
       ),
-      el("span", { class: "row-claims" }, strips(row, metric), flags(row)),
+      span("row-claims", strips(row, metric), flags(row)),
     ),
   );
   node.style.transform = `translateY(${at * height}px)`;
   return node;
 }
 
-// Moves the cursor by `step` rows and brings the row into view.
-/** @param {number} step */
+/** Moves the cursor by `step` rows and brings the row into view. @param {number} step */
 export function moveInList(step) {
   if (!list.rows.length) return;
   list.cursor = Math.max(0, Math.min(list.rows.length - 1, list.cursor + step));

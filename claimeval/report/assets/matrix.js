@@ -2,7 +2,7 @@
 
 import { runLetter } from "./cells.js";
 import { documentsOf } from "./data.js";
-import { el, note, scrolling, section, table } from "./elements.js";
+import { el, note, scrolling, section, span, table } from "./elements.js";
 import { namedDocuments } from "./evidence.js";
 import { labelOf, spokenSign } from "./labels.js";
 import { data } from "./text.js";
@@ -30,12 +30,12 @@ export function matrix(side) {
     return null;
   const uses = documents.map((_, column) => documentUse(column, entries.length, mark, alone.size > 0));
   const names = documents.map((document, i) => [
-    el("span", { class: "rank" }, `${i + 1}`),
-    el("span", { class: "column-name" }, data(document.id)),
-    known.has(document.id) && el("span", { class: "flag relevant" }, "reference"),
+    span("rank", `${i + 1}`),
+    span("column-name", data(document.id)),
+    known.has(document.id) && span("flag relevant", "reference"),
   ]);
   const claims = entries.map(({ claim, number }, i) => [
-    [`${number}. `, el("span", { class: "matrix-claim" }, data(claim.text))],
+    [`${number}. `, span("matrix-claim", data(claim.text))],
     ...documents.map((_, column) => signOf(mark(i, column))),
   ]);
   const found = section(
@@ -61,8 +61,7 @@ export function matrix(side) {
 
 /** @typedef {{ label: import("./labels.js").Label, because: string | null | undefined, judges: string[] }} Mark */
 
-// The labels against single documents by claim and rank, where the run asked for them.
-/** @param {Side} side */
+/** The labels against single documents by claim and rank, where the run asked for them. @param {Side} side */
 function labelsOfDocuments({ result, metric }) {
   return new Map(
     result.assessments
@@ -78,7 +77,7 @@ function labelsOfDocuments({ result, metric }) {
 function signOf(mark) {
   if (!mark) return null;
   const { label, because, judges } = mark;
-  const many = judges.length > 1 && el("span", { class: "quiet small" }, `×${judges.length}`);
+  const many = judges.length > 1 && span("quiet small", `×${judges.length}`);
   return [spokenSign(label, because), many];
 }
 

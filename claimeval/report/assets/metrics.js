@@ -1,48 +1,37 @@
 // One card per metric: mean, interval, missing values, and distributions of values and labels.
 
-import { definitions, el, list, note, quiet } from "./elements.js";
+import { definitions, div, el, list, more, note, p, span } from "./elements.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
-import { endsInWords, number, percent, plural, range } from "./numbers.js";
+import { endsInWords, number, percent, plural, range, total } from "./numbers.js";
 import { histogram, intervalPlot, labelBar } from "./plots.js";
-import { address } from "./route.js";
 import { data } from "./text.js";
 
 /** @param {Page.MetricOverview} overview @param {Page.Overview} facts @param {number} run */
 export function metricCard({ metric, labels, distribution }, facts, run) {
   const summary = facts.summary.metrics[metric.name];
-  const without = Object.values(summary.missing).reduce((sum, n) => sum + n, 0);
-  const list = (/** @type {number[] | null} */ ends) =>
-    address(["samples"], {
-      metric: metric.name,
-      run: run || null,
-      ...(ends ? { from: ends[0], to: ends[1] } : { show: "no_score" }),
-    });
+  const without = total(summary.missing);
   const heading = `metric-${run}-${metric.name}`;
   return el(
     "section",
     { class: "card", "aria-labelledby": heading },
     el("h3", { id: heading }, data(metric.name)),
-    quiet(
+    p(
+      "quiet",
       metric.description && [data(metric.description), " · "],
       "claims of the ",
       data(partName(metric.claims_of)),
       " against the ",
       data(partName(metric.against)),
     ),
-    el(
-      "p",
-      { class: "headline" },
-      el("span", { class: "mean-value" }, number(summary.mean)),
-      el("span", { class: "quiet" }, endsInWords(summary)),
-    ),
-    el("div", null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
+    p("headline", span("mean-value", number(summary.mean)), span("quiet", endsInWords(summary))),
+    div(null, intervalPlot(summary, metric.name), memberMeans(summary, facts)),
     note(`mean of ${plural(summary.n, "sample")}`, without ? `, ${without} without a score` : ", none missing"),
     reasonList(summary.missing, "sample"),
     el("h4", null, plural(summary.total ?? 0, "claim")),
     labelBar(labels, `${metric.name}, labels of claims`),
     el("h4", null, "Samples by value"),
-    histogram(distribution, without, metric.name, list),
-    el("details", { class: "more" }, el("summary", null, "More numbers"), metricNumbers(summary)),
+    histogram(distribution, without, metric.name, run),
+    more("More numbers", metricNumbers(summary)),
   );
 }
 
@@ -90,7 +79,7 @@ function memberMeans({ by_judge: means }, facts) {
   const all = facts.summary.panel?.measured_on ?? [];
   const claims = (/** @type {string} */ judge) => (all.length > 0 && !all.includes(judge) ? " (disputed claims)" : "");
   return list("ul", "members small", judges, ([judge, { mean }]) => [
-    el("span", { class: "quiet" }, data(short.get(judge) ?? judge), ` alone${claims(judge)} `),
+    span("quiet", data(short.get(judge) ?? judge), ` alone${claims(judge)} `),
     number(mean),
   ]);
 }

@@ -14,15 +14,13 @@ export function clustersInWords(samples, clusters, field) {
 
 /** @typedef {{ ends: string, low: number | null, high: number | null }} Ends the interval or bounds next to a value */
 
-// The ends next to a mean, in words.
-/** @param {Ends} reported */
+/** The ends next to a mean, in words. @param {Ends} reported */
 export function endsInWords({ ends, low, high }) {
   if (ends === "bounds") return ` ${range([low, high])} (bounds), as judges abstained on many claims`;
   return low === null ? " no interval" : ` 95 % interval ${range([low, high])}`;
 }
 
-// The ends in a cell of a table.
-/** @param {Ends} reported */
+/** The ends in a cell of a table. @param {Ends} reported */
 export function shownEnds({ ends, low, high }) {
   return `${range([low, high])}${ends === "bounds" ? " (bounds)" : ""}`;
 }
@@ -54,8 +52,7 @@ export function range(ends, digits = 2, write = number) {
   return ends?.every((end) => end !== null) ? ends.map((end) => write(end, digits)).join(" to ") : "–";
 }
 
-// As `dollars` of claimeval/statistics/formatting.py, with the sign.
-/** @param {number | null} cost */
+/** As `dollars` of claimeval/statistics/formatting.py, with the sign. @param {number | null} cost */
 export function dollars(cost) {
   if (cost === null) return "unknown";
   return cost === 0 ? "free" : `$${number(cost, cost < 0.01 ? 4 : 2)}`;
@@ -71,7 +68,7 @@ export function signedRange(ends) {
   return range(ends, 2, signed);
 }
 
-/** @param {number | null} p */
-export function pValue(p) {
-  return p !== null && p < 0.001 ? "< 0.001" : number(p);
+/** The sum of what was counted. @param {Record<string, number>} counted */
+export function total(counted) {
+  return Object.values(counted).reduce((sum, n) => sum + n, 0);
 }

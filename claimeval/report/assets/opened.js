@@ -5,28 +5,31 @@ import { ordered } from "./filters.js";
 import { list, listedState } from "./listing.js";
 import { sampleAddress } from "./route.js";
 
+/** @import { Citation, Listed, Metric, Row } from "./data.js" */
+/** @import { Entry } from "./entries.js" */
+
 /**
  * One run's part of the sample on the screen.
  *
  * @typedef {object} Side
  * @property {number} run
- * @property {import("./data.js").Row} row
- * @property {import("./data.js").Metric} metric
+ * @property {Row} row
+ * @property {Metric} metric
  * @property {Line.SampleResult} result
  * @property {any[]} requests
  * @property {string[]} literals
  * @property {string | undefined} diagnosis whether retrieval or generation is to blame
- * @property {import("./data.js").Citation[]} citations those of the answer, if it was checked whether they are right
- * @property {import("./data.js").Listed} listed documents of both runs in one list
+ * @property {Citation[]} citations those of the answer, if it was checked whether they are right
+ * @property {Listed} listed documents of both runs in one list
  * @property {Page.Overview} facts
  * @property {Map<string, string>} short judge -> the name that is shown
- * @property {import("./entries.js").Entry[]} entries
- * @property {import("./entries.js").Entry[]} [others] those of the other run
+ * @property {Entry[]} entries
+ * @property {Entry[]} [others] those of the other run
  */
 
 /** The sample on the screen. */
 export const opened = {
-  /** @type {import("./data.js").Row | null} */
+  /** @type {Row | null} */
   row: null,
   /** @type {Side[]} */
   sides: [],
@@ -35,13 +38,9 @@ export const opened = {
   claim: null,
 };
 
-/**
- * The parameters of the address of a sample as it is shown now.
- *
- * @param {Record<string, any>} [changed]
- */
+/** The parameters of the address of a sample as it is shown now. @param {Record<string, any>} [changed] */
 export function sampleParams(changed = {}) {
-  return { metric: opened.sides[0]?.metric?.name, run: opened.run || null, ...changed };
+  return { metric: opened.sides[0]?.metric?.name, run: opened.run, ...changed };
 }
 
 /** @param {number} step */

@@ -1,23 +1,30 @@
 // The overview: what was judged, cautions, means, and worst claims.
 
-import { runLetter } from "./cells.js";
+import { claimLink, runLetter } from "./cells.js";
 import { otherMetrics, report } from "./data.js";
-import { el, figure, fill, intro, list, note, numeric, quiet, scrolling, section, table } from "./elements.js";
+import { div, el, figure, fill, intro, list, note, numeric, p, scrolling, section, span, table } from "./elements.js";
 import { diagnosisSection } from "./diagnosis.js";
 import { claimSection } from "./extraction.js";
 import { judgeNames, LABELS, partName, sign, spokenSign } from "./labels.js";
 import { metricCard } from "./metrics.js";
-import { clustersInWords, dollars, number, percent, plural, range, shownEnds, tokensInWords } from "./numbers.js";
+import {
+  clustersInWords,
+  dollars,
+  number,
+  percent,
+  plural,
+  range,
+  shownEnds,
+  tokensInWords,
+  total,
+} from "./numbers.js";
 import { panelSection } from "./panel.js";
 import { histogram, labelBar } from "./plots.js";
-import { address, rowOf, sampleAddress } from "./route.js";
+import { listed } from "./route.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
-/**
- * @param {HTMLElement} main
- * @param {number} [run]
- */
+/** @param {HTMLElement} main @param {number} [run] */
 export function drawOverview(main, run = 0) {
   const facts = report.runs[run];
   const cards = facts.metrics.map((metric) => metricCard(metric, facts, run));
@@ -26,7 +33,7 @@ export function drawOverview(main, run = 0) {
     overviewHeading(facts, run),
     cautionBox(facts.cautions),
     facts.metrics.length > 0 && el("h2", { class: "unseen" }, "Metrics"),
-    el("div", { class: "cards" }, cards),
+    div("cards", cards),
     otherMetrics(facts).length > 0 && section("scores", "Scores", drawn("scores", report.tables[run].scores)),
     Object.keys(facts.derived).length > 0 && derivedTable(facts, run),
     facts.summary.order_effects && orderSection(facts.summary.order_effects, run),
@@ -40,10 +47,7 @@ export function drawOverview(main, run = 0) {
   );
 }
 
-/**
- * @param {Page.Overview} facts
- * @param {number} run
- */
+/** @param {Page.Overview} facts @param {number} run */
 function overviewHeading(facts, run) {
   const { manifest } = facts;
   const short = judgeNames(facts);
@@ -77,53 +81,38 @@ export function cautionBox(cautions) {
   return found;
 }
 
-/**
- * @param {Page.Overview} facts
- * @param {number} run
- */
+/** @param {Page.Overview} facts @param {number} run */
 function worstClaims({ front }, run) {
   if (!front.read.length) return null;
   return section(
     "worst",
     "First to read",
-    quiet("The answers with the most unsupported claims, and one claim of each."),
+    p("quiet", "The answers with the most unsupported claims, and one claim of each."),
     list("ol", "worst", front.read, (trouble) => worstClaim(trouble, run)),
   );
 }
 
-/**
- * @param {Page.WorstClaim} trouble
- * @param {number} run
- */
+/** @param {Page.WorstClaim} trouble @param {number} run */
 function worstClaim(trouble, run) {
   const { label, metric, score, supported, judged, votes, explanation } = trouble;
-  const row = rowOf(trouble.sample_id);
-  const target = row && sampleAddress(row, { metric, claim: trouble.subject, run: run || null });
-  const divided = Object.values(votes).reduce((sum, n) => sum + n, 0) > 1;
+  const target = { metric, claim: trouble.subject, run };
   return [
-    el(
-      target ? "a" : "span",
-      { href: target, class: "worst-claim" },
-      sign(label),
-      el("span", null, data(trouble.claim)),
-    ),
-    el(
-      "p",
-      { class: "small" },
+    claimLink(trouble.sample_id, target, sign(label), span(null, data(trouble.claim))),
+    p(
+      "small",
       el("code", null, data(trouble.sample_id)),
       " · ",
       data(metric ?? "supported"),
       ` ${number(score)}, ${supported} of ${plural(judged, "claim")} supported`,
-      divided ? [" · ", voteCounts(votes)] : null,
+      total(votes) > 1 && [" · ", voteCounts(votes)],
     ),
     note(
       `${LABELS[label].word} in the `,
       data(partName(trouble.evidence.part)),
-      explanation ? [" · ", data(explanation)] : null,
+      explanation && [" · ", data(explanation)],
     ),
-    el(
-      "p",
-      { class: "small" },
+    p(
+      "small",
       trouble.is_word_for_word
         ? "The evidence has it word for word: look at the judge."
         : trouble.excerpt
@@ -145,7 +134,7 @@ function judgeTable(facts, run) {
   const judges = new Set(facts.manifest.judges.map(({ name }) => name));
   const judged = (/** @type {Page.JudgeOverview} */ { labels, name: full, short: name }) => {
     const many = total(labels);
-    if (!many) return el("span", { class: "quiet" }, judges.has(full) ? "none" : "extracts claims only");
+    if (!many) return span("quiet", judges.has(full) ? "none" : "extracts claims only");
     return facts.manifest.job === "score" ? labelBar(labels, `labels given by ${name}`) : many.toLocaleString("en");
   };
   const rows = facts.judges.map((judge) => [
@@ -155,8 +144,7 @@ function judgeTable(facts, run) {
     reasonsInWords(judge.failed),
     [
       tokensInWords(judge.cost),
-      judge.uncounted > 0 &&
-        el("span", { class: "quiet small" }, ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
+      judge.uncounted > 0 && span("quiet small", ` (${plural(judge.uncounted, "reply", "replies")} without a count)`),
     ],
     judge.cost.calls ? dollars(judge.cost.dollars) : "–",
   ]);
@@ -187,15 +175,13 @@ function callsInWords(cost) {
   return `${plural(calls, "question")} put to judges${again}${skipped}. `;
 }
 
-/**
- * @param {Page.RankOverview[]} ranks
- * @param {number} run
- */
+/** @param {Page.RankOverview[]} ranks @param {number} run */
 function rankSection(ranks, run) {
   return section(
     "ranks",
     "How useful the retrieved contexts are",
-    quiet(
+    p(
+      "quiet",
       "Share of the samples with a context at that rank in which a judge named it as evidence for a supported claim",
       ranks[0].relevant === null ? "." : ", and in which it is a reference context.",
     ),
@@ -212,14 +198,10 @@ function rankSection(ranks, run) {
 function derivedTable({ derived, distributions, summary }, run) {
   const rows = Object.entries(derived).map(([name, says]) => {
     const metric = summary.metrics[name];
-    const listed = (/** @type {Record<string, any>} */ more) =>
-      address(["samples"], { metric: name, run: run || null, ...more });
-    const target = (/** @type {number[] | null} */ ends) =>
-      listed(ends ? { from: ends[0], to: ends[1] } : { show: "no_score" });
     return [
       [
-        el("a", { href: listed({}) }, data(name)),
-        (metric.unit ?? "share") !== "share" && el("span", { class: "quiet" }, " (", data(metric.unit), ")"),
+        el("a", { href: listed({ metric: name, run }) }, data(name)),
+        (metric.unit ?? "share") !== "share" && span("quiet", " (", data(metric.unit), ")"),
       ],
       data(says),
       number(metric.mean),
@@ -227,7 +209,7 @@ function derivedTable({ derived, distributions, summary }, run) {
       metric.n,
       range(metric.bounds),
       data(reasonsInWords(metric.missing)),
-      distributions[name] && histogram(distributions[name], total(metric.missing), name, target),
+      distributions[name] && histogram(distributions[name], total(metric.missing), name, run),
     ];
   });
   const numbers = numeric("mean", "95 % interval", "n", "bounds");
@@ -235,16 +217,7 @@ function derivedTable({ derived, distributions, summary }, run) {
   return section("derived", "Derived metrics", scrolling("derived", table(null, heads, rows)));
 }
 
-/** @param {Record<string, number>} counted */
-function total(counted) {
-  return Object.values(counted).reduce((sum, n) => sum + n, 0);
-}
-
-/**
- * Why there is no score, or a failure, counted.
- *
- * @param {Record<string, number>} reasons
- */
+/** Why there is no score, or a failure, counted. @param {Record<string, number>} reasons */
 function reasonsInWords(reasons) {
   return (
     Object.entries(reasons)
@@ -253,20 +226,14 @@ function reasonsInWords(reasons) {
   );
 }
 
-/**
- * What the same documents in other orders do to the labels.
- *
- * @param {Page.OrderEffects} effects
- * @param {number} run
- */
+/** What the same documents in other orders do to the labels. @param {Page.OrderEffects} effects @param {number} run */
 function orderSection({ orders, claims, flipped, lost, gained, rate }, run) {
   const ends = rate.low === null ? "" : `, 95 % interval ${percent(rate.low)} to ${percent(rate.high)}`;
   const share = rate.value === null ? "" : ` (${percent(rate.value)} of a sample's claims${ends})`;
   return section(
     "orders",
     "The order of the documents",
-    el(
-      "p",
+    p(
       null,
       `${flipped} of ${plural(claims, "claim")} flip in one of ${plural(orders, "other order")}${share}; `,
       `${plural(lost, "label")} lose support, ${gained} gain it.`,

@@ -1,18 +1,14 @@
 // The panel: agreement of the judges, disputed claims, replicates, and self-preference.
 
 import { report } from "./data.js";
-import { definitions, el, list, note, numeric, section, table } from "./elements.js";
+import { claimLink, metricOf } from "./cells.js";
+import { definitions, div, list, more, note, numeric, section, table } from "./elements.js";
 import { judgeNames, LABELS, sign } from "./labels.js";
 import { number, percent, plural, signed, signedRange } from "./numbers.js";
-import { rowOf, sampleAddress } from "./route.js";
 import { drawn } from "./tables.js";
 import { data } from "./text.js";
 
-/**
- * @param {Page.Overview} facts
- * @param {Page.PanelSummary} panel
- * @param {number} run
- */
+/** @param {Page.Overview} facts @param {Page.PanelSummary} panel @param {number} run */
 export function panelSection(facts, panel, run) {
   const short = judgeNames(facts);
   const labeled = panel.unanimous + panel.split;
@@ -32,20 +28,16 @@ export function panelSection(facts, panel, run) {
   return section(
     "panel",
     "Agreement of the judges",
-    el(
-      "div",
-      { class: "columns" },
+    div(
+      "columns",
       definitions(figures),
-      el("div", null, drawn("panel", report.tables[run].pairs), noiseTable(panel, short), preferenceTable(panel)),
+      div(null, drawn("panel", report.tables[run].pairs), noiseTable(panel, short), preferenceTable(panel)),
     ),
     panel.disputes.length > 0 && disputes(panel.disputes, short, run),
   );
 }
 
-/**
- * @param {Page.PanelSummary} panel
- * @param {Map<string, string>} short
- */
+/** @param {Page.PanelSummary} panel @param {Map<string, string>} short */
 function noiseTable({ noise }, short) {
   const judges = Object.entries(noise ?? {}).filter(([, { claims }]) => claims);
   if (!judges.length) return null;
@@ -78,31 +70,17 @@ function preferenceTable({ self_preference: preferences }) {
   );
 }
 
-/**
- * @param {Page.Dispute[]} disputed
- * @param {Map<string, string>} short
- * @param {number} run
- * @param {boolean} [open]
- */
+/** @param {Page.Dispute[]} disputed @param {Map<string, string>} short @param {number} run @param {boolean} [open] */
 export function disputes(disputed, short, run, open = false) {
   const vote = (/** @type {[string, string]} */ [judge, word]) => [
     data(short.get(judge) ?? judge),
     " ",
     Object.hasOwn(LABELS, word) ? [sign(word), ` ${LABELS[word].word}`] : data(word),
   ];
-  const entry = (/** @type {Page.Dispute} */ { sample, subject: id, claim, of, evidence, votes }) => {
-    const row = rowOf(sample);
-    const metric = report.metrics.find((m) => m.against === evidence.part && m.claims_of === of);
-    const target = row && sampleAddress(row, { metric: metric?.name, claim: id, run: run || null });
-    return [
-      el(target ? "a" : "span", { href: target, class: "worst-claim" }, data(claim)),
-      note(Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)])),
-    ];
-  };
-  return el(
-    "details",
-    { class: "more", open },
-    el("summary", null, `The ${plural(disputed.length, "claim")} that divide them most`),
-    list("ol", "worst", disputed, entry),
-  );
+  const entry = (/** @type {Page.Dispute} */ { sample, subject, claim, of, evidence, votes }) => [
+    claimLink(sample, { metric: metricOf(of, evidence), claim: subject, run }, data(claim)),
+    note(Object.entries(votes).map((pair, i) => [i ? " · " : "", vote(pair)])),
+  ];
+  const summary = `The ${plural(disputed.length, "claim")} that divide them most`;
+  return more(summary, list("ol", "worst", disputed, entry), open);
 }

@@ -1,8 +1,9 @@
 // Plots as SVG, each with a description in words.
 
-import { el, list, svg } from "./elements.js";
+import { div, list, svg } from "./elements.js";
+import { listed } from "./route.js";
 import { countsInWords, LABELS, sign } from "./labels.js";
-import { number, plural, range } from "./numbers.js";
+import { number, plural, range, total } from "./numbers.js";
 
 // A mean with its interval and bounds on an axis from 0 to 1.
 /** @param {Page.MetricSummary} summary @param {string} name */
@@ -35,10 +36,9 @@ export function intervalPlot({ mean, low, high, bounds, ends: reported }, name) 
  * @param {number[]} bars
  * @param {number} without samples that have none
  * @param {string} name
- * @param {(ends: number[] | null) => string} target the address of the list of these samples, the lower end excluded unless
- *   both are equal
+ * @param {number} run
  */
-export function histogram(bars, without, name, target) {
+export function histogram(bars, without, name, run) {
   const [step, height, top] = [20, 64, 16];
   const highest = Math.max(1, ...bars, without);
   const spots = [
@@ -58,9 +58,10 @@ export function histogram(bars, without, name, target) {
   const draw = (/** @type {{ n: number, i: number | null, x: number }} */ { n, i, x }) => {
     const tall = Math.max(2, (n / highest) * height);
     const kind = i === null ? "column without" : "column";
+    const [from, to] = i === null ? [] : ends(i);
     return svg(
       "a",
-      { href: target(i === null ? null : ends(i)) },
+      { href: listed({ metric: name, run, from, to, show: i === null ? "no_score" : null }) },
       svg("title", null, `${plural(n, "sample")} ${words(i)}`),
       svg("rect", { class: kind, x, y: top + height - tall, width: step - 4, height: tall }),
       label(x, top + height - tall - 4, n.toLocaleString("en")),
@@ -111,10 +112,10 @@ function toNext(links, event) {
  */
 export function labelBar(counted, name) {
   const found = /** @type {Record<string, number>} */ (counted);
-  const total = Object.values(found).reduce((sum, n) => sum + n, 0);
+  const all = total(found);
   let x = 0;
   const pieces = Object.keys(LABELS).map((label) => {
-    const width = total ? (found[label] / total) * 300 : 0;
+    const width = all ? (found[label] / all) * 300 : 0;
     const piece = svg("rect", { class: `piece is-${label}`, x, y: 0, width: Math.max(0.5, width - 1), height: 14 });
     const at = { class: `piece-sign is-${label}`, x: x + width / 2, y: 10.5, "text-anchor": "middle" };
     const inside = width > 14 && svg("text", at, LABELS[label].sign);
@@ -123,9 +124,8 @@ export function labelBar(counted, name) {
   });
   const description = `${name}: ${countsInWords(found)}`;
   const present = Object.keys(LABELS).filter((label) => found[label]);
-  return el(
-    "div",
-    { class: "label-bar" },
+  return div(
+    "label-bar",
     svg("svg", { class: "plot", viewBox: "0 0 300 14", role: "img", "aria-label": description }, pieces),
     list("ul", "legend", present, (label) => [
       sign(label),

@@ -2,7 +2,7 @@
 
 import { drawComparison } from "./comparison.js";
 import { load, report } from "./data.js";
-import { byId, definitions, dialog, el, openDialog } from "./elements.js";
+import { byId, definitions, dialog, el, openDialog, span } from "./elements.js";
 import { listAddress } from "./filters.js";
 import { anyJudges, drawJudges } from "./judges.js";
 import { drawList, drawRows, list, listedState, moveInList, printList } from "./listing.js";
@@ -186,7 +186,7 @@ async function start() {
   byId("brand").replaceChildren(
     served ? el("a", { href: "/" }, "All runs") : "claimeval",
     " ",
-    el("span", { class: "quiet" }, data(dataName(report.runs[0]))),
+    span("quiet", data(dataName(report.runs[0]))),
   );
   byId("keys").addEventListener("click", help);
   addEventListener("hashchange", show);

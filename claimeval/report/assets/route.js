@@ -18,7 +18,8 @@ export function route() {
 }
 
 /**
- * The address of a view; parameters that are null, undefined or empty are left out, and lists are repeated.
+ * The address of a view; parameters that are null, undefined or empty are left out, and so is the first run. Lists are
+ * repeated.
  *
  * @param {string[]} path
  * @param {Record<string, any>} [params]
@@ -26,9 +27,14 @@ export function route() {
 export function address(path, params = {}) {
   const kept = Object.entries(params)
     .flatMap(([name, value]) => (Array.isArray(value) ? value.map((one) => [name, one]) : [[name, value]]))
-    .filter(([, value]) => value !== null && value !== undefined && value !== "");
+    .filter(([name, value]) => value !== null && value !== undefined && value !== "" && (value || name !== "run"));
   const query = new URLSearchParams(kept).toString();
   return `#/${path.join("/")}${query ? `?${query}` : ""}`;
+}
+
+/** The address of a list of samples. @param {Record<string, any>} params as `address` takes them */
+export function listed(params) {
+  return address(["samples"], params);
 }
 
 /**
@@ -41,17 +47,14 @@ export function sampleAddress(row, params) {
   return address(["sample", row.id.isWellFormed() ? encodeURIComponent(row.id) : `~${row.number}`], params);
 }
 
-/**
- * @param {string} name id of a sample, or ~ and its number
- */
+/** @param {string} name id of a sample, or ~ and its number */
 export function rowOf(name) {
   const number = report.numbers.get(name);
   if (number !== undefined) return report.rows[number];
   return /^~\d+$/.test(name) ? report.rows[Number(name.slice(1))] : undefined;
 }
 
-// Changes the address without a history entry and without drawing again.
-/** @param {string} target */
+/** Changes the address without a history entry and without drawing again. @param {string} target */
 export function rewrite(target) {
   history.replaceState(null, "", target);
 }

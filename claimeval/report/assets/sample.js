@@ -7,7 +7,7 @@ import { entriesOf, sameClaim } from "./entries.js";
 import { metricTabs, sampleHead } from "./heading.js";
 import { opened, sampleParams } from "./opened.js";
 import { claimsOf, detail, documentsOf, report, textOf } from "./data.js";
-import { all, button, byId, el, fill, list, note, numeric, quiet, scrolling, section, table } from "./elements.js";
+import { all, button, byId, el, fill, list, note, numeric, p, scrolling, section, span, table } from "./elements.js";
 import { evidencePanel } from "./evidence.js";
 import { showExchange } from "./exchange.js";
 import { judgeNames, partName, reasonInWords } from "./labels.js";
@@ -15,6 +15,9 @@ import { matrix } from "./matrix.js";
 import { number, plural } from "./numbers.js";
 import { rewrite, rowOf, sampleAddress } from "./route.js";
 import { block, data } from "./text.js";
+
+/** @import { Entry } from "./entries.js" */
+/** @import { Side } from "./opened.js" */
 
 /**
  * @param {HTMLElement} main
@@ -27,7 +30,7 @@ export async function drawSample(main, name, params, current) {
   if (!row) {
     const everything = el("a", { href: "#/samples" }, "All samples");
     fill(main, el("h1", null, "No such sample"), [
-      el("p", null, "The report has no sample called ", data(name), ". ", everything),
+      p(null, "The report has no sample called ", data(name), ". ", everything),
     ]);
     return;
   }
@@ -72,11 +75,7 @@ export async function drawSample(main, name, params, current) {
   choose(opened.claim, opened.run, true);
 }
 
-/**
- * The derived metrics of this sample.
- *
- * @param {import("./opened.js").Side} side
- */
+/** The derived metrics of this sample. @param {Side} side */
 function derivedScores({ result, facts, run }) {
   const found = Object.entries(result.scores ?? {}).filter(([metric]) => Object.hasOwn(facts.derived, metric));
   if (!found.length) return null;
@@ -94,11 +93,7 @@ function derivedScores({ result, facts, run }) {
   );
 }
 
-/**
- * A sample of a run without claims: its texts, and what each judge replied about them.
- *
- * @param {import("./opened.js").Side} side
- */
+/** A sample of a run without claims: its texts, and what each judge replied about them. @param {Side} side */
 function sampleWithoutClaims({ result, run, short }) {
   const { sample, assessments = [] } = result;
   const inWords = (/** @type {{ label?: string | null, unassessed?: string | null }} */ { label, unassessed }) =>
@@ -123,12 +118,12 @@ function sampleWithoutClaims({ result, run, short }) {
     rows.length > 0 && scrolling(`assessments-${run}`, table(null, ["subject", "question", "label", "verdicts"], rows)),
     texts.map(([part, id, text]) => [
       el("h3", null, capital(partName(part)), id !== part && [" ", el("code", { class: "quiet small" }, data(id))]),
-      el("p", null, block(text)),
+      p(null, block(text)),
     ]),
   );
 }
 
-/** @param {import("./opened.js").Side} side */
+/** @param {Side} side */
 function sidePanel(side) {
   const { result, metric, run, entries } = side;
   const text = textOf(result.sample, metric.claims_of);
@@ -147,11 +142,11 @@ function sidePanel(side) {
       null,
       runLetter(run),
       capital(partName(metric.claims_of)),
-      opened.sides.length > 1 && el("span", { class: "quiet" }, " ", data(side.facts.name)),
+      opened.sides.length > 1 && span("quiet", " ", data(side.facts.name)),
     ),
     text
       ? markedText(text, side, select, differences(side))
-      : quiet(text === null ? "The sample has none." : "It is empty."),
+      : p("quiet", text === null ? "The sample has none." : "It is empty."),
     el(
       "h2",
       null,
@@ -163,7 +158,7 @@ function sidePanel(side) {
   );
 }
 
-/** @param {import("./opened.js").Side} side */
+/** @param {Side} side */
 function differences({ run, metric }) {
   if (opened.sides.length < 2) return [];
   const [a, b] = opened.sides.map(({ result }) => textOf(result.sample, metric.claims_of) ?? "");
@@ -182,10 +177,7 @@ function capital(text) {
  * @param {number} run
  */
 function selection(run) {
-  /**
-   * @param {string[]} claims
-   * @param {boolean} [same]
-   */
+  /** @param {string[]} claims @param {boolean} [same] */
   return (claims, same = false) => {
     const at = opened.run === run ? claims.indexOf(opened.claim ?? "") : -1;
     if (same && at >= 0) return;
@@ -196,8 +188,8 @@ function selection(run) {
 /**
  * The id of the chosen claim in a run: its own claim, or the same claim of the other run.
  *
- * @param {import("./opened.js").Side} one
- * @param {import("./opened.js").Side} side the run whose claim is chosen
+ * @param {Side} one
+ * @param {Side} side the run whose claim is chosen
  * @param {string | null} chosen
  */
 function claimIn(one, side, chosen) {
@@ -236,7 +228,7 @@ function choose(claim, run = opened.run, first = false) {
     place.dataset.run = String(run);
     fill(place, matrix(side));
   }
-  if (opened.row) rewrite(sampleAddress(opened.row, sampleParams({ claim: chosen, run: run || null })));
+  if (opened.row) rewrite(sampleAddress(opened.row, sampleParams({ claim: chosen, run })));
   if (chosen === null) return;
   const card = all(`.side[data-run="${run}"] details.claim[open]`)[0];
   card?.closest("li")?.toggleAttribute("hidden", false);
@@ -251,7 +243,7 @@ function choose(claim, run = opened.run, first = false) {
  * Goes to another claim of the run that is looked at.
  *
  * @param {number} step
- * @param {(entry: import("./entries.js").Entry) => boolean} [wanted] of which claims the next is taken
+ * @param {(entry: Entry) => boolean} [wanted] of which claims the next is taken
  */
 export function moveInClaims(step, wanted = () => true) {
   const { entries } = opened.sides[opened.run] ?? { entries: [] };

@@ -2,7 +2,7 @@
 
 import { runLetter } from "./cells.js";
 import { report } from "./data.js";
-import { definitions, el, fill, intro, note } from "./elements.js";
+import { definitions, div, el, fill, intro, note, p } from "./elements.js";
 import { plural } from "./numbers.js";
 import { data, visible } from "./text.js";
 
@@ -53,9 +53,8 @@ function promptSettings(prompt) {
       " ",
       el("code", { class: "quiet small", title: prompt.digest }, `SHA-256 ${prompt.digest.slice(0, 12)}…`),
     ),
-    el(
-      "p",
-      { class: "small" },
+    p(
+      "small",
       `SHA-256 of the file${Object.keys(prompt.parameters).length ? " and its parameters" : ""}: `,
       el("code", { class: "long" }, prompt.digest),
     ),
@@ -76,9 +75,8 @@ function judgeSettings(judge, facts, extracts) {
   const given = Object.entries({ model, endpoint, ...sent, ...extra, ...learned }).filter(
     ([, value]) => value !== null,
   );
-  return el(
-    "div",
-    { class: "judge" },
+  return div(
+    "judge",
     el("h3", null, data(name)),
     extracts && note("also extracts the claims"),
     definitions([
@@ -89,11 +87,7 @@ function judgeSettings(judge, facts, extracts) {
   );
 }
 
-/**
- * The names of settings with their values.
- *
- * @param {[string, any][]} settings
- */
+/** The names of settings with their values. @param {[string, any][]} settings */
 export function settingsInWords(settings) {
   return settings.map(([name, value]) => [
     data(name.replaceAll("_", " ")),

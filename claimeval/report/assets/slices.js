@@ -1,9 +1,9 @@
 // Metrics, or the differences of two runs, by the values of the fields of the samples.
 
 import { report } from "./data.js";
-import { all, choice, el, figure, fill, form, intro, note, numeric, scrolling, table } from "./elements.js";
+import { all, choice, div, el, figure, fill, form, intro, note, numeric, p, scrolling, table } from "./elements.js";
 import { number, shownEnds, signed, signedRange } from "./numbers.js";
-import { address, rewrite } from "./route.js";
+import { address, listed, rewrite } from "./route.js";
 import { data } from "./text.js";
 
 /** Whether samples can be split by a field. */
@@ -11,15 +11,12 @@ export function anySlices() {
   return report.comparison ? report.comparison.slices.length > 0 : report.runs[0].slices.length > 0;
 }
 
-/**
- * @param {HTMLElement} main
- * @param {URLSearchParams} params
- */
+/** @param {HTMLElement} main @param {URLSearchParams} params */
 export function drawSlices(main, params) {
   const fields = report.comparison ? report.comparison.slices : report.runs[0].slices;
   const chosen = fields.find(({ field }) => field === params.get("field")) ?? fields[0];
   if (!chosen) {
-    fill(main, el("h1", null, "Slices"), el("p", null, "No field of the samples has 2 to 50 values."));
+    fill(main, el("h1", null, "Slices"), p(null, "No field of the samples has 2 to 50 values."));
     return;
   }
   const metrics = [...new Set(chosen.rows.map(({ metric }) => metric))];
@@ -48,7 +45,7 @@ export function drawSlices(main, params) {
       choice("Field", names, at.field, choose("field"), { name: "field" }),
       choice("Metric", metrics, at.metric, choose("metric"), { name: "metric" }),
     ),
-    el("div", { class: "beside" }, image && figure(image), scrolling("title", found)),
+    div("beside", image && figure(image), scrolling("title", found)),
     note(chance(chosen.rows.filter((row) => row.metric === metric).length)),
   );
 }
@@ -74,19 +71,13 @@ function most(rows, { metric }) {
     .sort((a, b) => Math.abs(b.contribution ?? 0) - Math.abs(a.contribution ?? 0));
 }
 
-/**
- * @param {string | null} value
- * @param {At} at
- */
+/** @param {string | null} value @param {At} at */
 function name(value, { field, metric }) {
-  const href = address(["samples"], { metric, is: `${field}=${value ?? ""}` });
+  const href = listed({ metric, is: `${field}=${value ?? ""}` });
   return el("a", { href }, value === null ? "(without)" : data(value));
 }
 
-/**
- * @param {Page.Slices} slices
- * @param {At} at
- */
+/** @param {Page.Slices} slices @param {At} at */
 function sliceTable({ rows }, at) {
   return table(
     null,
@@ -101,10 +92,7 @@ function sliceTable({ rows }, at) {
   );
 }
 
-/**
- * @param {Page.ChangeSlices} slices
- * @param {At} at
- */
+/** @param {Page.ChangeSlices} slices @param {At} at */
 function changeTable({ rows }, at) {
   return table(
     null,

@@ -1,6 +1,6 @@
 // Tables that Python made once for every form of a report, with their numbers already as text.
 
-import { el, note, scrolling, table } from "./elements.js";
+import { el, note, scrolling, span, table } from "./elements.js";
 import { data } from "./text.js";
 
 /**
@@ -27,7 +27,7 @@ export function drawn(heading, drawn, { href, attributes } = {}) {
     const target = href?.(i);
     const [first, ...others] = cells.map((cell) => data(cell));
     const name = target ? el("a", { href: target }, first) : first;
-    return [drawn.indented.includes(i) ? el("span", { class: "quiet" }, "– ", name) : name, ...others];
+    return [drawn.indented.includes(i) ? span("quiet", "– ", name) : name, ...others];
   });
   return [scrolling(heading, table(attributes ?? null, columns, rows)), drawn.notes.map((text) => note(data(text)))];
 }

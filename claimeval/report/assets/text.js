@@ -40,8 +40,7 @@ function characterName(code) {
   return CHARACTER_NAMES[code] ?? (code < 0xa0 ? "control character" : "invisible character");
 }
 
-// The nodes of a text: text nodes, and a badge for every hidden character.
-/** @param {string} text */
+/** The nodes of a text: text nodes, and a badge for every hidden character. @param {string} text */
 export function visible(text) {
   const nodes = [];
   let last = 0;
@@ -56,8 +55,7 @@ export function visible(text) {
   return nodes;
 }
 
-// A piece of data within a line of our own.
-/** @param {any} text @param {Record<string, any>} [attributes] */
+/** A piece of data within a line of our own. @param {any} text @param {Record<string, any>} [attributes] */
 export function data(text, attributes) {
   return el("bdi", { ...attributes }, visible(String(text)));
 }
@@ -68,11 +66,7 @@ export function block(text, attributes) {
   return el("div", { dir: "auto", ...attributes, class: `text ${attributes?.class ?? ""}` }, visible(text));
 }
 
-/**
- * The words of a query.
- *
- * @param {string} query
- */
+/** The words of a query. @param {string} query */
 export function terms(query) {
   return query.toLowerCase().split(/\s+/).filter(Boolean);
 }
@@ -133,4 +127,17 @@ export function cut(text, spans) {
     to: ends[i + 1],
     spans: placed.filter((span) => span.from <= from && span.to >= ends[i + 1]),
   }));
+}
+
+/**
+ * A text in which the pieces that a span covers are marked.
+ *
+ * @param {string} text
+ * @param {any[]} spans as `cut` takes them
+ * @param {string} kind the class of the marks
+ */
+export function marked(text, spans, kind) {
+  const piece = (/** @type {any} */ { text: piece, spans: found }) =>
+    found.length ? el("mark", { class: kind }, visible(piece)) : visible(piece);
+  return cut(text, spans).map(piece);
 }

@@ -10,26 +10,16 @@ import { byId } from "./elements.js";
  */
 function decoded(text) {
   if ("fromBase64" in Uint8Array) return /** @type {any} */ (Uint8Array).fromBase64(text);
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
-  return bytes;
+  return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
 }
 
-/**
- * The text of a block of data.
- *
- * @param {string} name id of the element that holds it
- */
+/** The text of a block of data. @param {string} name id of the element that holds it */
 export function unpackText(name) {
   const stream = new Blob([decoded(byId(name).textContent ?? "")]).stream();
   return new Response(stream.pipeThrough(new DecompressionStream("deflate"))).text();
 }
 
-/**
- * @param {string} name id of the element that holds it
- * @returns {Promise<any>}
- */
+/** @param {string} name id of the element that holds it @returns {Promise<any>} */
 export async function unpack(name) {
   return JSON.parse(await unpackText(name));
 }

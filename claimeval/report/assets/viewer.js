@@ -1,29 +1,32 @@
 // The viewer's home: the runs of a folder by system with trends, its experiments, and comparisons.
 
-import { all, button, byId, choice, el, fill, form, picture, row, scrolling, searchField, table } from "./elements.js";
-import { experimentsSection, problemRow } from "./experiments.js";
 import {
-  COLUMNS,
-  byName,
-  changes,
-  columns,
-  compareAddress,
-  differences,
-  home,
-  keep,
-  reportAddress,
-  restore,
-  state,
-} from "./home.js";
+  all,
+  button,
+  byId,
+  choice,
+  div,
+  el,
+  fill,
+  form,
+  p,
+  picture,
+  row,
+  scrolling,
+  searchField,
+  span,
+  table,
+} from "./elements.js";
+import { experimentsSection, problemRow } from "./experiments.js";
+import { COLUMNS, columnName, columns, compareAddress, home, keep, reportAddress, restore, state } from "./home.js";
 import { plural } from "./numbers.js";
 import { data, has, terms } from "./text.js";
 import { themes } from "./theme.js";
 import { unpack } from "./unpacking.js";
 
-/**
- * @param {import("./home.js").Run} run
- * @param {[string, import("./home.js").Column][]} shown
- */
+/** @import { Column, Group } from "./home.js" */
+
+/** @param {Page.RunEntry} run @param {[string, Column][]} shown */
 function runRow(run, shown) {
   const box = el("input", {
     type: "checkbox",
@@ -34,15 +37,11 @@ function runRow(run, shown) {
   return row({ "data-run": run.name }, [
     el("td", { class: "pick" }, box),
     el("th", { scope: "row" }, el("a", { href: reportAddress([run.name]) }, data(run.name))),
-    ...shown.map(([, { head, kind, cell }]) => el("td", { class: kind, "data-head": head }, cell(run))),
+    ...shown.map(([key, { kind, cell }]) => el("td", { class: kind, "data-head": columnName(key) }, cell(run))),
   ]);
 }
 
-/**
- * The chosen columns that any of these runs has something in.
- *
- * @param {import("./home.js").Run[]} runs
- */
+/** The chosen columns that any of these runs has something in. @param {Page.RunEntry[]} runs */
 function shownColumns(runs) {
   const filled = (/** @type {string} */ key) =>
     key.startsWith("metric ")
@@ -51,35 +50,27 @@ function shownColumns(runs) {
   return Object.entries(columns()).filter(([key]) => state.columns.has(key) && filled(key));
 }
 
-/**
- * The table of runs.
- *
- * @param {string} heading id of its name
- * @param {import("./home.js").Run[]} runs
- */
+/** The table of runs. @param {string} heading id of its name @param {Page.RunEntry[]} runs */
 function runTable(heading, runs) {
   const head = (/** @type {string} */ key, /** @type {string} */ name, /** @type {string} */ kind) =>
     el(
       "th",
       { scope: "col", class: kind, "data-sort": key },
-      el("button", { type: "button", click: () => sortBy(key) }, data(name)),
+      button(null, () => sortBy(key), data(name)),
     );
   const shown = shownColumns(runs);
-  const heads = shown.map(([key, { head: name, kind = "" }]) => head(key, name, kind));
-  const pick = el("th", { scope: "col" }, el("span", { class: "unseen" }, "compare"));
+  const heads = shown.map(([key, { kind = "" }]) => head(key, columnName(key), kind));
+  const pick = el("th", { scope: "col" }, span("unseen", "compare"));
   const rows = runs.map((run) => runRow(run, shown));
   return scrolling(heading, table({ class: "plain runs" }, [pick, head("name", "run", ""), ...heads], rows));
 }
 
-/**
- * @param {import("./home.js").Group} group
- * @param {number} place
- */
+/** @param {Group} group @param {number} place */
 function groupSection(group, place) {
-  const runs = group.runs.map((name) => byName[name]);
+  const runs = group.runs.map((name) => home.byName[name]);
   const heading = `group-${place}`;
   const together = runs.length === 2 ? "Compare the two" : `Compare all ${runs.length} runs`;
-  const drawn = group.pictures.map((found) => el("div", { class: "trend" }, picture(found)));
+  const drawn = group.pictures.map((found) => div("trend", picture(found)));
   return el(
     "section",
     { class: "group" },
@@ -87,21 +78,20 @@ function groupSection(group, place) {
       "h2",
       { id: heading },
       group.name ? data(group.name) : "Data given in Python",
-      el("span", { class: "quiet small" }, ` ${plural(runs.length, "run")}`),
+      span("quiet small", ` ${plural(runs.length, "run")}`),
     ),
-    drawn.length > 0 && el("div", { class: "trends" }, drawn),
+    drawn.length > 0 && div("trends", drawn),
     runs.length > 1 &&
-      el(
-        "p",
-        { class: "small" },
+      p(
+        "small",
         el("a", { href: compareAddress(group.runs, group.runs[0]) }, together),
-        group.other_data && el("span", { class: "quiet" }, " The content of the file differs from run to run."),
+        group.other_data && span("quiet", " The content of the file differs from run to run."),
       ),
     runTable(heading, runs),
   );
 }
 
-/** @param {import("./home.js").Run[]} broken */
+/** @param {Page.RunEntry[]} broken */
 function problemsSection(broken) {
   const rows = broken.map((run) => problemRow(run, 2));
   const found = table({ class: "plain runs" }, ["run", "problem"], rows);
@@ -124,7 +114,7 @@ function drawGroups() {
 
 function order() {
   const column =
-    state.sort === "name" ? { value: (/** @type {import("./home.js").Run} */ run) => run.name } : columns()[state.sort];
+    state.sort === "name" ? { value: (/** @type {Page.RunEntry} */ run) => run.name } : columns()[state.sort];
   const values = Object.fromEntries(home.runs.map((run) => [run.name, column.value(run)]));
   const compare = (/** @type {string | undefined} */ a = "", /** @type {string | undefined} */ b = "") =>
     values[a] < values[b] ? -1 : values[a] > values[b] ? 1 : 0;
@@ -177,14 +167,14 @@ function chooseFrom(changed) {
 }
 
 function showChosen() {
-  const chosen = [...state.chosen].sort((a, b) => byName[a].written - byName[b].written);
+  const chosen = [...state.chosen].sort((a, b) => home.byName[a].written - home.byName[b].written);
   if (!chosen.includes(state.baseline)) state.baseline = "";
   const baseline = state.baseline || chosen[0];
   for (const box of all("input[type=checkbox]", byId("groups"))) {
     const name = /** @type {HTMLElement} */ (box.closest("tr")).dataset.run ?? "";
     /** @type {HTMLInputElement} */ (box).checked = chosen.includes(name);
     box.parentElement?.querySelector(".run-letter")?.remove();
-    if (chosen.includes(name)) box.after(el("span", { class: "run-letter" }, chosen.length > 26 ? "✓" : letter(name)));
+    if (chosen.includes(name)) box.after(span("run-letter", chosen.length > 26 ? "✓" : letter(name)));
   }
   /** @param {string} name */
   function letter(name) {
@@ -213,30 +203,30 @@ function showChosen() {
 }
 
 function columnsChooser() {
-  const box = (/** @type {[string, import("./home.js").Column]} */ [key, { head }]) => {
+  const box = (/** @type {string} */ key) => {
     const change = () => {
       if (!state.columns.delete(key)) state.columns.add(key);
       drawGroups();
       keep();
     };
     const control = el("input", { type: "checkbox", checked: state.columns.has(key), change });
-    return el("label", null, control, " ", data(head));
+    return el("label", null, control, " ", data(columnName(key)));
   };
   return el(
     "details",
     { class: "columns", id: "columns" },
     el("summary", null, "Columns"),
-    el("div", { class: "choices" }, Object.entries(columns()).map(box)),
+    div("choices", Object.keys(columns()).map(box)),
   );
 }
 
 async function start() {
   themes();
   Object.assign(home, await unpack("runs"));
-  for (const run of home.runs) byName[run.name] = run;
+  for (const run of home.runs) home.byName[run.name] = run;
   for (const group of home.groups) {
-    Object.assign(changes, group.changes);
-    Object.assign(differences, group.differences);
+    Object.assign(home.changes, group.changes);
+    Object.assign(home.differences, group.differences);
   }
   restore();
   fill(
@@ -255,7 +245,7 @@ async function start() {
     ),
     el("div", { id: "groups" }),
     home.runs.length + home.experiments.length === 0 &&
-      el("p", null, "This folder has no run. To make one, use ", el("code", null, "claimeval score"), "."),
+      p(null, "This folder has no run. To make one, use ", el("code", null, "claimeval score"), "."),
   );
   addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
