@@ -332,12 +332,13 @@ class _TwoRuns:
     """The samples that two runs share."""
 
     def __init__(self, folder: Path, compared: Path) -> None:
-        from claimeval.runs.compare import shared_derived, shared_metrics, shared_others
+        from claimeval.runs.compare import shared_metrics
 
         self._folders = folder, compared
         manifests = load_manifest(folder), load_manifest(compared)
-        self._metrics = shared_metrics(*manifests)
-        self._others = (*shared_derived(*manifests), *shared_others(*manifests))
+        names = shared_metrics(*manifests)
+        self._metrics = tuple(metric for metric in names.values() if metric)
+        self._others = tuple(name for name, metric in names.items() if not metric)
         self._rebuilders = [Rebuilder(manifest) for manifest in manifests]
         self._manifests = manifests
 

@@ -6,7 +6,7 @@ import heapq
 import itertools
 from array import array
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -92,38 +92,35 @@ class PairChanges(NamedTuple):
     """What happened to documents, and their names."""
 
 
-class OtherRun(Generic[T]):
-    """A run whose results are looked up by sample id. Only their positions in the file are kept in memory."""
+class SharedSamples(Generic[T]):
+    """The samples of run a that run b has too, with their positions; of run b, only positions are kept in memory."""
 
-    def __init__(self, folder: Path, results: Sequence[T], each: Callable[[T], None] | None = None) -> None:
-        """`each` is called with every result by the time `pairs` ends."""
-        self._folder, self._results, self._each = folder, results, each
-        self.positions: dict[str, int] = {}
-        """Positions of the results that were read so far, by sample id."""
-        self.totals = Totals()
-        """Totals of all results, once `pairs` has ended."""
+    def __init__(self, folder: Path, runs: Sequence[Sequence[T]], each: Sequence[Callable[[T], None]] = ()) -> None:
+        """`folder` is that of run b; `each` has a function for the results of each run."""
+        self._folder, self._runs, self._each = folder, runs, each
+        self._places: dict[str, int] = {}
+        """Positions of the results of run b that were read so far, by sample id."""
+        self.totals = Totals(), Totals()
+        """Totals of all results of each run, after the last pair."""
 
-    def pairs(self, results: Iterable[T]) -> Iterator[Pair[T]]:
-        """Yield the results whose sample this run has too, each with its counterpart.
-
-        If both runs have the same order, the files are read in parallel.
-        """
-        following = self._read_on()
-        for result in results:
-            if (position := self.positions.get(result.id)) is not None:
-                yield Pair(result, self._results[position])
-            elif counterpart := next((other for other in following if other.id == result.id), None):
-                yield Pair(result, counterpart)
+    def __iter__(self) -> Iterator[tuple[tuple[int, int], Pair[T]]]:
+        """If both runs have the same order, the files are read in parallel."""
+        following = self._read(1)
+        for position, result in self._read(0):
+            if (place := self._places.get(result.id)) is not None:
+                yield (position, place), Pair(result, self._runs[1][place])
+            elif found := next((one for one in following if one[1].id == result.id), None):
+                yield (position, found[0]), Pair(result, found[1])
         deque(following, maxlen=0)
 
-    def _read_on(self) -> Iterator[T]:
-        for position, result in enumerate(self._results):
-            if self.positions.setdefault(result.id, position) != position:
+    def _read(self, run: int) -> Iterator[tuple[int, T]]:
+        for position, result in enumerate(self._runs[run]):
+            if run and self._places.setdefault(result.id, position) != position:
                 raise DataError(f"{self._folder}: duplicate sample id {result.id!r}")
-            self.totals.add(result.scores)
+            self.totals[run].add(result.scores)
             if self._each:
-                self._each(result)
-            yield result
+                self._each[run](result)
+            yield position, result
 
 
 class ComparedRuns(NamedTuple):
@@ -153,18 +150,10 @@ def compare(
     """
     builder = ComparisonBuilder(a, b, cluster, sliced=sliced)
     overviews = OverviewBuilder(load_manifest(a)), OverviewBuilder(load_manifest(b))
-    other, totals = OtherRun(b, RunResults.of(b), overviews[1].add), Totals()
-
-    def results() -> Iterator[SampleResult]:
-        """Yield the results of the first run, after adding them to its overview."""
-        for result in RunResults.of(a):
-            totals.add(result.scores)
-            overviews[0].add(result)
-            yield result
-
-    for pair in other.pairs(results()):
+    pairs = SharedSamples(b, (RunResults.of(a), RunResults.of(b)), [overview.add for overview in overviews])
+    for _, pair in pairs:
         each(pair, builder.add(pair, pair.__getitem__))
-    paired = builder.comparison((totals, other.totals))
+    paired = builder.comparison(pairs.totals)
     return ComparedRuns(overviews[0].overview(a), overviews[1].overview(b), paired)
 
 
@@ -190,20 +179,10 @@ def differences(
     runs = RunResults.of(a), RunResults.of(b)
     if by:
         check_field(by, (result.sample for result in runs[0].scored()))
-    builder, totals, position = ComparisonBuilder(a, b, cluster, by), Totals(), -1
-    other = OtherRun(b, runs[1].scored())
-
-    def scored() -> Iterator[ScoredSample]:
-        """Yield the samples of the first run."""
-        nonlocal position
-        for position, result in enumerate(runs[0].scored()):  # noqa: B007  # `full` reads it
-            totals.add(result.scores)
-            yield result
-
-    for pair in other.pairs(scored()):
-        places = position, other.positions[pair.a.id]
+    builder, pairs = ComparisonBuilder(a, b, cluster, by), SharedSamples(b, [run.scored() for run in runs])
+    for places, pair in pairs:
         builder.add(pair, lambda run, at=places: runs[run].judged(at[run]))  # type: ignore[misc]  # without calls
-    return builder.comparison((totals, other.totals), metrics)
+    return builder.comparison(pairs.totals, metrics)
 
 
 class PairedValues:
@@ -211,7 +190,7 @@ class PairedValues:
 
     def __init__(self, source: str, metrics: Mapping[str, Metric | None], cluster: str | None, causes: Causes) -> None:
         """`metrics` maps names to metrics; None for a metric that is not over claims."""
-        self._source, self._cluster = source, cluster
+        self.metrics, self._source, self._cluster = metrics, source, cluster
         self.causes = CauseTally(causes, metrics)
         self.ids: list[str] = []
         self.clusters = array("q")
@@ -295,16 +274,14 @@ class ComparisonBuilder:
         self._manifests = before, after = load_manifest(a), load_manifest(b)
         self._requested_cluster, self._cluster, self._by = cluster, cluster_field(a, cluster), by
         self._slices: dict[str, list[int]] = {}
-        self.metrics = shared_metrics(before, after)
-        names: dict[str, Metric | None] = {metric.name: metric for metric in self.metrics}
-        names |= dict.fromkeys((*shared_derived(before, after), *shared_others(before, after)))
+        names = shared_metrics(before, after)
         self._paired = PairedValues(source_of(before), names, self._cluster, Causes(before, after))
         self._sliced = SliceTally(tuple(names), self._cluster) if sliced else None
         self._facts: list[Facts] = []
         self._facets = SliceTally((), None)
         self._other_texts = self._other_claims = 0
         graded = before.panel.scale.ordered and before.panel.scale == after.panel.scale
-        self._tally = FlipTally({(metric.claims_of, metric.against) for metric in self.metrics}, graded=graded)
+        self._tally = FlipTally({(one.claims_of, one.against) for one in names.values() if one}, graded=graded)
         self._flips: list[Flip] = []
         """The first claims that flipped."""
 
@@ -347,19 +324,19 @@ class ComparisonBuilder:
         """
         a, b = (folder.resolve().name for folder in self.folders)
         summaries = [load_summary(folder) for folder in self.folders]
-        inside = _attached(*self.folders, self._requested_cluster)
+        attached_metrics, attached_settings = _attached(*self.folders, self._requested_cluster)
         shared = len(self._paired.ids)
         if not shared:
             raise UsageError(f"the runs {a} and {b} have no sample id in common")
-        of_claims = {metric.name: metric for metric in self.metrics}
-        metrics = [
-            metric.model_copy(update={"discordant": self._in_one_only(of_claims[metric.metric])})
-            if metric.metric in of_claims
-            else metric
-            for metric in self._paired.explained(totals)
-        ]
-        names = joint_names([(metric.source, metric.metric) for metric in inside.metrics], self._paired.values)
-        metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in inside.metrics]
+        metrics = self._paired.explained(totals)
+        for place, metric in enumerate(metrics):
+            if (of := self._paired.metrics[metric.metric]) and (
+                counts := self._tally.discordant(of.claims_of, of.against)
+            ):
+                once = DiscordantCounts(only_a=counts[0], only_b=counts[1], p=mcnemar_exact(*counts))
+                metrics[place] = metric.model_copy(update={"discordant": once})
+        names = joint_names([(metric.source, metric.metric) for metric in attached_metrics], self._paired.values)
+        metrics += [m.model_copy(update={"metric": names[m.source, m.metric]}) for m in attached_metrics]
         if not metrics:
             metric_names = [", ".join(manifest.names) for manifest in self._manifests]
             raise UsageError(
@@ -368,7 +345,7 @@ class ComparisonBuilder:
         if chosen is not None:
             metrics = [m for m in metrics if {m.metric, m.metric.rpartition("/")[2]} & set(chosen)]
         metrics = adjusted(metrics)
-        settings = (*changed_settings(*self._manifests), *inside.settings)
+        settings = (*changed_settings(*self._manifests), *attached_settings)
         return PairedRuns(
             a=a,
             b=b,
@@ -416,27 +393,23 @@ class ComparisonBuilder:
         return a, b
 
     def _by_value(self, chosen: Collection[str] | None) -> dict[str, tuple[MetricComparison, ...]]:
-        slices = sorted(self._slices.items(), key=lambda item: -len(item[1]))
-        compared = {value: self._paired.compared(positions) for value, positions in slices}
-        if chosen is not None:
-            compared = {value: [m for m in of if m.metric in chosen] for value, of in compared.items()}
-        counts = Counter[str]()
-        for metrics in compared.values():
-            counts.update({metric.metric: metric.n for metric in metrics})
-        compared = {
-            value: [
-                metric.model_copy(update={"contribution": metric.difference.value * metric.n / counts[metric.metric]})
-                if metric.difference.value is not None
-                else metric
-                for metric in metrics
-            ]
-            for value, metrics in compared.items()
+        found = {
+            value: [m for m in self._paired.compared(of) if chosen is None or m.metric in chosen]
+            for value, of in sorted(self._slices.items(), key=lambda item: -len(item[1]))
         }
-        return _adjusted_by(compared)
-
-    def _in_one_only(self, metric: Metric) -> DiscordantCounts | None:
-        found = self._tally.discordant(metric.claims_of, metric.against)
-        return found and DiscordantCounts(only_a=found[0], only_b=found[1], p=mcnemar_exact(*found))
+        counts = Counter[str]()
+        for metrics in found.values():
+            counts.update({metric.metric: metric.n for metric in metrics})
+        tested = iter(adjusted([metric for metrics in found.values() for metric in metrics]))
+        return {
+            value: tuple(
+                m
+                if m.difference.value is None
+                else m.model_copy(update={"contribution": m.difference.value * m.n / counts[m.metric]})
+                for m in itertools.islice(tested, len(metrics))
+            )
+            for value, metrics in found.items()
+        }
 
     def _abstained(self, a: Summary, b: Summary) -> Iterator[str]:
         for run, summary in (("a", a), ("b", b)):
@@ -450,20 +423,15 @@ def source_of(manifest: Manifest) -> str:
     return CLAIMS if manifest.of_claims else manifest.job
 
 
-def shared_metrics(a: Manifest, b: Manifest) -> tuple[Metric, ...]:
-    """Return the metrics over claims that two runs share: equal in name, claims and evidence."""
+def shared_metrics(a: Manifest, b: Manifest) -> dict[str, Metric | None]:
+    """Return the metrics that two runs share: those over claims, equal in name, claims and evidence, then others.
+
+    Metrics that are not over claims are None; derived ones come before those of a job that both runs are of.
+    """
     in_b = {(metric.name, metric.claims_of, metric.against) for metric in b.rows}
-    return tuple(metric for metric in a.rows if (metric.name, metric.claims_of, metric.against) in in_b)
-
-
-def shared_derived(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """Return the derived metrics that two runs share."""
-    return tuple(name for name in a.derived if name in b.derived)
-
-
-def shared_others(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """Return the metrics that are not over claims and that two runs of one job share."""
-    return tuple(name for name in a.others if name in b.others and a.job == b.job)
+    found: dict[str, Metric | None] = {m.name: m for m in a.rows if (m.name, m.claims_of, m.against) in in_b}
+    others = [name for name in a.others if name in b.others and a.job == b.job]
+    return found | dict.fromkeys([*(name for name in a.derived if name in b.derived), *others])
 
 
 def adjusted(compared: Sequence[M]) -> list[M]:
@@ -472,40 +440,22 @@ def adjusted(compared: Sequence[M]) -> list[M]:
     return [item if item.p is None else item.model_copy(update={"p_adjusted": next(by_holm)}) for item in compared]
 
 
-def _adjusted_by(compared: Mapping[str, Sequence[MetricComparison]]) -> dict[str, tuple[MetricComparison, ...]]:
-    """Return the comparisons by value of a field with p after Holm's correction over all of them."""
-    tested = iter(adjusted([metric for metrics in compared.values() for metric in metrics]))
-    return {value: tuple(itertools.islice(tested, len(metrics))) for value, metrics in compared.items()}
-
-
-class Attached(NamedTuple):
-    """Comparison of the attached runs in two run directories."""
-
-    metrics: tuple[MetricComparison, ...]
-    settings: tuple[str, ...]
-
-
-def _attached(a: Path, b: Path, cluster: str | None) -> Attached:
-    """Compare the metrics that attached runs of the same name have in both run directories."""
+def _attached(a: Path, b: Path, cluster: str | None) -> tuple[list[MetricComparison], list[str]]:
+    """Compare the metrics that attached runs of the same name have in both run directories; also return settings."""
     metrics: list[MetricComparison] = []
     settings: list[str] = []
     in_b = attached(b)
-    for job, folder in attached(a).items():
-        if job not in in_b:
-            continue
-        before, after = load_manifest(folder), load_manifest(in_b[job])
+    for job, folders in {job: (folder, in_b[job]) for job, folder in attached(a).items() if job in in_b}.items():
+        before, after = map(load_manifest, folders)
         # the data of attached runs are the two runs themselves
         settings += [f"{job}, {line}" for line in changed_settings(before, after) if not line.startswith("data: ")]
-        names: dict[str, Metric | None] = dict.fromkeys(shared_others(before, after))
-        paired = PairedValues(job, names, cluster or before.cluster, Causes(before, after))
-        totals, other = Totals(), OtherRun(in_b[job], RunResults.of(in_b[job]).scored())
-        results = RunResults.of(folder).scored()
-        for pair in other.pairs(results):
+        causes = Causes(before, after)
+        paired = PairedValues(job, shared_metrics(before, after), cluster or before.cluster, causes)
+        pairs = SharedSamples(folders[1], [RunResults.of(folder).scored() for folder in folders])
+        for _, pair in pairs:
             paired.add(pair, Inputs(*pair) if pair.changed else None)
-        for result in results:
-            totals.add(result.scores)
-        metrics += paired.explained((totals, other.totals)) if paired.ids else ()
-    return Attached(tuple(metrics), tuple(settings))
+        metrics += paired.explained(pairs.totals) if paired.ids else ()
+    return metrics, settings
 
 
 def _texts(result: ScoredSample) -> tuple[object, ...]:
