@@ -24,7 +24,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
@@ -157,37 +157,26 @@ class CausePart(Record):
         return "answers changed with it" if self.together else "the same claims judged on other documents"
 
 
-class Decomposition(NamedTuple):
-    """The parts of a difference, and their sum."""
-
-    parts: tuple[CausePart, ...] = ()
-    """Largest first, `UNPAIRED` last; causes without a change are left out."""
-    change: float | None = None
-    """The mean of run b minus that of run a, each over all samples with a value; the sum of the parts."""
-
-
-class ClaimChange(NamedTuple):
-    """Exact contribution of one claim to the difference of a sample's values."""
+class Why(NamedTuple):
+    """Why a claim, or a whole sample, counts differently."""
 
     cause: Cause
-    value: Fraction
-    subject: str | None = None
-    run: Literal["a", "b"] = "a"
-    claim: str | None = None
-    a: Label | None = None
-    b: Label | None = None
     name: str | None = None
     """The document that it is about."""
     together: bool = False
     """Whether it is of an answer that changed together with the documents."""
 
 
-class _Why(NamedTuple):
-    """Why a claim counts differently: the fields of a `ClaimChange`."""
+class ClaimChange(NamedTuple):
+    """Exact contribution of one claim to the difference of a sample's values."""
 
-    cause: Cause
-    name: str | None = None
-    together: bool = False
+    why: Why
+    value: Fraction
+    subject: str | None = None
+    run: str = "a"
+    claim: str | None = None
+    a: Label | None = None
+    b: Label | None = None
 
 
 class _JudgedClaim(NamedTuple):
@@ -210,38 +199,34 @@ class Causes:
     def __init__(self, a: Manifest, b: Manifest) -> None:
         self.judged_alike = a.judges_alike(b)
         self.extracted_alike = _extraction(a) == _extraction(b)
-        self._judged = bool(a.judges or b.judges)
+        self._judged = bool(a.of_claims or a.judges or b.judges)
         self._of_documents = a.job in OF_DOCUMENTS
 
-    def of_sample(self, name: str, metric: Metric | None, inputs: Inputs, *, up: bool = False) -> _Why:
-        """Return the cause of a change of a metric that cannot be attributed to claims.
+    def _why(self, parts: Iterable[Part], inputs: Inputs, claim: str = "", *, up: bool) -> Why:
+        """Return the cause of a change that follows from these parts: of a claim's label, or of a sample's value.
 
         Args:
-            name: The name of the metric.
-            metric: The metric, if it is over claims.
+            parts: The parts that it depends on.
             inputs: The inputs of the sample.
+            claim: The text of the claim, of which judges may have cited documents.
             up: Whether the value rose.
         """
-        a, b = inputs.a, inputs.b
-        parts = [part for part in self._parts(name, metric, a, b) if inputs.differs(part)]
-        changed = dict.fromkeys(_cause_of_part(part) for part in parts)
+        differs = [part for part in parts if inputs.differs(part)]
+        changed = dict.fromkeys(_cause_of_part(part) for part in differs)
         if not self.judged_alike:
             changed["judge"] = None
-        documents = inputs.documents()
-        if changed.keys() == {"evidence", "answer"} and parts.count("contexts") and not documents.changed:
-            del changed["evidence"]  # only their order
-        if not changed:
-            return _Why("disagreement" if self._judged else "judge")
-        if "contexts" in parts and changed.keys() <= {"evidence", "answer"} and documents.changed:
-            found = inputs.changed_for("contexts", "", up=up)
-            assert found, "documents changed"
-            return _Why(*found, "answer" in changed)
-        (cause, *others) = changed
-        if others:
-            return _Why("several")
-        if cause == "evidence":
-            return _Why("order" if documents.moved else cause)
-        return _Why(inputs.answer or cause) if cause == "answer" else _Why(cause)
+        evidence = next((part for part in differs if _cause_of_part(part) == "evidence"), None)
+        if evidence and changed.keys() <= {"evidence", "answer"}:
+            if found := inputs.changed_for(evidence, claim, up=up):
+                return Why(*found, "answer" in changed)
+            if "answer" in changed:
+                del changed["evidence"]  # only their order
+        if len(changed) != 1:
+            return Why("several" if changed else "disagreement" if self._judged else "judge")
+        (cause,) = changed
+        if evidence and cause == "evidence":
+            return Why("order" if inputs.documents(evidence).moved else cause)
+        return self._of_answer(inputs) if cause == "answer" else Why(cause)
 
     def _parts(self, name: str, metric: Metric | None, a: Sample, b: Sample) -> Sequence[Part]:
         """Return the parts of a sample that a metric depends on; all parts if that is not known."""
@@ -267,8 +252,8 @@ class Causes:
         change = values[1] - values[0]
         changed = self._claims(metric, inputs) if metric else None
         if changed is None or sum(one.value for one in changed) != change:
-            why = self.of_sample(name, metric, inputs, up=change > 0)
-            return [ClaimChange(why.cause, change, name=why.name, together=why.together)] if change else []
+            parts = self._parts(name, metric, inputs.a, inputs.b)
+            return [ClaimChange(self._why(parts, inputs, up=change > 0), change)] if change else []
         return changed
 
     def _claims(self, metric: Metric, inputs: Inputs) -> list[ClaimChange] | None:
@@ -291,7 +276,7 @@ class Causes:
             if in_a and in_b and counts == (True, True):
                 if not (turn := in_b.value - in_a.value):
                     continue
-                value, why = turn * flip, self._of_flip(metric.against, inputs, key[0], up=turn > 0)
+                value, why = turn * flip, self._why((ASKED, metric.against), inputs, key[0], up=turn > 0)
             elif in_a and counts[0]:
                 value, why = (level - in_a.value) * weights[0], self._in_one_run(in_b, metric.claims_of, inputs)
             elif in_b and counts[1]:
@@ -301,41 +286,26 @@ class Causes:
             claim = in_a or in_b
             assert claim is not None, "a key is of one of the runs"
             labels = in_a.assessment.support if in_a else None, in_b.assessment.support if in_b else None
-            run: Literal["a", "b"] = "a" if in_a else "b"
-            named = claim.assessment.subject, run, claim.text, *labels
-            changed.append(ClaimChange(why.cause, value, *named, why.name, why.together))
+            named = claim.assessment.subject, "a" if in_a else "b", claim.text, *labels
+            changed.append(ClaimChange(why, value, *named))
         return changed
 
-    def _of_flip(self, against: Part, inputs: Inputs, claim: str, *, up: bool) -> _Why:
-        """Return why the label of a claim that both runs judged differs."""
-        differs = inputs.differs(against)
-        if not inputs.question and not differs:
-            return _Why("disagreement" if self.judged_alike else "judge")
-        if not self.judged_alike or (inputs.question and differs):
-            return _Why("several")
-        cause = "question" if inputs.question else _cause_of_part(against)
-        if cause != "evidence":
-            return self._of_answer(inputs) if cause == "answer" else _Why(cause)
-        if found := inputs.changed_for(against, claim, up=up):
-            return _Why(*found)
-        return _Why("order" if inputs.documents(against).moved else cause)
-
-    def _in_one_run(self, other: _JudgedClaim | None, of: Part, inputs: Inputs) -> _Why:
+    def _in_one_run(self, other: _JudgedClaim | None, of: Part, inputs: Inputs) -> Why:
         """Return why a claim counts in one run only; `other` is the claim in the other run."""
         if other is not None:
-            return _Why("label" if other.assessment.label is None else "reference")
+            return Why("label" if other.assessment.label is None else "reference")
         if inputs.a.texts(of) == inputs.b.texts(of):
-            return _Why("question" if inputs.question and self.extracted_alike else "extraction")
+            return Why("question" if inputs.question and self.extracted_alike else "extraction")
         if not (self.judged_alike and self.extracted_alike):
-            return _Why("several")
+            return Why("several")
         cause = _cause_of_part(of)
-        return self._of_answer(inputs) if cause == "answer" else _Why(cause)
+        return self._of_answer(inputs) if cause == "answer" else Why(cause)
 
-    def _of_answer(self, inputs: Inputs) -> _Why:
+    def _of_answer(self, inputs: Inputs) -> Why:
         """Return why something differs that follows from another answer."""
         if found := inputs.with_answer():
-            return _Why(*found, True)
-        return _Why(inputs.answer or "answer")
+            return Why(*found, True)
+        return Why(inputs.answer or "answer")
 
 
 def _extraction(manifest: Manifest) -> object:
@@ -401,41 +371,34 @@ class Totals:
 class _PartTally:
     """Adds up the changes of one metric with one cause."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Iterable[_PartTally] = ()) -> None:
+        """`parts` are added up."""
         self.value = Fraction()
         self.claims = 0
         self.whole = False
         """Whether whole samples are counted."""
-        self.samples: dict[int, float] = {}
+        self.samples: defaultdict[int, float] = defaultdict(float)
         """What each sample adds, before it is divided by their number."""
         self._largest: list[tuple[Fraction, int, str, ClaimChange]] = []
+        for part in parts:
+            self.value += part.value
+            self.claims += part.claims
+            self.whole |= part.whole
+            for order, value in part.samples.items():
+                self.samples[order] += value
+            self._largest = heapq.nlargest(LARGEST, [*self._largest, *part._largest], key=lambda entry: entry[:2])
 
     def add(self, sample: str, change: ClaimChange, order: int, position: int) -> None:
         """Add a change of a sample; `order` is the sample's number, `position` that of the change in it."""
         self.value += change.value
         self.claims += change.subject is not None
         self.whole |= change.subject is None
-        self.samples[order] = self.samples.get(order, 0.0) + float(change.value)
-        self._push((abs(change.value), -(order << 20) - position, sample, change))
-
-    def _push(self, entry: tuple[Fraction, int, str, ClaimChange]) -> None:
+        self.samples[order] += float(change.value)
         push = heapq.heappush if len(self._largest) < LARGEST else heapq.heappushpop
-        push(self._largest, entry)
+        push(self._largest, (abs(change.value), -(order << 20) - position, sample, change))
 
-    def join(self, other: _PartTally) -> _PartTally:
-        """Add another tally to this one, and return this one."""
-        self.value += other.value
-        self.claims += other.claims
-        self.whole |= other.whole
-        for order, value in other.samples.items():
-            self.samples[order] = self.samples.get(order, 0.0) + value
-        for entry in other._largest:
-            self._push(entry)
-        return self
-
-    def part(self, cause: Cause, weight: Fraction, **fields: Any) -> CausePart:
+    def part(self, cause: Cause, weight: Fraction = Fraction(1), **fields: Any) -> CausePart:
         """Return the part, with everything multiplied by its weight in the difference."""
-        largest = sorted(self._largest, key=lambda entry: entry[:2], reverse=True)
         return CausePart(
             cause=cause,
             value=float(self.value * weight),
@@ -444,14 +407,10 @@ class _PartTally:
             largest=tuple(
                 ChangedClaim(
                     sample_id=sample,
-                    subject=change.subject,
-                    run=change.run,
-                    claim=change.claim,
-                    a=change.a,
-                    b=change.b,
-                    value=float(change.value * weight),
+                    value=float(one.value * weight),
+                    **{name: getattr(one, name) for name in ("subject", "run", "claim", "a", "b")},
                 )
-                for _, _, sample, change in largest
+                for _, _, sample, one in sorted(self._largest, key=lambda entry: entry[:2], reverse=True)
             ),
             **fields,
         )
@@ -463,10 +422,10 @@ class CauseTally:
     def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
         """`metrics` maps all names to metrics; None for those that are not over claims."""
         self.causes, self._metrics = causes, metrics
-        self._parts: dict[str, defaultdict[_Why, _PartTally]] = {name: defaultdict(_PartTally) for name in metrics}
+        self._parts: dict[str, defaultdict[Why, _PartTally]] = {name: defaultdict(_PartTally) for name in metrics}
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
-        self._once: dict[str, list[_Once]] = {name: [] for name in metrics}
-        """By metric, the samples with a value in one run only."""
+        self.once: dict[str, list[_Once]] = {name: [] for name in metrics}
+        """By metric, the shared samples with a value in one run only."""
         self._samples = 0
 
     def add(
@@ -487,7 +446,7 @@ class CauseTally:
                 for is_b, score in enumerate(scores):
                     if score.value is not None:
                         reason = _why_missing(scores[1 - is_b], inputs)
-                        self._once[name].append(_Once(self._samples, sample, bool(is_b), exact(score), reason))
+                        self.once[name].append(_Once(self._samples, sample, bool(is_b), exact(score), reason))
                         parts_of[name] = {"score": score.value * (1 if is_b else -1)}
                 continue
             for side, score in zip(self._paired, scores, strict=True):
@@ -496,46 +455,49 @@ class CauseTally:
                 continue
             grouped: dict[Cause, Fraction] = {}
             for position, change in enumerate(self.causes.changes(name, metric, inputs)):
-                why = _Why(change.cause, change.name, change.together)
-                self._parts[name][why].add(sample, change, self._samples, position)
-                grouped[change.cause] = grouped.get(change.cause, Fraction()) + change.value
+                self._parts[name][change.why].add(sample, change, self._samples, position)
+                grouped[change.why.cause] = grouped.get(change.why.cause, Fraction()) + change.value
             if grouped:
                 parts_of[name] = {cause: float(value) for cause, value in grouped.items()}
         self._samples += 1
         return parts_of
 
-    def decomposition(self, name: str, a: Totals, b: Totals) -> Decomposition:
-        """Return the parts of the difference of a metric; `a` and `b` are totals over all samples of the runs."""
-        counts = a.counts[name], b.counts[name]
-        if 0 in counts:
-            return Decomposition()
-        causes = dict.fromkeys(why.cause for why in self._parts[name])
-        parts = [*(self._part(name, cause) for cause in causes), *self._unpaired(name, (a, b))]
-        parts.sort(key=lambda part: (part.cause in UNPAIRED, -abs(part.value)))
-        return Decomposition(tuple(parts), math.fsum(part.value for part in parts))
+    def decomposition(self, name: str, totals: tuple[Totals, Totals]) -> tuple[tuple[CausePart, ...], float | None]:
+        """Return the parts of the difference of a metric, and their sum, the difference of the means.
 
-    def _part(self, name: str, cause: Cause) -> CausePart:
+        The largest comes first, and `UNPAIRED` last; causes without a change are left out. `totals` are over all
+        samples of the runs.
+        """
+        if 0 in (side.counts[name] for side in totals):
+            return (), None
+        documents, causes = self.documents(name), dict.fromkeys(why.cause for why in self._parts[name])
+        parts = [*(self._part(name, cause, documents) for cause in causes), *self._unpaired(name, totals)]
+        parts.sort(key=lambda part: (part.cause in UNPAIRED, -abs(part.value)))
+        return tuple(parts), math.fsum(part.value for part in parts)
+
+    def _part(self, name: str, cause: Cause, documents: Mapping[tuple[Retrieval, str], float]) -> CausePart:
         """Return the part of a cause, with the document that makes most of it."""
-        weight = Fraction(1, self._paired[0].counts[name])
-        kinds = {flag: _PartTally() for flag in (False, True)}
-        for key, part in self._parts[name].items():
-            if key.cause == cause:
-                kinds[key.together].join(part)
-        inner = tuple(kinds[flag].part(cause, weight, together=flag) for flag in kinds if kinds[flag].samples)
-        whole, together = kinds[False].join(kinds[True]), all(part.together for part in inner)
-        values = {of: value for (change, of), value in self.documents(name).items() if change == cause}
-        most = max(values, key=lambda of: values[of] * float(whole.value), default="")
-        if not values or values[most] * float(whole.value) < MOSTLY * sum(map(abs, values.values())) * abs(whole.value):
-            most = ""
-        parts = inner if len(inner) > 1 else ()
-        return whole.part(cause, weight, name=most or None, names=len(values), together=together, parts=parts)
+        weight, found = Fraction(1, self._paired[0].counts[name]), self._parts[name].items()
+        kinds = [
+            (flag, _PartTally(of))
+            for flag in (False, True)
+            if (of := [part for why, part in found if why.cause == cause and why.together == flag])
+        ]
+        inner = tuple(tally.part(cause, weight, together=flag) for flag, tally in kinds)
+        whole = _PartTally(tally for _, tally in kinds)
+        values = {of: math.copysign(1, whole.value) * v for (change, of), v in documents.items() if change == cause}
+        most = max(values, key=lambda of: values[of], default=None)
+        if most and values[most] < MOSTLY * sum(map(abs, values.values())):
+            most = None
+        together, parts = all(flag for flag, _ in kinds), inner if len(inner) > 1 else ()
+        return whole.part(cause, weight, name=most, names=len(values), together=together, parts=parts)
 
     def documents(self, name: str) -> dict[tuple[Retrieval, str], float]:
         """Return what changed documents add to the difference of a metric, by change and name of the document."""
         found: defaultdict[tuple[Retrieval, str], Fraction] = defaultdict(Fraction)
         for why, part in self._parts[name].items():
-            if why.cause in ("lost", "gained", "rewritten") and why.name is not None:
-                found[why.cause, why.name] += part.value / self._paired[0].counts[name]
+            if why.name is not None:
+                found[cast("Retrieval", why.cause), why.name] += part.value / self._paired[0].counts[name]
         return {key: float(value) for key, value in found.items()}
 
     def by_sample(self, name: str, causes: Collection[Cause], *, together: bool | None = None) -> dict[int, float]:
@@ -553,16 +515,14 @@ class CauseTally:
         means = [side.sum(name) / n if n else Fraction() for side in self._paired]
         weights = [Fraction(sign, side.counts[name]) for sign, side in zip((-1, 1), totals, strict=True)]
         kinds: defaultdict[str, _PartTally] = defaultdict(_PartTally)
-        for one in self._once[name]:
-            value = (one.value - means[one.is_b]) * weights[one.is_b]
-            kinds[one.why].add(one.id, ClaimChange("score", value, run="b" if one.is_b else "a"), one.order, 0)
-        if kinds:
-            inner = tuple(part.part("score", Fraction(1), name=reason) for reason, part in kinds.items())
-            whole = _PartTally()
-            for part in kinds.values():
-                whole.join(part)
-            only = inner[0].name if len(inner) == 1 else None
-            yield whole.part("score", Fraction(1), name=only, parts=() if only else inner)
+        for one in self.once[name]:
+            change = ClaimChange(Why("score"), (one.value - means[one.is_b]) * weights[one.is_b], run="ab"[one.is_b])
+            kinds[one.why].add(one.id, change, one.order, 0)
+        inner = tuple(part.part("score", name=reason) for reason, part in kinds.items())
+        if len(inner) == 1:
+            yield inner[0]
+        elif inner:
+            yield _PartTally(kinds.values()).part("score", parts=inner)
         lone = self.lone(name, totals)
         if any(count for count, _ in lone):
             value = sum((deviation * weight for (_, deviation), weight in zip(lone, weights, strict=True)), Fraction())
@@ -573,15 +533,11 @@ class CauseTally:
         """Return of each run the number of samples that the other lacks, and how far they are off the mean in all."""
         n, found = self._paired[0].counts[name], []
         for is_b, (side, paired) in enumerate(zip(totals, self._paired, strict=True)):
-            shared = [one.value for one in self._once[name] if one.is_b == is_b]
+            shared = [one.value for one in self.once[name] if one.is_b == is_b]
             count = side.counts[name] - n - len(shared)
             mean = paired.sum(name) / n if n else Fraction()
             found.append((count, side.sum(name) - paired.sum(name) - sum(shared) - count * mean))
         return found
-
-    def once(self, name: str) -> Sequence[_Once]:
-        """Return the shared samples with a value in one run only."""
-        return self._once[name]
 
 
 class _Once(NamedTuple):

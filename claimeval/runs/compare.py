@@ -215,10 +215,10 @@ class PairedValues:
 
     def explained(self, totals: tuple[Totals, Totals]) -> list[MetricComparison]:
         """Return a comparison for each metric with its causes; `totals` are over all samples of both runs."""
-        parts = {name: self.causes.decomposition(name, *totals) for name in self.values}
         return [
-            metric.model_copy(update={"because": parts[metric.metric].parts, "change": parts[metric.metric].change})
+            metric.model_copy(update=dict(zip(("because", "change"), parts, strict=True)))
             for metric in self.compared(range(len(self.ids)))
+            for parts in (self.causes.decomposition(metric.metric, totals),)
         ]
 
     def compared(self, positions: Sequence[int]) -> list[MetricComparison]:

@@ -279,7 +279,7 @@ class Case:
 
     def _unscored(self) -> _Named | None:
         for name in self._own:
-            once = self.paired.causes.once(name)
+            once = self.paired.causes.once[name]
             sides = [[one for one in once if one.is_b != bool(run)] for run in (0, 1)]
             run = int(len(sides[1]) >= len(sides[0]))
             if self._many(len(sides[run]) - len(sides[1 - run])):

@@ -75,7 +75,7 @@ def test_parts_add_up_to_the_difference_of_the_means(seed: int) -> None:
         tally.add(pair[0].sample.id, pair[0].scores, pair[1].scores, Inputs(*pair))
     for name in NAMES:
         values = [{n: v for n, one in run.items() if (v := value(one, name)) is not None} for run in runs]
-        parts, change = tally.decomposition(name, *totals)
+        parts, change = tally.decomposition(name, totals)
         if not all(values):
             assert (parts, change) == ((), None)
             continue
@@ -119,7 +119,7 @@ def test_every_claim_of_a_sample_adds_its_share() -> None:
     a = one("A.", old="supported", red="supported", high="not_found")
     b = one("B.", old="supported", red="not_found", new="contradicted", tall="supported")
     changes = Causes(Manifest(), Manifest()).changes("faithfulness", METRICS["faithfulness"], Inputs(a, b))
-    assert [(c.claim, c.cause, c.run, c.value) for c in changes] == [
+    assert [(c.claim, c.why.cause, c.run, c.value) for c in changes] == [
         ("red", "disagreement", "a", Fraction(-7, 24)),
         ("high", "answer", "a", Fraction(1, 4)),
         ("new", "answer", "b", Fraction(-3, 16)),
