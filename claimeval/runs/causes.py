@@ -22,7 +22,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, cast
 
@@ -495,18 +495,21 @@ class CauseTally:
     def documents(self, name: str) -> dict[tuple[Retrieval, str], float]:
         """Return what changed documents add to the difference of a metric, by change and name of the document."""
         found: defaultdict[tuple[Retrieval, str], Fraction] = defaultdict(Fraction)
-        for why, part in self._parts[name].items():
+        for why, part in self._parts.get(name, {}).items():
             if why.name is not None:
                 found[cast("Retrieval", why.cause), why.name] += part.value / self._paired[0].counts[name]
         return {key: float(value) for key, value in found.items()}
 
-    def by_sample(self, name: str, causes: Collection[Cause], *, together: bool | None = None) -> dict[int, float]:
-        """Return what each sample adds to the difference of a metric because of these causes, by its number."""
-        n, found = self._paired[0].counts[name], dict[int, float]()
-        for why, part in self._parts[name].items():
+    def by_sample(self, name: str, *causes: Cause, together: bool | None = None) -> dict[int, float]:
+        """Return what each sample adds to the difference of a metric because of these causes, by its number.
+
+        Nothing for a metric of attached runs.
+        """
+        n, found = self._paired[0].counts[name], defaultdict[int, float](float)
+        for why, part in self._parts.get(name, {}).items():
             if why.cause in causes and together in (None, why.together):
                 for order, value in part.samples.items():
-                    found[order] = found.get(order, 0.0) + value / n
+                    found[order] += value / n
         return found
 
     def _unpaired(self, name: str, totals: tuple[Totals, Totals]) -> Iterator[CausePart]:

@@ -13,17 +13,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from statistics import stdev
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
 from claimeval.runs.causes import CAUSES, RETRIEVAL, Cause, CausePart, Totals
 from claimeval.runs.documents import folded
-from claimeval.runs.inputs import Facts, Retrieval
+from claimeval.runs.inputs import Facts, Kind, Retrieval
 from claimeval.runs.slices import Facet
 from claimeval.statistics import holm
 from claimeval.statistics.formatting import decimal, number_of
 from claimeval.statistics.intervals import sign_flip_test
 from claimeval.types.records import Record
 
+T = TypeVar("T")
 if TYPE_CHECKING:
     from claimeval.runs.compare import PairedValues
     from claimeval.runs.overview import MetricComparison
@@ -43,8 +45,8 @@ FEWER = 0.8
 """Share of the earlier number of documents, or of words, below which there are fewer."""
 DOCUMENTS = 20
 """Documents that are listed."""
-INPUTS = {
-    "answer": "other answers", "other_documents": "other documents", "gold": "other gold answers",
+INPUTS: dict[Kind, str] = {
+    "answer": "other answers", "documents": "other documents", "gold": "other gold answers",
     "question": "other questions",
 }  # fmt: skip
 """Inputs that judges read, in words."""
@@ -199,6 +201,11 @@ class Case:
     def _n(self) -> int:
         return len(self.facts)
 
+    @property
+    def _adds(self) -> Callable[..., dict[int, float]]:
+        """Returns what each sample adds to a metric because of causes."""
+        return self.paired.causes.by_sample
+
     @cached_property
     def _own(self) -> list[str]:
         return [name for name in self.paired.values if name in self.metrics]
@@ -240,11 +247,15 @@ class Case:
                 return self._apart(first, "unfinished", (), f"Over the {self._n} in both runs")
         return None
 
-    def _lacking(self, answer: str) -> tuple[int, list[int]]:
-        """Return the run that lacks more answers, and its samples; none if they are few."""
-        sides = [[i for i, of in enumerate(self.facts) if of.answer == answer and of.lacking == run] for run in (0, 1)]
+    def _more(self, sides: Sequence[Sequence[T]]) -> tuple[int, Sequence[T]]:
+        """Return the run that has more of something, and what it has; nothing if they are few."""
         run = int(len(sides[1]) >= len(sides[0]))
-        return run, sides[run] if self._many(len(sides[run]) - len(sides[1 - run])) else []
+        return run, sides[run] if self._many(len(sides[run]) - len(sides[1 - run])) else ()
+
+    def _lacking(self, answer: str) -> tuple[int, Sequence[int]]:
+        """Return the run that lacks more answers, and its samples."""
+        found = [(of.lacking, i) for i, of in enumerate(self.facts) if of.answer == answer]
+        return self._more([[i for lacking, i in found if lacking == run] for run in (0, 1)])
 
     def _many(self, count: int) -> bool:
         return count >= max(2, GATE * self._n)
@@ -280,14 +291,12 @@ class Case:
     def _unscored(self) -> _Named | None:
         for name in self._own:
             once = self.paired.causes.once[name]
-            sides = [[one for one in once if one.is_b != bool(run)] for run in (0, 1)]
-            run = int(len(sides[1]) >= len(sides[0]))
-            if self._many(len(sides[run]) - len(sides[1 - run])):
-                why = Counter(one.why for one in sides[run]).most_common(1)[0][0]
-                samples = [one.order for one in sides[run]]
-                first = f"Run {'ab'[run]} has no {name} for {len(samples)} of {self._n} questions that have one in run "
-                first += f"{'ba'[run]} ({why}){self._place(samples)}."
-                return self._apart(first, "score", samples, "Over the {} others")
+            run, missing = self._more([[one for one in once if one.is_b != bool(run)] for run in (0, 1)])
+            if missing:
+                (why, _), *_ = Counter(one.why for one in missing).most_common(1)
+                samples, counted = [one.order for one in missing], f"{len(missing)} of {self._n} questions"
+                first = f"Run {'ab'[run]} has no {name} for {counted} that have one in run {'ba'[run]} ({why})"
+                return self._apart(f"{first}{self._place(samples)}.", "score", samples, "Over the {} others")
         return None
 
     def _samples(self) -> _Named | None:
@@ -299,8 +308,9 @@ class Case:
             if value <= max(0.01, abs(metric.change or 0.0) / 2):
                 continue
             for run, (count, deviation) in enumerate(self.paired.causes.lone(name, self.totals)):
-                known = [pair[run] for pair in self.paired.values[name] if pair[run] is not None]
-                if count and abs(deviation / count) > 2.6 * _deviation(known) * math.sqrt(1 + 1 / count):  # type: ignore[arg-type]  # None is left out
+                known = [one for pair in self.paired.values[name] if (one := pair[run]) is not None]
+                spread = stdev(known) if len(known) > 1 else 0.0
+                if count and abs(deviation / count) > 2.6 * spread * math.sqrt(1 + 1 / count):
                     found.append((value, name, run, count))
         if not found:
             return None
@@ -308,10 +318,9 @@ class Case:
         metric, again = self.metrics[name], self.repeated()[run]
         repeat = f" ({again} repeat a question)" if again else ""
         same = f"differs by {decimal(abs(_value(metric)))}" if _significant(metric) else "does not differ beyond chance"
-        text = (
-            f"{_moved(name, metric.change or 0.0)}, because of {number_of(count, 'sample')} that only run {'ab'[run]} "
-        )
-        return _Named(f"{text}has{repeat}; over the {self._n} in both it {same}.", name, "samples")
+        why = f"because of {number_of(count, 'sample')} that only run {'ab'[run]} has{repeat}"
+        text = f"{_moved(name, metric.change or 0.0)}, {why}; over the {self._n} in both it {same}."
+        return _Named(text, name, "samples")
 
     def _apart(self, first: str, cause: str, samples: Collection[int], over: str) -> _Named:
         """Return a sentence on what is missing, and on what holds for the other samples."""
@@ -336,7 +345,7 @@ class Case:
         cause = max(sums, key=lambda cause: sums[cause] * change)
         if sums[cause] * change <= 0:
             return _Named(f"{head}, and no single cause explains it.", name)
-        samples = self.paired.causes.by_sample(name, (cause,)) if name in self.paired.values else {}
+        samples = self._adds(name, cause)
         place, separate = self._place(samples), None
         if cause in ("judge", "several", "label") and self._judging:
             text, separate = self._judged(name, head)
@@ -346,7 +355,7 @@ class Case:
         elif cause in RETRIEVAL:
             text = self._retrieval(name, head, cause, samples, place)
         elif cause in SENTENCES:
-            counts = {kind: f"{self._count(kind)} of {self._n} questions" for kind in ("order", "gold", "question")}
+            counts = {kind: f"{self._count(kind)} of {self._n} questions" for kind in get_args(Kind)}
             own = number_of(sum(map(bool, samples.values())), "question")
             text = SENTENCES[cause].format(head=head, own=own, place=place, inputs=self._inputs(), **counts)
         else:
@@ -359,7 +368,7 @@ class Case:
             sums["judge" if self._judging else "extraction"] += sums.pop("several", 0.0)
         for cause in RETRIEVAL:
             if cause in sums and self._elsewhere(name, cause):
-                moved = sum(self.paired.causes.by_sample(name, (cause,), together=True).values())
+                moved = sum(self._adds(name, cause, together=True).values())
                 sums[cause] -= moved
                 sums["answer"] += moved
         forms: tuple[Cause, ...] = ("longer", "shorter", "answer")
@@ -368,13 +377,11 @@ class Case:
 
     def _elsewhere(self, name: str, cause: Cause) -> bool:
         """Return whether answers changed as much where the documents are the same, so that these are not the reason."""
-        if name not in self.paired.values:
-            return False
-        along = self.paired.causes.by_sample(name, (cause,), together=True)
-        same = [i for i, of in enumerate(self.facts) if not of.other_documents]
+        along = self._adds(name, cause, together=True)
+        same = [i for i, of in enumerate(self.facts) if "documents" not in of.kinds]
         if not along or len(same) < GROUP:
             return False
-        plain = self.paired.causes.by_sample(name, ("answer", "longer", "shorter"))
+        plain = self._adds(name, "answer", "longer", "shorter")
         mean = sum(plain.get(i, 0.0) for i in same) / len(same)
         of_cause = sum(along.values()) / max(len(self._with(cause)), len(along))
         return mean * of_cause > 0 and abs(mean) > abs(of_cause) / 2
@@ -390,15 +397,13 @@ class Case:
         a, b = self.runs
         again = f"{a.path}-again"
         command = f"claimeval rejudge {a.path} {b.judging} -o {again} && claimeval compare {again} {b.path}"
-        mean = self._test(name, same)[0] if name in self.paired.values else 0.0
-        if (
-            len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2
-        ):  # it is the judges where only they differ
+        mean = self._test(name, same)[0]
+        if len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2:  # also where only they differ
             return f"{head}, because the judging changed: {what}; inputs differ too: {self._inputs()}.", command
         return f"{head}, together with other judging ({what}) and {self._inputs()}.", command
 
-    def _count(self, kind: str) -> int:
-        return sum(bool(getattr(of, kind)) for of in self.facts)
+    def _count(self, kind: Kind) -> int:
+        return sum(kind in of.kinds for of in self.facts)
 
     def _inputs(self) -> str:
         """Return the inputs that differ, in words."""
@@ -407,9 +412,7 @@ class Case:
 
     def _retrieval(self, name: str, head: str, cause: Cause, samples: Mapping[int, float], place: str) -> str:
         """Return the sentence on documents that changed."""
-        alone, along = (
-            abs(sum(self.paired.causes.by_sample(name, (cause,), together=flag).values())) for flag in (False, True)
-        )
+        alone, along = (abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True))
         word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
         return f"{head}, {word} {self._documents_in_words(name, cause)}{self._fields(samples)}{place}{tail}."
 
@@ -420,7 +423,7 @@ class Case:
             count = sum((cause, part.name) in of.documents for of in self.facts)
             return f"{GROUPS[cause].format(part.name)} for {number_of(count, 'question')}"
         if cause == "rewritten":
-            written = len({*self._with(cause), *(i for i, of in enumerate(self.facts) if of.recut)})
+            written = len({*self._with(cause), *(i for i, of in enumerate(self.facts) if "recut" in of.kinds)})
             return f"the same documents are cut or written otherwise, in {written} of {self._n} questions"
         of_cause, lost = self._with(cause), cause == "lost"
         empty = sum(0 in self.facts[i].sizes for i in of_cause)
@@ -432,7 +435,7 @@ class Case:
         if min(before, now) < FEWER * max(before, now) and (now < before) == lost and not mirrored:
             few = f"{'fewer' if lost else 'more'} documents ({decimal(before, 1)} before, {decimal(now, 1)} now)"
             return f"retrieval brings {few} for {number_of(len(of_cause), 'question')}: {documents}"
-        changed = f"{self._count('other_documents')} of {self._n} questions"
+        changed = f"{self._count('documents')} of {self._n} questions"
         return f"retrieval brings other documents for {changed}: {documents}"
 
     def _answers(self, head: str, cause: Cause, samples: Mapping[int, float], place: str) -> str:
@@ -445,7 +448,7 @@ class Case:
         if cause in ("longer", "shorter") or min(before, now) < FEWER * max(before, now):
             form = f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f} now)"
             return f"{head}, because the answers changed and are {form}{fields}, {in_all}{place}."
-        documents = "" if self._count("other_documents") else " on the same documents"
+        documents = "" if self._count("documents") else " on the same documents"
         return f"{head}, because the answers changed{documents}{fields}, {in_all}{place}."
 
     def _fields(self, samples: Mapping[int, float]) -> str:
@@ -483,11 +486,9 @@ class Case:
         """Yield groups of samples that are defined by their inputs alone; a slice has those whose inputs differ."""
         groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for i, of in enumerate(self.facts):
-            found: list[tuple[str, str]] = list(of.documents)
-            found += [(kind, "") for kind in ("recut", "order", "gold", "question") if getattr(of, kind)]
-            if of.answer and not of.other_documents:
-                found.append(("answer", ""))
-            if found or of.other_documents:
+            named = of.kinds - {"documents", "answer"} if "documents" in of.kinds else of.kinds
+            found: list[tuple[str, str]] = sorted([*of.documents, *((kind, "") for kind in named)])
+            if found or of.kinds:
                 slices = ((field, values, codes[i]) for field, values, codes in self.facets)
                 found += [("slice", f"{_field(field)} = {values[code]}") for field, values, code in slices if code >= 0]
             for key in found:
@@ -512,8 +513,9 @@ class Case:
 
     def _test(self, name: str, samples: Iterable[int]) -> tuple[float, float | None, int]:
         """Return the mean difference of samples, its p-value, and their number; clusters are flipped whole."""
-        values = ((i, *self.paired.values[name][i]) for i in samples)
-        found = [(y - x, self.paired.clusters[i]) for i, x, y in values if x is not None and y is not None]
+        pairs, clusters = self.paired.values.get(name), self.paired.clusters
+        values = ((i, *pairs[i]) for i in samples) if pairs else ()
+        found = [(y - x, clusters[i]) for i, x, y in values if x is not None and y is not None]
         differences = [difference for difference, _ in found]
         p = sign_flip_test(differences, clusters=[cluster for _, cluster in found]).p
         return math.fsum(differences) / max(1, len(found)), p, len(found)
@@ -557,7 +559,7 @@ class Case:
 
     def _documents(self, name: str | None) -> list[DocumentChange]:
         """Return the documents that changed, those that add most to the difference of a metric first."""
-        values = self.paired.causes.documents(name) if name in self.paired.values and name else {}
+        values = self.paired.causes.documents(name or "")
         counts = Counter(one for of in self.facts for one in of.documents)
         found = [
             DocumentChange(name=title, change=change, samples=count, value=values.get((change, title), 0.0))
@@ -590,8 +592,3 @@ def _cut(settings: Sequence[str]) -> list[str]:
 
 def _field(field: str) -> str:
     return field.removeprefix("metadata.")
-
-
-def _deviation(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / max(1, len(values))
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1))

@@ -21,6 +21,8 @@ from claimeval.types.records import (
 
 Answer = Literal["missing", "refusal", "longer", "shorter", "answer"]
 """How an answer differs: one run has none, or one without claims, or one has all that the other says and more."""
+Kind = Literal["documents", "recut", "order", "answer", "gold", "question"]
+"""What differs: other documents, of which some may be cut otherwise, the same in another order, or another text."""
 Retrieval = Literal["lost", "gained", "rewritten"]
 KEPT = 0.8
 """Share of the sentences of an answer from which a longer one keeps it."""
@@ -170,11 +172,8 @@ class Inputs:
     @property
     def gold(self) -> bool:
         """Whether gold answers or reference contexts differ."""
-        return (self.a.reference_answers, self.a.reference_claims, self.a.reference_contexts) != (
-            self.b.reference_answers,
-            self.b.reference_claims,
-            self.b.reference_contexts,
-        )
+        a, b = ((one.reference_answers, one.reference_claims, one.reference_contexts) for one in (self.a, self.b))
+        return a != b
 
     @property
     def question(self) -> bool:
@@ -187,15 +186,11 @@ class Facts(NamedTuple):
 
     documents: frozenset[tuple[Retrieval, str]]
     """Documents that changed, by name."""
-    other_documents: bool
-    recut: bool
-    order: bool
-    """Whether the same documents are in another order."""
+    kinds: frozenset[Kind]
+    """What differs."""
     answer: Answer | None
     lacking: int | None
     """The run without an answer, or with one that makes no claim."""
-    gold: bool
-    question: bool
     sizes: tuple[int, int]
     """Number of contexts in each run."""
     words: tuple[int, int] = (0, 0)
@@ -208,7 +203,7 @@ class Facts(NamedTuple):
     @property
     def same(self) -> bool:
         """Whether judges read the same."""
-        return not (self.other_documents or self.order or self.answer or self.gold or self.question)
+        return not self.kinds
 
     @classmethod
     def of(cls, inputs: Inputs) -> Facts:
@@ -216,23 +211,27 @@ class Facts(NamedTuple):
         a, b = inputs.a, inputs.b
         sizes = len(a.contexts or ()), len(b.contexts or ())
         if a == b:
-            return cls(frozenset(), False, False, False, None, None, False, False, sizes)  # nothing differs
+            return cls(frozenset(), frozenset(), None, None, sizes)  # nothing differs
         matched, answer, lacking = inputs.documents(), inputs.answer, None
         if answer == "missing":
             lacking = int(has_words(a.answer or ""))
         elif answer == "refusal":
             lacking = int(bool(inputs.results[0].claims_of("answer")))
+        kinds: dict[Kind, object] = {
+            "documents": matched.changed,
+            "recut": any("recut" in of.values() for of in matched.changes),
+            "order": matched.moved and not matched.changed,
+            "answer": answer,
+            "gold": inputs.gold,
+            "question": inputs.question,
+        }
         fields = [("generator", a.generator, b.generator)]
         fields += [(name, str(a.metadata.get(name)), str(value)) for name, value in b.metadata.items()]
         return cls(
             documents=frozenset((one.change, one.name) for one in inputs.all_changed() if one.name),
-            other_documents=matched.changed,
-            recut=any("recut" in of.values() for of in matched.changes),
-            order=matched.moved and not matched.changed,
+            kinds=frozenset(kind for kind, differs in kinds.items() if differs),
             answer=answer,
             lacking=lacking,
-            gold=inputs.gold,
-            question=inputs.question,
             sizes=sizes,
             words=(len((a.answer or "").split()), len((b.answer or "").split())) if answer else (0, 0),
             fields=tuple((name, str(x), str(y)) for name, x, y in fields if x != y),
