@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -123,48 +123,26 @@ class _Turns:
     """Lets items enter together, and a suspect alone."""
 
     def __init__(self) -> None:
-        self._inside = self._waiting = 0
+        self._inside = self._suspects = 0
         self._alone = False
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def together(self) -> Any:
-        """Enter with others, once no suspect is inside or waiting."""
-        while self._alone or self._waiting:
-            await self._wait()
-        self._inside += 1
+    async def turn(self, *, alone: bool) -> AsyncIterator[None]:
+        """Enter once no suspect is inside or waits; `alone`, once no item is inside, and keep others out."""
+        async with self._changed:
+            self._suspects += alone
+            try:
+                await self._changed.wait_for(lambda: not (self._alone or (self._inside if alone else self._suspects)))
+            finally:
+                self._suspects -= alone
+            self._inside, self._alone = self._inside + 1, alone
         try:
             yield
         finally:
-            self._inside -= 1
-            self._wake()
-
-    @asynccontextmanager
-    async def alone(self) -> Any:
-        """Enter once no item is inside, and keep others out until the end."""
-        self._waiting += 1
-        try:
-            while self._alone or self._inside:
-                await self._wait()
-        finally:
-            self._waiting -= 1
-        self._alone = True
-        try:
-            yield
-        finally:
-            self._alone = False
-            self._wake()
-
-    async def _wait(self) -> None:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        await waiter
-
-    def _wake(self) -> None:
-        waiters, self._waiters = self._waiters, deque()
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+            async with self._changed:
+                self._inside, self._alone = self._inside - 1, False
+                self._changed.notify_all()
 
 
 class _Died(Executor):
@@ -199,7 +177,7 @@ class WatchedJob:
             return await self._evaluate(position, sample, executor)
         if crashes.get(position, 0) >= CRASHES:
             return await self.job.evaluate(sample, _Died())
-        async with self.turns.alone() if position in crashes else self.turns.together():
+        async with self.turns.turn(alone=position in crashes):
             return await self._evaluate(position, sample, executor)
 
     async def _evaluate(self, position: int, sample: Any, executor: Executor) -> SampleResult:

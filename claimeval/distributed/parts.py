@@ -8,7 +8,6 @@ byte for byte as one process does.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
@@ -35,13 +34,13 @@ from claimeval.runs.directory import (
     RESULTS,
     RESULTS_COMPRESSED,
     SUMMARY,
+    OpenFiles,
     RunWriter,
     check_free,
     draft,
     explained,
     load_manifest,
     load_summary,
-    open_alone,
     write_text,
 )
 from claimeval.runs.jobs import finish, read_vote_labels
@@ -187,7 +186,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-class PartWriter:
+class PartWriter(OpenFiles):
     """Writes a part line by line; `finish` renames the files to their final names.
 
     The part is locked until `finish` or the end of a `with` block. Raises UsageError if another process writes it.
@@ -203,11 +202,8 @@ class PartWriter:
         self._digest = hashlib.sha256()
         self._bytes = self._samples = 0
         self._has_calls = False
-        with explained(part.folder), contextlib.ExitStack() as opened:
-            what = f"shard {part.shard} of {part.folder}"
-            self._results = opened.enter_context(open_alone(self._results_path, what))
-            self._replies = opened.enter_context(open_alone(self._replies_path, what))
-            opened.pop_all()
+        with explained(part.folder):
+            super().__init__(self._results_path, self._replies_path, f"shard {part.shard} of {part.folder}")
 
     def add(self, result: SampleResult) -> None:
         """Append one sample."""
@@ -244,9 +240,7 @@ class PartWriter:
         """
         packed = self._replies_path.with_name(f"{self.part.replies.name}.part")
         with explained(self.part.folder):
-            for file in (self._results, self._replies):
-                file.flush()
-                os.fsync(file.fileno())
+            self._sync()
             members = compress(self._replies_path, packed, first=items.start)
         index = PartIndex(
             claimeval=manifest.claimeval,
@@ -269,15 +263,6 @@ class PartWriter:
             write_text(self.part.index_file, json.dumps(index.model_dump(mode="json")) + "\n")
             self._replies_path.unlink(missing_ok=True)
         return index
-
-    def __enter__(self) -> PartWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the files. The next process starts an unfinished part again, from stored replies."""
-        for file in (self._results, self._replies):
-            with contextlib.suppress(OSError):  # a full disk is reported by the error that ended the block
-                file.close()
 
 
 def begin(

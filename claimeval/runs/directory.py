@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TextIO, TypeVar
+from typing import BinaryIO, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -95,7 +95,32 @@ class RunInMemory:
         """Keep everything in memory."""
 
 
-class RunWriter:
+class OpenFiles:
+    """The results and replies that a process writes; they are locked until it closes them."""
+
+    def __init__(self, results: Path, replies: Path, what: str | None = None) -> None:
+        """Open both files. `what` names their owner if another process has locked them, as in `open_alone`."""
+        with contextlib.ExitStack() as opened:
+            self._results = opened.enter_context(open_alone(results, what))
+            self._replies = opened.enter_context(open_alone(replies, what))
+            opened.pop_all()
+
+    def _sync(self) -> None:
+        for file in (self._replies, self._results):
+            file.flush()
+            os.fsync(file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the files. What is unfinished can be resumed, or is started again from stored replies."""
+        for file in (self._results, self._replies):
+            with contextlib.suppress(OSError):  # a full disk is reported by the error that ended the block
+                file.close()
+
+
+class RunWriter(OpenFiles):
     """Writes a run directory line by line; `finish` renames the files to their final names.
 
     The directory is locked until `finish` or the end of a `with` block. Raises UsageError if it holds other files or a
@@ -131,9 +156,9 @@ class RunWriter:
             created = manifest.created or (before and before.created) or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
             self.manifest = manifest.model_copy(update={"created": created})
             folder.mkdir(parents=True, exist_ok=True)
+            super().__init__(folder / RESULTS_PART, folder / self._replies_part)
             with contextlib.ExitStack() as opened:
-                self._results = opened.enter_context(open_alone(folder / RESULTS_PART))
-                self._replies = opened.enter_context(open_alone(folder / self._replies_part))
+                opened.push(self)
                 if overwrite and not _same(folder, self.manifest):
                     for name in OUTCOME:
                         (folder / name).unlink(missing_ok=True)
@@ -211,9 +236,7 @@ class RunWriter:
                     (self.folder / part).unlink(missing_ok=True)
                 self.amend(self._earlier)
                 return
-            for file in (self._replies, self._results):
-                file.flush()
-                os.fsync(file.fileno())
+            self._sync()
             self._place(self._replies_part, REPLIES if self._asked else None, REPLIES)
             self._place(RESULTS_PART, RESULTS_COMPRESSED if self._compressed else RESULTS, RESULTS, RESULTS_COMPRESSED)
             self.amend(self.manifest.finished(summary.samples))
@@ -230,15 +253,6 @@ class RunWriter:
             written.replace(self.folder / name)
         for other in {part, *names} - {name}:
             (self.folder / other).unlink(missing_ok=True)
-
-    def __enter__(self) -> RunWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the files. An unfinished run can be resumed."""
-        for file in (self._results, self._replies):
-            with contextlib.suppress(OSError):  # a full disk is reported by the error that ended the block
-                file.close()
 
 
 ResultWriter = RunInMemory | RunWriter
@@ -512,13 +526,13 @@ class RunResults(OnAccess[SampleResult]):
         replies = folder / (REPLIES_PART if results.name == RESULTS_PART else REPLIES)
         return cls(results, replies, load_manifest(folder).names)
 
-    def _result(self, number: int, line: bytes, replies: bytes | None) -> SampleResult:
+    def _result(self, position: int, line: bytes, replies: bytes | None) -> SampleResult:
         try:
             result = lines.read(line, replies)
             if lost := self._metrics - result.scores.keys():
                 raise ValueError(f"it has no score of {min(lost)}")
         except ValueError as error:
-            raise _not_a_result(self._results, number, error) from error
+            raise _not_a_result(self._results, position, error) from error
         return result
 
     def places(self, ids: Container[str]) -> dict[str, int]:
@@ -532,54 +546,49 @@ class RunResults(OnAccess[SampleResult]):
     def part(self, positions: range) -> Iterator[SampleResult]:
         """Yield the results at these positions, from 0, without parsing the lines before them."""
         replies = islice(self._replies or (), positions.start, positions.stop)
-        for number, line in islice(enumerate(self._results, 1), positions.start, positions.stop):
-            yield self._result(number, line, next(replies, None))
+        for position, line in islice(enumerate(self._results), positions.start, positions.stop):
+            yield self._result(position, line, next(replies, None))
 
     def __iter__(self) -> Iterator[SampleResult]:
         return self.part(range(sys.maxsize))
 
     def judged(self, position: int) -> SampleResult:
         """Return the result at a position without its calls, which are longest to read."""
-        return self._result(position + 1, self._results[position], None)
+        return self._result(position, self._results[position], None)
 
-    def scored(self) -> ScoredSamples:
+    def scored(self) -> OnAccess[ScoredSample]:
         """Return claims, labels and scores, without verdicts and calls."""
-        return ScoredSamples(self._results)
+        return _ScoredSamples(self._results)
 
     def at(self, position: int) -> SampleResult:
         """Return the result at a position, from 0."""
-        return self._result(position + 1, self._results[position], self._replies[position] if self._replies else None)
+        return self._result(position, self._results[position], self._replies[position] if self._replies else None)
 
 
-class ScoredSamples(OnAccess[ScoredSample]):
-    """What results of a run say about claims, labels and scores, read from disk on each access, as in `RunResults`."""
-
+class _ScoredSamples(OnAccess[ScoredSample]):
     def __init__(self, results: Lines) -> None:
         self._results = results
-
-    def _read(self, number: int, line: bytes) -> ScoredSample:
-        try:
-            return ScoredSample.model_validate_json(line)
-        except ValueError as error:
-            raise _not_a_result(self._results, number, error) from error
 
     def __len__(self) -> int:
         return len(self._results)
 
     def __iter__(self) -> Iterator[ScoredSample]:
-        return (self._read(number, line) for number, line in enumerate(self._results, 1))
+        return map(self.at, range(sys.maxsize), self._results)
 
-    def at(self, position: int) -> ScoredSample:
-        """Return what the line at a position says, from 0."""
-        return self._read(position + 1, self._results[position])
+    def at(self, position: int, line: bytes | None = None) -> ScoredSample:
+        """Return what the line at a position says."""
+        try:
+            return ScoredSample.model_validate_json(self._results[position] if line is None else line)
+        except ValueError as error:
+            raise _not_a_result(self._results, position, error) from error
 
 
-def _not_a_result(results: Lines, number: int, error: ValueError) -> DataError:
+def _not_a_result(results: Lines, position: int, error: ValueError) -> DataError:
     problem = str(error).splitlines()[0]
     if isinstance(error, ValidationError):
         field, what, value = first_problem(error)
         problem = f"{field or 'the line'}: {what} (it is {value})"
-    return DataError(f"{results.path}, line {number}: not a result: {problem}")
+    return DataError(f"{results.path}, line {position + 1}: not a result: {problem}")
 
 
 def _read(record: type[R], folder: Path, name: str) -> R:
