@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pydoc
 import re
 import runpy
@@ -106,3 +107,16 @@ def test_names_and_files_of_the_package_that_texts_mention_exist() -> None:
     assert len(files) > 5
     assert [name for name in sorted(names) if pydoc.locate(name) is None] == []
     assert [file for file in sorted(files) if not (ROOT / file).exists()] == []
+
+
+def test_the_way_of_a_sample_goes_through_names_that_exist() -> None:
+    way = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The way of a sample")[2]
+    steps = re.findall(r"`([\w/]+?(?:\.py)?):([\w.]+)`", way.partition("\n## ")[0])
+    assert len(steps) > 15
+    for file, name in steps:
+        (path,) = (p for p in (ROOT / "claimeval").rglob("*") if p.as_posix().endswith(f"/claimeval/{file}"))
+        body = ast.parse((path / "__init__.py" if path.is_dir() else path).read_text(encoding="utf-8")).body
+        for part in name.split("."):
+            found = [node for node in body if getattr(node, "name", None) == part]
+            assert found, f"{file} has no {name}"
+            body = getattr(found[0], "body", [])

@@ -303,8 +303,65 @@ class ClaimsJob(PanelJob):
 
         Verdicts of an earlier result, and its claims of parts whose extraction did not fail, are reused.
         """
-        sample, earlier = (item.sample, item) if isinstance(item, SampleResult) else (item, None)
-        return await _evaluate(sample, self, executor, EarlierVerdicts(earlier))
+        sample = item.sample if isinstance(item, SampleResult) else item
+        earlier = EarlierVerdicts(item if isinstance(item, SampleResult) else None)
+        unasked = self.needs_question and not sample.question.strip() and not earlier.calls
+        metrics = [metric for metric in self.metrics if metric.missing_part(sample) is None and not unasked]
+        parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
+        extracted: list[Extracted] = await gather_all(
+            [_claims(sample, part, self, executor, earlier) for part in parts]
+        )
+        claims = {
+            part: () if isinstance(extraction.value, Failure) else extraction.value
+            for part, extraction in zip(parts, extracted, strict=True)
+        }
+
+        def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
+            """Judge the claims of one part against another part."""
+            context = JudgingContext(
+                judges=self.judges,
+                executor=executor,
+                same_family=same_family(self.judges, self.families, sample, of, against),
+                recorded_judges=self.recorded_judges,
+                joint=self.joint,
+                earlier=earlier,
+            )
+            known = {assessment.subject for assessment in given if assessment.against == against}
+            asked = [claim for claim in claims[of] if claim.id not in known] if of == "reference" else claims[of]
+            return judge(self.question(sample, of, against, evidence[against]), asked, context)
+
+        evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
+        pairs = [
+            (of, against)
+            for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
+            if claims[of] and evidence[against]
+        ]
+        given = _given(sample, self, pairs)
+        judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
+        steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
+        all_claims = tuple(chain.from_iterable(claims.values()))
+        unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
+        calls = earlier.calls + tuple([call for step in steps for call in step.calls])
+        voted = votes(judged_pairs, calls)
+        unscored = SampleResult(
+            sample=sample,
+            claims=all_claims,
+            unextracted={
+                part: extraction.value.reason if isinstance(extraction.value, Failure) else "no_claims"
+                for part, extraction in zip(parts, extracted, strict=True)
+                if not claims[part]
+            },
+            assessments=(
+                *voted.whole,
+                *given,
+                *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
+                *voted.others,
+            ),
+            calls=calls,
+        )
+        details = {UNCLEAR: phrases} if (phrases := _unclear(self, unscored)) else {}
+        scores = scoring.scores(self.metrics, unscored, self.derived)
+        return unscored.model_copy(update={"scores": scores, "details": details})
 
 
 def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> tuple[tuple[Evidence, Document], ...]:
@@ -321,64 +378,6 @@ def _single_documents(sample: Sample, of: Part, against: Part, panel: Panel) -> 
 
 Extracted = Answers[tuple[Claim, ...]]
 """The claims of a text, or why there are none."""
-
-
-async def _evaluate(sample: Sample, job: ClaimsJob, executor: Executor, earlier: EarlierVerdicts) -> SampleResult:
-    unasked = job.needs_question and not sample.question.strip() and not earlier.calls
-    metrics = [metric for metric in job.metrics if metric.missing_part(sample) is None and not unasked]
-    parts = list(dict.fromkeys(metric.claims_of for metric in metrics))
-    extracted: list[Extracted] = await gather_all([_claims(sample, part, job, executor, earlier) for part in parts])
-    claims = {
-        part: () if isinstance(extraction.value, Failure) else extraction.value
-        for part, extraction in zip(parts, extracted, strict=True)
-    }
-
-    def judged(of: Part, against: Part) -> Coroutine[Any, Any, JudgedSubjects]:
-        """Judge the claims of one part against another part."""
-        context = JudgingContext(
-            judges=job.judges,
-            executor=executor,
-            same_family=same_family(job.judges, job.families, sample, of, against),
-            recorded_judges=job.recorded_judges,
-            joint=job.joint,
-            earlier=earlier,
-        )
-        known = {assessment.subject for assessment in given if assessment.against == against}
-        asked = [claim for claim in claims[of] if claim.id not in known] if of == "reference" else claims[of]
-        return judge(job.question(sample, of, against, evidence[against]), asked, context)
-
-    evidence = {metric.against: sample.documents(metric.against) or () for metric in metrics}
-    pairs = [
-        (of, against)
-        for of, against in dict.fromkeys((metric.claims_of, metric.against) for metric in metrics)
-        if claims[of] and evidence[against]
-    ]
-    given = _given(sample, job, pairs)
-    judged_pairs: list[JudgedSubjects] = await gather_all([judged(of, against) for of, against in pairs])
-    steps: list[Extracted | JudgedSubjects] = [*extracted, *judged_pairs]
-    all_claims = tuple(chain.from_iterable(claims.values()))
-    unjudged = [metric for metric in metrics if (metric.claims_of, metric.against) not in pairs]
-    calls = earlier.calls + tuple([call for step in steps for call in step.calls])
-    voted = votes(judged_pairs, calls)
-    unscored = SampleResult(
-        sample=sample,
-        claims=all_claims,
-        unextracted={
-            part: extraction.value.reason if isinstance(extraction.value, Failure) else "no_claims"
-            for part, extraction in zip(parts, extracted, strict=True)
-            if not claims[part]
-        },
-        assessments=(
-            *voted.whole,
-            *given,
-            *chain.from_iterable(scoring.unasked(unjudged, sample, all_claims).values()),
-            *voted.others,
-        ),
-        calls=calls,
-    )
-    details = {UNCLEAR: phrases} if (phrases := _unclear(job, unscored)) else {}
-    scores = scoring.scores(job.metrics, unscored, job.derived)
-    return unscored.model_copy(update={"scores": scores, "details": details})
 
 
 def _given(sample: Sample, job: ClaimsJob, pairs: Iterable[tuple[Part, Part]]) -> list[Assessment]:

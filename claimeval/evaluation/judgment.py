@@ -519,7 +519,7 @@ class _Asking(Generic[S]):
             for subject, of_window in answer.values.items():
                 values.setdefault(subject, []).extend(of_window)
         total = sum(answer.windows for answer in answers)
-        return Answers(values, numbered(answers), max(total, 1), answers[0].limit)
+        return Answers(values, numbered(answers), total, answers[0].limit)
 
 
 def even_chunks(subjects: Sequence[S], limit: int) -> list[tuple[S, ...]]:

@@ -365,3 +365,8 @@ def test_one_verdict_stands_as_it_is_under_every_rule(rule: str, label: str, pro
     long_way = voting.vote("c", CONTEXTS, [said], settings, same_family=frozenset({"somebody else"}))
     assert short_way == long_way
     assert short_way.label == label
+
+
+def test_repeats_without_a_label_have_their_most_frequent_reason() -> None:
+    found = voting.vote("answer-1", CONTEXTS, repeated("t", "?", "t", "x"), Panel(replicates=4))
+    assert found.unassessed == "timeout"
