@@ -190,10 +190,10 @@ def _usage(usage: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretStr]]:
-    """Open the SDK for the duration of the block.
+async def connect(judge: Judge) -> AsyncIterator[AnthropicServer]:
+    """Connect to a judge's server for the duration of the block.
 
-    Headers that it reads from the environment are not sent to servers of others, and neither is the provider's key.
+    Headers that the SDK reads from the environment, and the provider's key, are not sent to servers of others.
     """
     try:
         from anthropic import AsyncAnthropic, Omit
@@ -210,33 +210,8 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncAnthropic, SecretS
             headers["x-api-key"] = ours["x-api-key"]  # the SDK leaves it out, but other servers read it
     headers |= key.headers
     async with client(judge.endpoint, key) as http:
-        yield AsyncAnthropic(**sdk_settings(judge, key, http, headers), open_telemetry=False), key
-
-
-@asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[AnthropicBackend]:
-    """Open a backend for the duration of the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield AnthropicBackend(sdk, key)
-
-
-class AnthropicBackend:
-    """Sends requests through one AsyncAnthropic client."""
-
-    def __init__(self, sdk: AsyncAnthropic, key: SecretStr) -> None:
-        self._sdk = sdk
-        self._key = key
-
-    async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply, without building the SDK's model of it."""
-        import httpx2
-
-        recorder = ResponseRecorder(self._key, keep, as_chat)
-        with recorder.open_for(self._sdk):
-            fields = body(request)
-            options: RequestOptions = {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
-            await self._sdk.post(MESSAGES, cast_to=httpx2.Response, body=fields, options=options)
-        return recorder.completion()
+        sdk = AsyncAnthropic(**sdk_settings(judge, key, http, headers), open_telemetry=False)
+        yield AnthropicServer(sdk, key)
 
 
 LIMITS = FileLimits(50_000, 32_000_000)
@@ -265,15 +240,8 @@ def line(request: Request) -> bytes:
     return json.dumps({"custom_id": request.key, "params": body(request)}, separators=(",", ":")).encode() + b"\n"
 
 
-@asynccontextmanager
-async def open_batches(judge: Judge) -> AsyncIterator[AnthropicBatches]:
-    """Open batches at the judge's endpoint for the duration of the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield AnthropicBatches(sdk, key)
-
-
-class AnthropicBatches:
-    """Message batches through one AsyncAnthropic client.
+class AnthropicServer:
+    """Messages and message batches through one AsyncAnthropic client.
 
     Anthropic has no request files and keeps no name with a batch. So "uploading" a file only records the newest batch:
     a later batch with the same number of requests is ours.
@@ -282,6 +250,17 @@ class AnthropicBatches:
     def __init__(self, sdk: AsyncAnthropic, key: SecretStr) -> None:
         self._sdk = sdk
         self.key = key
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """Return the reply, without building the SDK's model of it."""
+        import httpx2
+
+        recorder = ResponseRecorder(self.key, keep, as_chat)
+        with recorder.open_for(self._sdk):
+            fields = body(request)
+            options: RequestOptions = {"headers": SAMPLING_VERSION} if {"temperature", "top_p"} & set(fields) else {}
+            await self._sdk.post(MESSAGES, cast_to=httpx2.Response, body=fields, options=options)
+        return recorder.completion()
 
     async def upload(self, file: Path, name: str) -> str:
         """Record the newest batch and the number of requests in a file; nothing is sent."""
@@ -408,7 +387,7 @@ def _status(batch: Mapping[str, Any]) -> BatchStatus:
 
 PROVIDER = Provider(
     name="anthropic",
-    open=open_backend,
+    open=connect,
     resolve=resolve,
     example="anthropic:claude-haiku-4-5",
     costs=True,
@@ -419,5 +398,5 @@ PROVIDER = Provider(
     packages=("anthropic",),
     reasons=reasons,
     schema_tokens=SCHEMA_TOKENS,
-    batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
+    batches=Batches(open=connect, line=line, limits=LIMITS, share=SHARE),
 )

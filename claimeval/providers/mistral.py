@@ -67,8 +67,8 @@ def _check_fields(judge: Judge) -> None:
 
 
 @asynccontextmanager
-async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
-    """Open the SDK for the duration of the block."""
+async def connect(judge: Judge) -> AsyncIterator[MistralServer]:
+    """Connect to a judge's server for the duration of the block."""
     import httpx2
     from mistralai.client import Mistral
 
@@ -95,44 +95,12 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[Mistral, SecretStr]]:
             )
             # Else MISTRAL_SDK_TELEMETRY would send prompts and this key to Mistral, whichever the endpoint.
             sdk.sdk_configuration.telemetry = False  # type: ignore[attr-defined]  # read by the SDK, declared nowhere
-            yield sdk, key
+            yield MistralServer(sdk, judge.model.partition(":")[2], key)
 
 
 def body(request: Request) -> dict[str, Any]:
     """Return the body of a chat request with Mistral's field names."""
     return request_body(request, seed="random_seed")
-
-
-@asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[MistralBackend]:
-    """Open a backend for the duration of the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield MistralBackend(sdk, key)
-
-
-class MistralBackend:
-    """Sends requests through one Mistral client."""
-
-    def __init__(self, sdk: Mistral, key: SecretStr) -> None:
-        self._sdk = sdk
-        self._key = key
-
-    async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply as the server sent it, whatever the SDK makes of it."""
-        import httpx2
-        from mistralai.client.errors import MistralError
-        from mistralai.client.models import ChatCompletionRequest
-
-        recorder = ResponseRecorder(self._key, keep)
-        fields = dict(ChatCompletionRequest.model_validate(body(request)))  # for dicts, the SDK makes classes each time
-        with recorder.open():
-            try:
-                await self._sdk.chat.complete_async(**fields)
-            except (CallError, httpx2.RequestError) as error:
-                recorder.abort(error)
-            except MistralError:
-                pass  # the recorder holds the server's response
-        return recorder.completion()
 
 
 LIMITS = FileLimits(50_000, 200_000_000)
@@ -157,20 +125,30 @@ def line(request: Request) -> bytes:
     return json.dumps({"custom_id": request.key, "body": fields}, separators=(",", ":")).encode() + b"\n"
 
 
-@asynccontextmanager
-async def open_batches(judge: Judge) -> AsyncIterator[MistralBatches]:
-    """Open batches of the judge's model for the duration of the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield MistralBatches(sdk, judge.model.partition(":")[2], key)
-
-
-class MistralBatches:
-    """Files and jobs of one model through one Mistral client."""
+class MistralServer:
+    """Chat, files and jobs of one model through one Mistral client."""
 
     def __init__(self, sdk: Mistral, model: str, key: SecretStr) -> None:
         self._sdk = sdk
         self._model = model
         self.key = key
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """Return the reply as the server sent it, whatever the SDK makes of it."""
+        import httpx2
+        from mistralai.client.errors import MistralError
+        from mistralai.client.models import ChatCompletionRequest
+
+        recorder = ResponseRecorder(self.key, keep)
+        fields = dict(ChatCompletionRequest.model_validate(body(request)))  # for dicts, the SDK makes classes each time
+        with recorder.open():
+            try:
+                await self._sdk.chat.complete_async(**fields)
+            except (CallError, httpx2.RequestError) as error:
+                recorder.abort(error)
+            except MistralError:
+                pass  # the recorder holds the server's response
+        return recorder.completion()
 
     async def upload(self, file: Path, name: str) -> str:
         """Upload a file of request lines and return its id."""
@@ -286,12 +264,12 @@ async def _whole(content: bytes) -> AsyncIterator[bytes]:
 
 PROVIDER = Provider(
     name="mistral",
-    open=open_backend,
+    open=connect,
     resolve=resolve,
     example="mistral:mistral-large-latest",
     costs=True,
     endpoint=OFFICIAL,
     key_variable="MISTRAL_API_KEY",
     packages=("mistralai",),
-    batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
+    batches=Batches(open=connect, line=line, limits=LIMITS, share=SHARE),
 )

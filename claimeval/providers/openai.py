@@ -104,10 +104,10 @@ def body(request: Request) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]]:
-    """Open the SDK for the duration of the block.
+async def connect(judge: Judge) -> AsyncIterator[OpenAIServer]:
+    """Connect to a judge's server for the duration of the block.
 
-    Headers that it reads from the environment are not sent to servers of others, and neither is the provider's key.
+    Headers that the SDK reads from the environment, and the provider's key, are not sent to servers of others.
     """
     from openai import AsyncOpenAI, Omit
 
@@ -121,32 +121,7 @@ async def _open_sdk(judge: Judge) -> AsyncIterator[tuple[AsyncOpenAI, SecretStr]
     if AZURE_HOST.fullmatch(urlsplit(judge.endpoint).hostname or ""):
         headers.setdefault("api-key", key.get_secret_value())
     async with client(judge.endpoint, key) as http:
-        yield AsyncOpenAI(**sdk_settings(judge, key, http, headers)), key
-
-
-@asynccontextmanager
-async def open_backend(judge: Judge) -> AsyncIterator[OpenAIBackend]:
-    """Open a backend for the duration of the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield OpenAIBackend(sdk, key)
-
-
-class OpenAIBackend:
-    """Sends requests through one AsyncOpenAI client."""
-
-    def __init__(self, sdk: AsyncOpenAI, key: SecretStr) -> None:
-        self._sdk = sdk
-        self._key = key
-
-    async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the reply as the server sent it, without building the SDK's model of it."""
-        import httpx2
-
-        recorder = ResponseRecorder(self._key, keep)
-        with recorder.open_for(self._sdk):
-            # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
-            await self._sdk.post("chat/completions", cast_to=httpx2.Response, content=to_json(body(request)))
-        return recorder.completion()
+        yield OpenAIServer(AsyncOpenAI(**sdk_settings(judge, key, http, headers)), key)
 
 
 LIMITS = FileLimits(50_000, 200_000_000)
@@ -169,19 +144,22 @@ def line(request: Request) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
-@asynccontextmanager
-async def open_batches(judge: Judge) -> AsyncIterator[OpenAIBatches]:
-    """Open batches at the judge's endpoint for the duration of the block."""
-    async with _open_sdk(judge) as (sdk, key):
-        yield OpenAIBatches(sdk, key)
-
-
-class OpenAIBatches:
-    """Files and batches through one AsyncOpenAI client."""
+class OpenAIServer:
+    """Chat completions, files and batches through one AsyncOpenAI client."""
 
     def __init__(self, sdk: AsyncOpenAI, key: SecretStr) -> None:
         self._sdk = sdk
         self.key = key
+
+    async def complete(self, request: Request, keep: Keep) -> Completion:
+        """Return the reply as the server sent it, without building the SDK's model of it."""
+        import httpx2
+
+        recorder = ResponseRecorder(self.key, keep)
+        with recorder.open_for(self._sdk):
+            # Not `chat.completions.create`: it goes through the body field by field, a sixth of the CPU of a call.
+            await self._sdk.post("chat/completions", cast_to=httpx2.Response, content=to_json(body(request)))
+        return recorder.completion()
 
     async def upload(self, file: Path, name: str) -> str:
         """Upload a file of request lines and return its id."""
@@ -257,7 +235,7 @@ SDK = ("openai",)
 
 PROVIDER = Provider(
     name="openai",
-    open=open_backend,
+    open=connect,
     resolve=resolve,
     example="openai:gpt-5-mini, openai:MODEL@http://127.0.0.1:8000/v1",
     costs=True,
@@ -267,7 +245,7 @@ PROVIDER = Provider(
     packages=SDK,
     reasons=reasons,
     own_host=_OPENAI_HOST,
-    batches=Batches(open=open_batches, line=line, limits=LIMITS, share=SHARE),
+    batches=Batches(open=connect, line=line, limits=LIMITS, share=SHARE),
 )
 
 _DATED = re.compile(r"(?:^|&)api-version=\d{4}-\d\d-\d\d")
@@ -290,7 +268,7 @@ def _azure(judge: Judge) -> Judge:
 
 AZURE = Provider(
     name="azure",
-    open=open_backend,
+    open=connect,
     resolve=_azure,
     example="azure:DEPLOYMENT@https://NAME.openai.azure.com",
     endpoint_variable="AZURE_OPENAI_ENDPOINT",
@@ -301,7 +279,7 @@ AZURE = Provider(
 )
 GEMINI = Provider(
     name="gemini",
-    open=open_backend,
+    open=connect,
     resolve=resolve,
     example="gemini:gemini-2.5-flash",
     endpoint="https://generativelanguage.googleapis.com/v1beta/openai",
@@ -312,7 +290,7 @@ GEMINI = Provider(
 )
 OLLAMA = Provider(
     name="ollama",
-    open=open_backend,
+    open=connect,
     resolve=resolve,
     example="ollama:qwen3:8b",
     endpoint="http://127.0.0.1:11434/v1",
@@ -322,7 +300,7 @@ OLLAMA = Provider(
 )
 OPENROUTER = Provider(
     name="openrouter",
-    open=open_backend,
+    open=connect,
     resolve=resolve,
     example="openrouter:openai/gpt-5-mini",
     endpoint="https://openrouter.ai/api/v1",
