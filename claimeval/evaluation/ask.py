@@ -77,11 +77,7 @@ def is_too_long(value: object) -> bool:
 def smaller_room(refused: Request, why: object, learned: int | None, limit: int | None = None) -> int:
     """Return the maximum size of a request after one was refused as too long.
 
-    Args:
-        refused: The refused request.
-        why: The failure, which may state the window.
-        learned: The room that is known, if any.
-        limit: Half the size of a shorter request that was refused, if any.
+    `learned` is the room that is known, and `limit` half the size of a shorter request that was refused, if any.
     """
     stated = why.context_tokens if isinstance(why, Failure) else None
     room = refused.room(stated) if stated else learned
@@ -94,13 +90,8 @@ async def ask_windows(
 ) -> list[Answers[T]]:
     """Ask about the first window alone, to test whether this size is accepted, then about the others.
 
-    Args:
-        windows: The windows of a text.
-        ask: Ask about a window, with the limit that earlier ones have found.
-        limit: Half the size of a request that was refused before, if any.
-
-    Returns:
-        The answers of the windows; only the first one's if all of it was refused as too long.
+    `ask` gets a window and the limit that earlier ones have found: half the size of a refused request. Returns the
+    answers of the windows; only the first one's if all of it was refused as too long.
     """
     first = await ask(windows[0], limit)
     if all(is_too_long(value) for values in first.values.values() for value in values):
@@ -130,14 +121,6 @@ async def ask_about(
 
     If all stored replies are useless, a further attempt is taken from the reply cache, or sent if the run re-asks such
     replies (`RunOptions.ask_again`).
-
-    Args:
-        subjects: The subjects of one request.
-        ask: Builds the request about some of the subjects.
-        read: Reads a reply about them.
-        executor: Answers the requests.
-        address: Step, part and evidence in the records of the calls.
-        replicate: Number of the replicate, from 0.
     """
     values: dict[str, T | Failure] = {}
     calls: list[Call] = []
@@ -238,12 +221,7 @@ async def ask_until_read(
 ) -> Answers[T]:
     """Ask about a single subject until the reply can be read, up to `MAX_ATTEMPTS` times.
 
-    Args:
-        request: The request.
-        read: Reads the reply.
-        executor: Answers the request.
-        address: Step, part and evidence in the records of the calls.
-        subject: Id of the subject; empty for a whole part of a sample.
+    `subject` is empty for a whole part of a sample.
     """
 
     def read_one(completion: Completion, request: Request, _: tuple[_Only, ...]) -> ParsedReply[T]:

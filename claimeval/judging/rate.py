@@ -34,12 +34,7 @@ def ask(
 ) -> Request:
     """Return the request for a rating of a sample's answer.
 
-    Args:
-        prompt: The prompt.
-        judge: The judge.
-        question: The rating question, with its words.
-        sample: The sample.
-        documents: The documents of the part that the answer is rated against.
+    `documents` are those of the part that the answer is rated against.
     """
     parts = {part: sample.documents(part) or () for part in ("contexts", "reference")}
     if question.criterion:
@@ -59,14 +54,7 @@ def ask(
 def read(
     completion: Completion, request: Request, question: RatingQuestion, subject: str
 ) -> ParsedReply[tuple[ReadVerdict, ...]]:
-    """Return the verdicts in the reply: one for the rating and one for each flag.
-
-    Args:
-        completion: The reply.
-        request: The request.
-        question: The rating question, with its words.
-        subject: Id of the answer.
-    """
+    """Return the verdicts in the reply: one for the rating and one for each flag."""
     parsed = read_reply(
         completion,
         request,
