@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from claimeval.providers import Backend, Keep, Provider
-from claimeval.providers.local import EngineAnswer, claims_by_rule, completed, scale_word, write_claims, write_verdicts
+from claimeval.providers.local import EngineAnswer, claims_by_rule, completed, write_claims, write_verdicts
 from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Sample
@@ -97,7 +97,7 @@ class _ScriptedBackend:
             return write_claims(claims_by_rule(task), request)
         if isinstance(task, AssessTask):
             assigned = [labels.get(claim.text, default) for claim in task.claims]
-            answers = [EngineAnswer(scale_word(task.scale, label), None, (), "scripted") for label in assigned]
+            answers = [EngineAnswer(label, None, (), "scripted") for label in assigned]
             return write_verdicts(task, request, answers)
         raise CallError(
             "provider_error",

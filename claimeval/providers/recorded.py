@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from claimeval.judging.replies import ExtractedClaim
 from claimeval.providers import Backend, Keep, Provider
-from claimeval.providers.local import EngineAnswer, completed, computed, scale_word, write_claims, write_verdicts
+from claimeval.providers.local import EngineAnswer, completed, computed, write_claims, write_verdicts
 from claimeval.types.bundled import bundled
 from claimeval.types.errors import DataError, UsageError, first_problem, unknown_name
 from claimeval.types.records import Record
@@ -113,7 +113,7 @@ class Recording(NamedTuple):
         return [
             verdict
             and EngineAnswer(
-                scale_word(task.scale, verdict.label),
+                verdict.label,
                 None,
                 [index for index, text in enumerate(texts) if text in verdict.documents],
                 verdict.reason,

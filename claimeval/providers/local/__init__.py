@@ -22,7 +22,7 @@ from claimeval.lexical.claims import split_claims
 from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
 from claimeval.types.errors import UsageError, unknown_name
-from claimeval.types.records import Document
+from claimeval.types.records import Claim, Document
 from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
@@ -103,7 +103,7 @@ def answer_by_words(request: Request) -> Completion:
     assert task is not None, "every step gives its request a task"
     if isinstance(task, ExtractTask):
         return computed(write_claims(claims_by_rule(task), request), request)
-    answers = _best([_by_words(task, documents) for documents in _evidence_sets(task)])
+    answers = _best([_by_words(task.claims, documents) for documents in _evidence_sets(task)])
     return computed(write_verdicts(task, request, answers), request)
 
 
@@ -127,13 +127,9 @@ class EntailmentBackend:
         if isinstance(task, ExtractTask):
             return completed(write_claims(claims_by_rule(task), request), request, started, keep)
         try:
-            results = [await self._judge.assess(task.claims, documents) for documents in _evidence_sets(task)]
+            answers = [await self._judge.assess(task.claims, documents) for documents in _evidence_sets(task)]
         except RuntimeError as error:  # torch ran out of memory, or a device failed
             raise CallError("provider_error", f"the model failed: {str(error)[:300]}", retryable=False) from error
-        answers = [
-            [EngineAnswer(scale_word(task.scale, r.label), r.probability, r.documents, r.reason) for r in each]
-            for each in results
-        ]
         text = write_verdicts(task, request, _best(answers))
         return completed(text, request, started, keep, device=f" on {self._judge.device}")
 
@@ -141,8 +137,10 @@ class EntailmentBackend:
 class EngineAnswer(NamedTuple):
     """The result of an engine for one claim."""
 
-    word: str
+    label: str | None
+    """None if the engine abstains."""
     probability: float | None
+    """Probability of support."""
     documents: Sequence[int]
     """Indices of the documents it relied on."""
     reason: str
@@ -177,24 +175,28 @@ def write_claims(claims: Sequence[ExtractedClaim], request: Request) -> str:
 
 def write_verdicts(task: AssessTask, request: Request, answers: Sequence[EngineAnswer | None]) -> str:
     """Write the answers in the format that the prompt asks for; claims whose answer is None are left out."""
-    answered = [(number, answer) for number, answer in enumerate(answers, 1) if answer is not None]
+    answered = [
+        (number, answer, _word(task.scale, answer.label))
+        for number, answer in enumerate(answers, 1)
+        if answer is not None
+    ]
     if request.reply_format == "tags":
         lines = [quoted(claim.text)[1:-1].replace('\\"', '"') for claim in task.claims]
-        return "\n".join(f"- {lines[number - 1]} SUPPORTED={answer.word}" for number, answer in answered)
+        return "\n".join(f"- {lines[number - 1]} SUPPORTED={word}" for number, _, word in answered)
     verdicts = [
         {
             "id": f"c{number}",
             "reason": answer.reason,
             "evidence": [f"d{index + 1}" for index in answer.documents],
-            "label": answer.word,
+            "label": word,
             "probability": answer.probability,
         }
-        for number, answer in answered
+        for number, answer, word in answered
     ]
     return json.dumps({"verdicts": verdicts}, ensure_ascii=False)
 
 
-def scale_word(scale: Scale, label: str | None) -> str:
+def _word(scale: Scale, label: str | None) -> str:
     """Return the scale's word for a label; without a word for "contradicted", it becomes "not found"."""
     words = dict(zip(scale.words, scale.offered, strict=True))
     if label == "contradicted" and "contradicted" not in words:
@@ -218,12 +220,12 @@ def _best(alternatives: Sequence[Sequence[EngineAnswer]]) -> list[EngineAnswer]:
     return [answer._replace(documents=tuple(index for _ in answer.documents)) for index, answer in ranked]
 
 
-def _by_words(task: AssessTask, documents: Sequence[Document]) -> list[EngineAnswer]:
+def _by_words(claims: Sequence[Claim], documents: Sequence[Document]) -> list[EngineAnswer]:
     evidence = _evidence(tuple(document.text for document in documents))
-    scores = [lexical_support.score_claim(claim.text, evidence) for claim in task.claims]
+    scores = [lexical_support.score_claim(claim.text, evidence) for claim in claims]
     return [
         EngineAnswer(
-            scale_word(task.scale, lexical_support.label(support.score)),
+            lexical_support.label(support.score),
             support.score,
             () if support.best_document is None else (support.best_document,),
             _reason(support),

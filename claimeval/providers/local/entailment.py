@@ -16,11 +16,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import islice
-from typing import Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from pydantic import JsonValue
 
-from claimeval.providers.local import loading
+from claimeval.providers.local import EngineAnswer, loading
 from claimeval.providers.local.loading import DTYPES, DeviceSettings, Loaded, ModelFiles
 from claimeval.providers.local.networks import Classifier, Seq2Seq
 from claimeval.providers.local.tokens import Chunk, EvidenceChunks, SourcePrompt, load_prompt
@@ -248,18 +248,6 @@ class MicroBatcher(Generic[Item, Answer]):
         return [self._answers[item] for item in items]
 
 
-class EntailmentResult(NamedTuple):
-    """The label of a claim and what it is based on."""
-
-    label: Literal["supported", "contradicted", "not_found"] | None
-    """None if the claim does not fit the model's window."""
-    probability: float | None
-    """Probability of support."""
-    documents: tuple[int, ...]
-    """Indices of the decisive documents."""
-    reason: str
-
-
 class EntailmentJudge(MicroBatcher[Premise, Entailment]):
     """Assesses claims of many samples together; the weights are loaded on first use."""
 
@@ -277,7 +265,7 @@ class EntailmentJudge(MicroBatcher[Premise, Entailment]):
     def _evidence(self) -> EvidenceChunks:
         return EvidenceChunks(self._model.tokens)
 
-    async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[EntailmentResult]:
+    async def assess(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[EngineAnswer]:
         """Assess each claim against the documents."""
         texts = [claim.text for claim in claims]
         rooms = await self.run(lambda: [self._room(text) for text in texts])
@@ -315,17 +303,17 @@ class ChunkFinding(NamedTuple):
     result: Entailment
 
 
-_TOO_LONG = EntailmentResult(None, None, (), "the claim is too long for the model's window")
+_TOO_LONG = EngineAnswer(None, None, (), "the claim is too long for the model's window")
 
 
-def combine_chunks(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()) -> EntailmentResult:
+def combine_chunks(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding] = ()) -> EngineAnswer:
     """Combine the findings of single pieces, and of joined pieces if no single one supports the claim.
 
     Support takes precedence over contradiction, as in RefChecker; the reason mentions a conflict. The first piece wins
     among equals.
     """
     if not single:
-        return EntailmentResult("not_found", 0.0, (), "the documents have no words")
+        return EngineAnswer("not_found", 0.0, (), "the documents have no words")
     best = max((*single, *joined), key=lambda a: a.result.supported)
     against = max(single, key=lambda a: a.result.contradicted)
     contradicted = against.result.contradicted > THRESHOLD
@@ -338,7 +326,7 @@ def combine_chunks(single: Sequence[ChunkFinding], joined: Sequence[ChunkFinding
         reason += f"; contradiction {against.result.contradicted:.2f}"
     if support > THRESHOLD:
         conflict = "; the evidence is in conflict" if contradicted else ""
-        return EntailmentResult("supported", support, best.chunk.documents, reason + conflict)
+        return EngineAnswer("supported", support, best.chunk.documents, reason + conflict)
     if contradicted:
-        return EntailmentResult("contradicted", support, against.chunk.documents, reason)
-    return EntailmentResult("not_found", support, best.chunk.documents, reason)
+        return EngineAnswer("contradicted", support, against.chunk.documents, reason)
+    return EngineAnswer("not_found", support, best.chunk.documents, reason)

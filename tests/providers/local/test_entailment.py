@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from claimeval.providers.local import EngineAnswer
 from claimeval.providers.local.entailment import (
     ChunkFinding,
     Entailment,
     EntailmentJudge,
     EntailmentModel,
-    EntailmentResult,
     EntailmentSettings,
     FactChecker,
     NliClassifier,
@@ -234,11 +234,11 @@ def assessed(supported: float, contradicted: float = 0.0, document: int = 0) -> 
 
 def test_the_best_piece_decides_and_support_goes_before_contradiction() -> None:
     low, high = assessed(0.2), assessed(0.9, document=1)
-    assert combine_chunks([low, high]) == EntailmentResult("supported", 0.9, (1,), "entailment 0.90")
-    assert combine_chunks([low]) == EntailmentResult("not_found", 0.2, (0,), "entailment 0.20")
+    assert combine_chunks([low, high]) == EngineAnswer("supported", 0.9, (1,), "entailment 0.90")
+    assert combine_chunks([low]) == EngineAnswer("not_found", 0.2, (0,), "entailment 0.20")
     assert combine_chunks([assessed(0.5)]).label == "not_found"
     against = assessed(0.1, 0.8, document=2)
-    assert combine_chunks([low, against]) == EntailmentResult(
+    assert combine_chunks([low, against]) == EngineAnswer(
         "contradicted", 0.2, (2,), "entailment 0.20; contradiction 0.80"
     )
     both = combine_chunks([high, against])
@@ -286,8 +286,8 @@ def judge(nli: Path, known: Known, monkeypatch: pytest.MonkeyPatch) -> Entailmen
     return EntailmentJudge(load_settings(str(nli), {}))
 
 
-def findings(judge: EntailmentJudge, claims: Sequence[str], *texts: str) -> list[EntailmentResult]:
-    async def ask() -> list[EntailmentResult]:
+def findings(judge: EntailmentJudge, claims: Sequence[str], *texts: str) -> list[EngineAnswer]:
+    async def ask() -> list[EngineAnswer]:
         with judge:
             return await judge.assess(
                 [
@@ -323,7 +323,7 @@ def test_a_claim_that_leaves_no_room_for_evidence_is_not_judged(judge: Entailmen
 
 def test_documents_without_words_support_nothing(judge: EntailmentJudge) -> None:
     (found,) = findings(judge, ["Rain."], "", "...")
-    assert found == EntailmentResult("not_found", 0.0, (), "the documents have no words")
+    assert found == EngineAnswer("not_found", 0.0, (), "the documents have no words")
 
 
 @pytest.mark.parametrize(
