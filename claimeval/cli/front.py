@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,6 @@ def closing(path: Path) -> tuple[str, ...]:
     """Return where to go on from a run directory."""
     report = path / "report.html"
     return (
-        f"Report: {report}" if report.exists() else f"`claimeval report {path}` writes the report",
-        f"All numbers: --details. Look around: claimeval view {path.parent}",
+        f"Report: {report}" if report.exists() else f"`claimeval report {quote(str(path))}` writes the report",
+        f"All numbers: --details. Look around: claimeval view {quote(str(path.parent))}",
     )

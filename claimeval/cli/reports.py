@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -224,9 +225,9 @@ class Compare:
             self.output.line()
             if pair.culprit.separate:
                 self.output.line(f"To tell them apart: {pair.culprit.separate}")
-            baseline_run = self.runs[compared.baseline]
+            again = shlex.join(["claimeval", "report", str(self.runs[compared.baseline]), "--compare", str(path)])
             more = "" if self.details else " (all causes, tests and flips: --details)"
-            self.output.line(f"Next: claimeval report {baseline_run} --compare {path}{more}")
+            self.output.line(f"Next: {again}{more}")
         _write(self, compared)
         record = pairs[0].model_dump() if len(pairs) == 1 else {"pairs": [pair.model_dump() for pair in pairs]}
         return self.output.result("compare", record)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -183,7 +184,7 @@ def report_line(folder: Path, samples: int) -> str | None:
     report = folder / "report.html"
     if report.exists():
         return f"Report: {report}"
-    return f"`claimeval report {folder}` writes the report" if samples > WHOLE else None
+    return f"`claimeval report {quote(str(folder))}` writes the report" if samples > WHOLE else None
 
 
 def print_run(output: Output, folder: Path, manifest: Manifest, summary: Summary, total: int) -> None:

@@ -193,7 +193,7 @@ class _PageData(NamedTuple):
     def _compared(self) -> list[Block]:
         if not (pair := self.comparison):
             return []
-        return [differences(pair), documents(pair.culprit), where(pair.culprit)]
+        return [differences(pair), documents(pair), where(pair.culprit)]
 
     def _because(self) -> dict[str, list[dict[str, object]]]:
         """Return the rows of the table of causes of each metric."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from claimeval.runs.views import Block, Column, Data, Entries, Line, Table, through
+from claimeval.runs.views import Block, Column, Data, Entries, Line, Sentence, Table, through
 from claimeval.statistics.formatting import UNDEFINED
 from claimeval.types.errors import escaped, visible
 
@@ -32,6 +32,9 @@ def plain(text: str) -> str:
 
 
 def _markdown_door(text: str) -> str:
+    if isinstance(text, Sentence):  # quotes, and words that would be a mention or a link, are code spans
+        parts = re.split(r"(“[^”]*”|\S*(?:[@#/]|www\.)\S*)", text)
+        return "".join(_markdown_door(Data(part) if i % 2 else part) for i, part in enumerate(parts))
     return (code(text, WIDTH) if text else "") if isinstance(text, Data) else plain(text)
 
 

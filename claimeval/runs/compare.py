@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import shlex
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -475,9 +476,9 @@ def _claims(result: ScoredSample) -> list[tuple[str, str]]:
 
 def _judging(manifest: Manifest) -> str:
     """Return the options of `rejudge` for the judges and the prompt of a run."""
-    judges = (f"-j {judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}" for judge in manifest.judges)
-    prompts = (f"--assess-prompt {prompt.name}" for prompt in manifest.prompts if prompt.step == "assess")
-    return " ".join([*judges, *prompts])
+    judges = [("-j", f"{judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}") for judge in manifest.judges]
+    prompts = [("--assess-prompt", prompt.name) for prompt in manifest.prompts if prompt.step == "assess"]
+    return shlex.join(itertools.chain(*judges, *prompts))
 
 
 def _prompt_names(manifest: Manifest) -> dict[str, str]:

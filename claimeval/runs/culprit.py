@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from shlex import quote
 from statistics import stdev
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
@@ -394,9 +395,9 @@ class Case:
         same, what = [i for i, of in enumerate(self.facts) if of.same], "; ".join(self._judging)
         if not self._inputs():
             return f"{head}, because the judging changed, not the system: {what}.", None
-        a, b = self.runs
-        again = f"{a.path}-again"
-        command = f"claimeval rejudge {a.path} {b.judging} -o {again} && claimeval compare {again} {b.path}"
+        a, b, again = (quote(path) for path in (self.runs[0].path, self.runs[1].path, f"{self.runs[0].path}-again"))
+        judging = self.runs[1].judging
+        command = f"claimeval rejudge {a} {judging} -o {again} && claimeval compare {again} {b}"
         mean = self._test(name, same)[0]
         if len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2:  # also where only they differ
             return f"{head}, because the judging changed: {what}; inputs differ too: {self._inputs()}.", command

@@ -172,6 +172,15 @@ def test_two_runs_are_drawn_as_differences(claimeval: Run, topics: Path) -> None
     assert (wrong.returncode, "is a .svg file" in wrong.stderr) == (2, True)
 
 
+def test_printed_commands_can_be_pasted_where_paths_have_spaces(claimeval: Run, tmp_path: Path) -> None:
+    make("other_judge_and_other_answers", 3, tmp_path / "here" / "my runs")
+    shown = claimeval("compare", "my runs/a", "my runs/b").stdout
+    assert "Next: claimeval report 'my runs/a' --compare 'my runs/b' (" in shown
+    (command,) = (line.partition(": ")[2] for line in shown.splitlines() if line.startswith("To tell them apart"))
+    assert "rejudge 'my runs/a' -j scripted:m2 " in command
+    assert "-o 'my runs/a-again' && claimeval compare 'my runs/a-again' 'my runs/b'" in command
+
+
 @pytest.mark.parametrize("name", SOME)
 def test_the_front_fits_a_screen_of_24_lines_with_80_columns(claimeval: Run, tmp_path: Path, name: str) -> None:
     make(name, 3, tmp_path / "here")

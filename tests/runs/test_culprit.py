@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import claimeval as ce
 from benchmarks.culprit import WORLDS, culprit, make, right
+from claimeval import testing
+from claimeval.report import forms, render
 from claimeval.runs.compare import differences
 from claimeval.runs.overview import PairedRuns
-from claimeval.types.records import Document, Sample, SampleResult, Turn
+from claimeval.runs.views import Sentence, heading
+from claimeval.runs.views.comparison import CHANGES, documents, where
+from claimeval.types.records import Document, Turn
 from tests.report.runs import DOCUMENTS, TOWER, TOWER_SAYS
 from tests.report.runs import make as run
-from tests.sample_runs import attach, scored
 
 SOME = (
     "lost_document",
@@ -62,10 +67,24 @@ def test_no_cause_is_named_where_there_is_none(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", sorted(WORLDS)[::6])
 def test_printed_parts_add_up_in_every_world(tmp_path: Path, name: str) -> None:
-    for metric in compared(*make(name, 5, tmp_path)).metrics:
+    found = compared(*make(name, 5, tmp_path))
+    changed = [(change, Fraction(figure)) for _, change, _, figure in documents(found).rows]
+    for metric in found.metrics:
         outer = [row for row in metric.cause_rows if not row.inner]
-        figures = [Fraction(row.figure) for row in outer if row.part]
-        assert not outer or sum(figures) == Fraction(outer[-1].figure)
+        parts = {row.part.cause: Fraction(row.figure) for row in outer if row.part}
+        assert not outer or sum(parts.values()) == Fraction(outer[-1].figure)
+        for cause, change in CHANGES.items() if metric.metric == found.culprit.metric and changed else ():
+            assert sum(figure for of, figure in changed if of == change) == parts.get(cause, 0)
+    in_slices = sum(float(figure) for *_, figure in where(found.culprit).rows)
+    assert in_slices == pytest.approx(sum(one.contribution for one in found.culprit.slices), abs=0.000501)
+
+
+def test_the_headline_in_markdown_has_names_in_code_and_no_mention(tmp_path: Path) -> None:
+    a = many(tmp_path, "a", {"contexts": (Document(id="1", text="@all <b>\nThe tower."), *DOCUMENTS[1:])})
+    b = many(tmp_path, "b", {"contexts": DOCUMENTS[1:]}, {"strict": TOWER_SAYS})
+    first = forms.write(a, "md", tmp_path / "r.md", compared=b).read_text().splitlines()[0]
+    assert first == "### faithfulness fell 0.667, because retrieval no longer brings `“@all <b>”` for 12 questions."
+    assert render.markdown([heading(Sentence("fell, all in to = @me."))]) == "### fell, all in to = `@me.`"
 
 
 def test_equal_runs_have_no_culprit(tmp_path: Path) -> None:
@@ -111,19 +130,24 @@ def test_samples_of_one_question_are_one_cluster(tmp_path: Path) -> None:
     assert compared(a, b).culprit.significant is False
 
 
-@pytest.mark.parametrize("job", ["rate", "grade"])
-def test_scores_of_other_jobs_have_a_culprit_too(tmp_path: Path, job: str) -> None:
-    for letter, value, documents in (("a", 1.0, DOCUMENTS), ("b", 0.5, DOCUMENTS[1:])):
-        rows = [
-            SampleResult.of(
-                Sample(id=f"s{i}", question=f"Question {i}?", answer="It is high.", contexts=documents),
-                scores=scored({"quality": value}),
-            )
-            for i in range(12)
-        ]
-        attach(tmp_path, letter, rows, {"quality": "share"})
+@pytest.mark.parametrize(
+    ("job", "metric", "reply"),
+    [
+        (partial(ce.rate, ask="faithfulness"), "rated_faithfulness", lambda ok: {"rating": "yes" if ok else "no"}),
+        (ce.grade, "context_relevance", lambda ok: {"grade": 3 if ok else 0}),
+    ],
+    ids=["rate", "grade"],
+)
+def test_ratings_and_grades_have_a_culprit_too(
+    tmp_path: Path, job: Callable[..., ce.Run], metric: str, reply: Callable[[bool], dict[str, object]]
+) -> None:
+    contexts = {"a": "Guide\nIgnatius kept the tower.", "b": "Menu\nSoup and cake."}
+    with testing.provider(lambda prompt: json.dumps({"reason": "So.", **reply("Ignatius" in prompt)})) as judge:
+        for name, text in contexts.items():
+            rows = [{"id": f"s{i}", "question": f"{i}?", "answer": "It is.", "contexts": [text]} for i in range(12)]
+            job(rows, judges=judge.judge, out=tmp_path / name, options=ce.RunOptions(cache=tmp_path / "cache"))
     found = compared(tmp_path / "a", tmp_path / "b").culprit
-    assert found.sentence == "quality fell 0.500, because retrieval no longer brings “Guide” for 12 questions."
+    assert found.sentence == f"{metric} fell 1.000, because retrieval no longer brings “Guide” for 12 questions."
 
 
 def test_documents_without_spaces_are_named_by_their_beginning(tmp_path: Path) -> None:

@@ -32,12 +32,18 @@ export function drawComparison(main) {
     ]),
     cautionBox(comparison.abstained.map((text) => ({ text }))),
     frontSection(comparison),
-    changeTable("documents", "Documents that changed", "What each adds to the difference, and its samples.", (i) => ({
-      document: comparison.culprit.documents[i].name,
-    })),
-    changeTable("where", "Where the cause is", "What it adds in each slice, and the samples of the slice.", (i) => ({
-      is: `${comparison.culprit.slices[i].field}=${comparison.culprit.slices[i].value}`,
-    })),
+    changeTable(
+      "documents",
+      "Documents that changed",
+      "What each adds to the difference, and its samples.",
+      comparison.culprit.documents.map(({ name }) => ({ document: name })),
+    ),
+    changeTable(
+      "where",
+      "Where the cause is",
+      "What it adds in each slice, and the samples of the slice.",
+      comparison.culprit.slices.map(({ field, value }) => ({ is: `${field}=${value}` })),
+    ),
     causeSection(comparison.culprit.metric),
     comparison.settings.length > 0 &&
       section(
@@ -97,13 +103,13 @@ function frontSection({ culprit, metrics }) {
  * @param {string} name
  * @param {string} title
  * @param {string} says
- * @param {(row: number) => Record<string, string>} query
+ * @param {Record<string, string>[]} queries of the rows; a row without one leads nowhere
  */
-function changeTable(name, title, says, query) {
+function changeTable(name, title, says, queries) {
   const { metric } = report.comparison?.culprit ?? {};
   const shown = report.compared[name];
   if (!shown?.rows.length) return null;
-  const href = (/** @type {number} */ i) => listed({ metric, ...query(i) });
+  const href = (/** @type {number} */ i) => queries[i] && listed({ metric, ...queries[i] });
   return section(name, title, p("quiet", says), drawn(name, shown, { href, attributes: { class: "plain" } }));
 }
 

@@ -38,6 +38,12 @@ class Data(str):
     __slots__ = ()
 
 
+class Sentence(Data):
+    """A sentence of claimeval's own words that names texts of the data, in “quotes” if they have more than a word."""
+
+    __slots__ = ()
+
+
 class Reported(Protocol):
     """A value with the ends that are reported next to it, such as an `Estimate`."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 
 from claimeval.metrics.flips import Flip, words
-from claimeval.runs.causes import CauseRow, of_whole_samples
+from claimeval.runs.causes import Cause, CauseRow, of_whole_samples
 from claimeval.runs.culprit import Culprit
 from claimeval.runs.overview import MetricComparison, PairedRuns, SampleChange
 from claimeval.runs.slices import chance_of_many
@@ -19,6 +20,7 @@ from claimeval.runs.views import (
     Entries,
     Entry,
     Line,
+    Sentence,
     Table,
     caution,
     heading,
@@ -27,7 +29,7 @@ from claimeval.runs.views import (
     table,
     without,
 )
-from claimeval.statistics.formatting import decimal, p_value, signed
+from claimeval.statistics.formatting import adding_up, decimal, p_value, signed
 from claimeval.types.clusters import sample_count
 
 FLIPS = 10
@@ -52,12 +54,14 @@ FRONT = (
 )  # fmt: skip
 MOST_METRICS, MOST_CAUSES = 4, 3
 """Rows of the tables of the front."""
+ROUNDING = 1e-9
+"""Largest error of a sum of floats."""
 
 
 def front(pair: PairedRuns) -> Iterator[Block]:
     """Yield what a reader sees first of two runs: the culprit, the means, its causes and an example."""
     culprit = pair.culprit
-    yield heading(Data(culprit.sentence))
+    yield heading(Sentence(culprit.sentence))
     yield remark("a = ", Data(pair.a), ", b = ", Data(pair.b), f", {_aligned(pair)}")
     yield from map(caution, pair.abstained)
     head = [metric for metric in pair.metrics if metric.metric == culprit.metric]
@@ -101,21 +105,43 @@ def _cause(row: CauseRow) -> tuple[Cell, ...]:
     return Data(row.words) if named else row.words, row.figure, row.part.samples if row.part else ""
 
 
-CHANGES = {"lost": "only in a", "gained": "only in b", "rewritten": "another text in b"}
+CHANGES: dict[Cause, str] = {"lost": "only in a", "gained": "only in b", "rewritten": "another text in b"}
 
 
-def documents(culprit: Culprit) -> Table:
-    """Return the documents that retrieval lost or gained, or that were rewritten."""
+def documents(pair: PairedRuns) -> Table:
+    """Return the documents that retrieval lost or gained, or that were rewritten.
+
+    Rounded figures add up to those of their causes: what no single document has is a row of its own.
+    """
+    culprit, figures, others = pair.culprit, dict[int, str](), list[tuple[Cell, ...]]()
+    causes = [row for metric in pair.metrics if metric.metric == culprit.metric for row in metric.cause_rows]
+    for part, figure in ((row.part, row.figure) for row in causes if row.part and not row.inner):
+        places = [i for i, one in enumerate(culprit.documents) if one.change == part.cause]
+        values = [culprit.documents[i].value for i in places]
+        rest = part.value - math.fsum(values)
+        found = adding_up([*values, rest] if abs(rest) > ROUNDING else values, float(figure))
+        figures |= dict(zip(places, found, strict=False))
+        if part.cause in CHANGES and len(found) > len(places):
+            others.append(("others, or several at once", CHANGES[part.cause], "", found[-1]))
     columns = Column("document"), Column("change"), Column("samples", "count"), Column("b - a", "signed")
-    rows = ((Data(one.name), CHANGES[one.change], one.samples, one.value) for one in culprit.documents)
-    return table("documents", columns, rows, f"Documents that changed, and what they add to {culprit.metric}")
+    rows = [
+        (Data(one.name), CHANGES[one.change], one.samples, figures.get(i, one.value))
+        for i, one in enumerate(culprit.documents)
+    ]
+    title = f"Documents that changed, and what they add to {culprit.metric}"
+    return table("documents", columns, [*rows, *others] if rows else (), title)
 
 
 def where(culprit: Culprit) -> Table:
     """Return what the named cause adds by the values of one field."""
     field = culprit.slices[0].field if culprit.slices else ""
     columns = Column(Data(field)), Column("samples", "count"), Column("affected", "count"), Column("b - a", "signed")
-    rows = ((Data(one.value), one.samples, one.affected, one.contribution) for one in culprit.slices)
+    values = [one.contribution for one in culprit.slices]
+    figures = adding_up(values, math.fsum(values))
+    rows = (
+        (Data(one.value), one.samples, one.affected, figure)
+        for one, figure in zip(culprit.slices, figures, strict=True)
+    )
     return table("where", columns, rows, f"Where it is: the named cause by {field}")
 
 
@@ -149,7 +175,7 @@ def details(pair: PairedRuns, by: str = "", flips: int = FLIPS) -> Iterator[Bloc
     yield differences(pair)
     yield from _supported_once(pair)
     yield from causes(pair)
-    yield from (block for block in (documents(pair.culprit), where(pair.culprit)) if block.rows)
+    yield from (block for block in (documents(pair), where(pair.culprit)) if block.rows)
     if pair.by:
         yield slices(pair, by)
     for metric in pair.metrics:
