@@ -8,9 +8,9 @@
 article that they cite (WiCE), sentences of generated answers with the passage that they cite (ExpertQA), and edited
 summaries of calls (SummEdits). Claims about one article, question or call are all in one half: prompts are written
 while looking at `choose`, and compared on `report`. A name is one reading: read a prompt twice under two names to see
-how far a judge agrees with itself. A prompt is a shipped one, a file, or `ragas` (its package must be installed) or
-`refchecker=FOLDER` (the package, of which RAGChecker is made, in a folder). Replies are kept, and a reading goes on
-where it stopped.
+how far a judge agrees with itself. A prompt is a shipped one, a `.j2` file, `ragas` (its package must be installed), or
+a `.txt` file with the prompt of another tool, in which {evidence}, {claim} and {question} stand for the texts. Replies
+are kept, and a reading goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ from numpy.typing import NDArray
 
 import claimeval as ce
 from benchmarks.fit_local_lexical import data_folder
-from benchmarks.tokens import constants
 from claimeval import statistics
 
 SOURCES = ("wice", "expertqa", "summedits")
 CLAIMS_FROM_A_GROUP = {"wice": 1, "expertqa": 2, "summedits": 9}
 RESAMPLES, SEED = 4_000, 1
+OTHER_LABELS = {
+    "supported": "supported", "partially_supported": "not_found", "not_supported": "not_found", "neutral": "not_found",
+    "entailment": "supported", "contradiction": "contradicted", "yes": "supported", "no": "not_found",
+}  # fmt: skip
+"""What the words in replies to the prompts of other tools mean."""
 
 
 class Item(NamedTuple):
@@ -166,7 +170,7 @@ def read_ours(folder: Path, items: Sequence[Item], name: str, judge: str, prompt
         }
         for item in items
     ]  # fmt: skip
-    options = ce.RunOptions(cache=folder / "cache", concurrency=400, timeout=3_000)
+    options = ce.RunOptions(cache=folder / "cache", concurrency=900, timeout=3_000)
     run = ce.score(
         samples, judges=judge, metrics="context_recall", assess_prompt=prompt,
         out=folder / "runs" / f"{name}-{items[0].half}", options=options, **asked,
@@ -179,7 +183,7 @@ def read_ours(folder: Path, items: Sequence[Item], name: str, judge: str, prompt
 
 def read_others(folder: Path, items: Sequence[Item], name: str, judge: str, prompt: str) -> None:
     """Ask with a prompt of another tool, one claim in each question."""
-    make, find = ragas() if prompt == "ragas" else refchecker(Path(prompt.partition("=")[2]))
+    make, find = ragas() if prompt == "ragas" else of_file(Path(prompt))
     model, _, endpoint = judge.removeprefix("openai:").partition("@")
     path = folder / "replies" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,19 +225,18 @@ def ragas() -> Prompting:
     return lambda item: str(prompt.to_string(NLIStatementInput(context=item.evidence, statements=[item.claim]))), find
 
 
-def refchecker(package: Path) -> Prompting:
-    """The prompt of RAGChecker's checker for one claim, and what its replies say."""
-    text = constants(package / "refchecker" / "checker" / "checker_prompts.py")["LLM_CHECKING_PROMPT_Q"]
-    words = {"entailment": "supported", "contradiction": "contradicted", "neutral": "not_found"}
+def of_file(path: Path) -> Prompting:
+    """The prompt in a file, and the last label among the words of its replies."""
+    text = path.read_text(encoding="utf-8")
 
     def make(item: Item) -> str:
-        values = {"[QUESTION]": item.question, "[REFERENCE]": item.evidence, "[CLAIM]": item.claim}
-        filled = text
-        for mark, value in values.items():
-            filled = filled.replace(mark, value)
-        return filled
+        return re.sub(r"\{(evidence|claim|question)\}", lambda name: str(getattr(item, name[1])), text)
 
-    return make, lambda reply: next((label for word, label in words.items() if word in reply.lower()), "unread")
+    def find(reply: str) -> str:
+        words = re.findall(rf"\b({'|'.join(OTHER_LABELS)})\b", reply.lower())
+        return OTHER_LABELS[words[-1]] if words else "unread"
+
+    return make, find
 
 
 # tables
@@ -354,7 +357,7 @@ def main() -> None:
         tables(given.folder, given.half, given.first)
     else:
         items = [item for item in load(given.folder) if item.half == given.half]
-        read = read_others if given.prompt.startswith(("ragas", "refchecker=")) else read_ours
+        read = read_others if given.prompt.endswith(("ragas", ".txt")) else read_ours
         read(given.folder, items, given.name or given.prompt, given.judge, given.prompt)
 
 
