@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -41,24 +41,12 @@ class Formula(Protocol):
 
 def of_columns(formula: Callable[[Ranked, MeasureSettings], Floats]) -> Formula:
     """Return a formula for any rankings from one for columns."""
-
-    def of_any(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-        """Return one value per query."""
-        return ranked.by_columns(lambda columns: formula(columns, settings))
-
-    of_any.__doc__ = formula.__doc__
-    return of_any
+    return lambda ranked, settings: ranked.by_columns(lambda columns: formula(columns, settings))
 
 
 def of_query(formula: Callable[[RankedQuery, MeasureSettings], float]) -> Formula:
     """Return a formula for any rankings from one for the ranking of a single query."""
-
-    def of_any(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-        """Return one value per query."""
-        return ranked.by_query(lambda query: formula(query, settings))
-
-    of_any.__doc__ = formula.__doc__
-    return of_any
+    return lambda ranked, settings: ranked.by_query(lambda query: formula(query, settings))
 
 
 def precision(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
@@ -283,42 +271,28 @@ def exponential(grade: Value) -> Value:
     return powered - 1
 
 
-def cumulated_gain(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return ``sum(g(i) for i <= k)``."""
-    return ranked.gained(settings, linear, discounted=False)
+def total_gain(gain: Gain[Any], *, discounted: bool) -> Formula:
+    """Return the formula of ``sum(g(i) for i <= k)``; discounted, DCG: ``sum(g(i) / log2(i + 1) for i <= k)``.
+
+    Source of the discounted one with linear gain: trec_eval ``dcg``.
+    """
+    return lambda ranked, settings: ranked.gained(settings, gain, discounted=discounted)
 
 
-def cumulated_gain_exponential(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return ``sum(2 ** g(i) - 1 for i <= k)``."""
-    return ranked.gained(settings, exponential, discounted=False)
-
-
-def discounted_gain(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return DCG, ``sum(g(i) / log2(i + 1) for i <= k)``. Source: trec_eval ``dcg``."""
-    return ranked.gained(settings, linear, discounted=True)
-
-
-def discounted_gain_exponential(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return ``sum((2 ** g(i) - 1) / log2(i + 1) for i <= k)``."""
-    return ranked.gained(settings, exponential, discounted=True)
-
-
-def ndcg(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return DCG@k divided by the DCG@k of the best possible order of all judged documents; 0 if that is 0.
+def ndcg(gain: Gain[Any]) -> Formula:
+    """Return the formula of DCG@k divided by that of the best possible order of all judged documents; 0 if that is 0.
 
     Options are gains by grade, ``ndcg(1=3,2=9)``, which replace the default gain of that grade. Source: trec_eval
     ``ndcg`` and ``ndcg_cut``.
     """
-    if settings.options:
-        return ranked.by_columns(lambda columns: _remapped_ndcg(columns, settings, linear))
-    return ratio(ranked.gained(settings, linear, discounted=True), ranked.ideal_gain(settings, linear))
 
+    def formula(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
+        """Return one value per query."""
+        if settings.options:
+            return ranked.by_columns(lambda columns: _remapped_ndcg(columns, settings, gain))
+        return ratio(ranked.gained(settings, gain, discounted=True), ranked.ideal_gain(settings, gain))
 
-def ndcg_exponential(ranked: Rankings[Value], settings: MeasureSettings) -> Value:
-    """Return nDCG with gain ``2 ** grade - 1``. Options are gains by grade, as for ``ndcg``."""
-    if settings.options:
-        return ranked.by_columns(lambda columns: _remapped_ndcg(columns, settings, exponential))
-    return ratio(ranked.gained(settings, exponential, discounted=True), ranked.ideal_gain(settings, exponential))
+    return formula
 
 
 def _remapped_ndcg(ranked: Ranked, settings: MeasureSettings, gain: Gain[Floats]) -> Floats:

@@ -60,11 +60,7 @@ def evaluate_list(
 
 
 def evaluate_array(
-    grades: ArrayLike,
-    measures: str | Iterable[str | Measure],
-    *,
-    scores: ArrayLike | None = None,
-    level: float = 1,
+    grades: ArrayLike, measures: str | Iterable[str | Measure], *, scores: ArrayLike | None = None, level: float = 1
 ) -> Evaluation:
     """Compute measures of a table of grades: ``grades[q][i]`` is the grade of the document at rank i + 1 of query q.
 

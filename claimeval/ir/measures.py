@@ -79,12 +79,7 @@ MEASURES: tuple[MeasureDefinition, ...] = (
     MeasureDefinition("recall", formulas.recall, ("R",), "required", trec_cut="recall", trec_cutoffs=_RANKS),
     MeasureDefinition("capped_recall", formulas.capped_recall, ("recall_cap", "r_cap"), "required"),
     MeasureDefinition(
-        "hit",
-        formulas.hit,
-        ("success", "hit_rate"),
-        "required",
-        trec_cut="success",
-        trec_cutoffs=(1, 5, 10),
+        "hit", formulas.hit, ("success", "hit_rate"), "required", trec_cut="success", trec_cutoffs=(1, 5, 10)
     ),
     MeasureDefinition("f1", formulas.f1, ("f",), "required"),
     # of the whole list, without regard to order
@@ -123,13 +118,17 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         trec_cutoffs=_RECALLS,
     ),
     # of grades
-    MeasureDefinition("cg", formulas.cumulated_gain, ("cumulated_gain",), "optional", "graded"),
-    MeasureDefinition("cg_exp", formulas.cumulated_gain_exponential, (), "optional", "graded"),
-    MeasureDefinition("dcg", formulas.discounted_gain, (), "optional", "graded", trec="dcg"),
-    MeasureDefinition("dcg_exp", formulas.discounted_gain_exponential, (), "optional", "graded"),
+    MeasureDefinition(
+        "cg", formulas.total_gain(formulas.linear, discounted=False), ("cumulated_gain",), "optional", "graded"
+    ),
+    MeasureDefinition("cg_exp", formulas.total_gain(formulas.exponential, discounted=False), (), "optional", "graded"),
+    MeasureDefinition(
+        "dcg", formulas.total_gain(formulas.linear, discounted=True), (), "optional", "graded", trec="dcg"
+    ),
+    MeasureDefinition("dcg_exp", formulas.total_gain(formulas.exponential, discounted=True), (), "optional", "graded"),
     MeasureDefinition(
         "ndcg",
-        formulas.ndcg,
+        formulas.ndcg(formulas.linear),
         (),
         "optional",
         "graded",
@@ -138,7 +137,9 @@ MEASURES: tuple[MeasureDefinition, ...] = (
         trec_cutoffs=_RANKS,
         gains=True,
     ),
-    MeasureDefinition("ndcg_exp", formulas.ndcg_exponential, ("ndcg_burges",), "optional", "graded", gains=True),
+    MeasureDefinition(
+        "ndcg_exp", formulas.ndcg(formulas.exponential), ("ndcg_burges",), "optional", "graded", gains=True
+    ),
     MeasureDefinition("rbp", formulas.rank_biased_precision, (), "optional", "either", trec="rbp", options={"p": 0.9}),
     MeasureDefinition(
         "rbp_resid",

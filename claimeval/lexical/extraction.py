@@ -158,10 +158,7 @@ def _count_claims(counts: ExtractionCounts, claims: Sequence[Statement], sentenc
 
 
 def _count_sentences(
-    counts: ExtractionCounts,
-    claims: Sequence[Statement],
-    sentences: Sequence[_Words],
-    kinds: Sequence[SentenceKind],
+    counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words], kinds: Sequence[SentenceKind]
 ) -> None:
     claimed: dict[int, list[str]] = {}
     for claim, positions in zip(claims, _sentences_of(claims, sentences), strict=True):

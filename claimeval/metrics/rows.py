@@ -87,10 +87,7 @@ METRICS = {
             description="answer grounded in what was retrieved",
         ),
         Metric(
-            name="correctness",
-            claims_of="answer",
-            against="reference",
-            description="precision against the gold answer",
+            name="correctness", claims_of="answer", against="reference", description="precision against the gold answer"
         ),
         Metric(name="coverage", claims_of="reference", against="answer", description="recall of the gold answer"),
         Metric(

@@ -10,7 +10,7 @@ often does, kappa and alpha are low at high raw agreement, but AC1 is not. So re
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
@@ -31,14 +31,10 @@ from claimeval.statistics.bootstrap import (
 from claimeval.statistics.intervals import mean_interval
 from claimeval.types.errors import UsageError, unknown_name
 
-Label = TypeVar("Label", bound=Hashable)
-
-
-class RatingTable(NamedTuple):
-    """`table[i, c]` raters gave item i the label `labels[c]`."""
-
-    table: Floats
-    labels: tuple[Hashable, ...]
+Labels = Sequence[Hashable | None]
+Weighting = Literal["unweighted", "linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+_ONE_LABEL = "both raters use only one label"
 
 
 def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
@@ -59,15 +55,17 @@ def label_scale(used: Sequence[Hashable], labels: Sequence[Hashable] | None) -> 
         return tuple(sorted(distinct, key=repr))
 
 
-def count_labels(ratings: Sequence[Sequence[Label | None]], labels: Sequence[Hashable] | None = None) -> RatingTable:
-    """Count the labels of each item; `ratings[i][j]` is rater j's label of item i, `None` if there is none."""
+def _count_labels(
+    ratings: Sequence[Labels], labels: Sequence[Hashable] | None = None
+) -> tuple[Floats, tuple[Hashable, ...]]:
+    """Return a table, in which `table[i, c]` raters gave item i the label `scale[c]`, and the scale."""
     all_labels = [label for item in ratings for label in item]
     scale = label_scale(all_labels, labels)
     items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
     codes = label_codes(all_labels, scale)
     cells = (items * len(scale) + codes)[codes >= 0]
     table = np.bincount(cells, minlength=len(ratings) * len(scale)).reshape(len(ratings), len(scale))
-    return RatingTable(table.astype(np.float64), scale)
+    return table.astype(np.float64), scale
 
 
 def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) -> Integers:
@@ -76,17 +74,8 @@ def label_codes(labels: Sequence[Hashable | None], scale: Sequence[Hashable]) ->
     return np.fromiter((position.get(label, -1) for label in labels), np.int64, len(labels))
 
 
-Labels = Sequence[Hashable | None]
-Weighting = Literal["unweighted", "linear", "quadratic"]
-Scale = Literal["nominal", "ordinal", "interval"]
-
-
 def raw_agreement(
-    a: Labels,
-    b: Labels,
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    resampling: Resampling = STANDARD,
+    a: Labels, b: Labels, *, clusters: Sequence[Hashable] | None = None, resampling: Resampling = STANDARD
 ) -> IntervalEstimate:
     """Return the proportion of items to which both raters give the same label.
 
@@ -154,9 +143,6 @@ def cohen_kappa(
     cost = disagreement[weights]
     items = _Items(tables, rated, rated, shares)
     return _estimate(items, lambda sums: _kappa(sums, cost), _ONE_LABEL, clusters, counts, resampling)
-
-
-_ONE_LABEL = "both raters use only one label"
 
 
 def kappa_difference(
@@ -247,7 +233,7 @@ def gwet_ac1(
         UsageError: If a label is off the scale, or `counts` does not fit.
     """
 
-    table, _ = count_labels(ratings, labels)
+    table, _ = _count_labels(ratings, labels)
     raters = table.sum(axis=1)
     pairs = raters * (raters - 1)
     agreeing = (table * (table - 1)).sum(axis=1) / np.maximum(pairs, 1)
@@ -291,7 +277,7 @@ def krippendorff_alpha(
     Raises:
         UsageError: If the scale is unknown or does not fit the labels, or `counts` does not fit.
     """
-    table, values = count_labels(ratings, labels)
+    table, values = _count_labels(ratings, labels)
     size = len(values)
     raters = table.sum(axis=1)
     rated = raters >= 2

@@ -167,6 +167,10 @@ def binary_report(
         because="one of the labels never occurs",
     )
     kappa = cohen_kappa(predicted.tolist(), truth.tolist(), clusters=keys, resampling=resampling)
+    pairs = zip(human, [None] * len(human) if probabilities is None else probabilities, strict=True)
+    scored = [(bool(y), p, i) for i, (y, p) in enumerate(pairs) if y is not None and p is not None]
+    outcomes, scores = [outcome for outcome, _, _ in scored], [score for _, score, _ in scored]
+    groups = [i if clusters is None else clusters[i] for *_, i in scored]
     return BinaryReport(
         accuracy=share(predicted == truth, np.ones_like(predicted)),
         balanced_accuracy=balanced,
@@ -175,7 +179,7 @@ def binary_report(
         specificity=share(~predicted & ~truth, ~truth),
         f1=f1,
         kappa=kappa,
-        auroc=None if probabilities is None else _auroc(human, probabilities, clusters, resampling.level),
+        auroc=None if probabilities is None else auroc(outcomes, scores, clusters=groups, level=resampling.level),
         true_positives=int(cells[:, 0].sum()),
         false_positives=int(cells[:, 1].sum()),
         false_negatives=int(cells[:, 2].sum()),
@@ -197,10 +201,7 @@ class Confusion:
 
 
 def confusion(
-    judge: Sequence[Hashable | None],
-    human: Sequence[Hashable | None],
-    *,
-    labels: Sequence[Hashable] | None = None,
+    judge: Sequence[Hashable | None], human: Sequence[Hashable | None], *, labels: Sequence[Hashable] | None = None
 ) -> Confusion:
     """Count the judge's labels per human label; items without a human label do not count."""
     if len(judge) != len(human):
@@ -212,20 +213,6 @@ def confusion(
     return Confusion(
         scale, tuple(tuple(int(n) for n in row[:-1]) for row in table), tuple(int(n) for n in table[:, -1])
     )
-
-
-def _auroc(
-    human: Sequence[bool | None],
-    probabilities: Sequence[float | None],
-    clusters: Sequence[Hashable] | None,
-    level: float,
-) -> IntervalEstimate:
-    pairs = [
-        (label, probability, index if clusters is None else clusters[index])
-        for index, (label, probability) in enumerate(zip(human, probabilities, strict=True))
-        if label is not None and probability is not None
-    ]
-    return auroc([pair[0] for pair in pairs], [pair[1] for pair in pairs], clusters=[p[2] for p in pairs], level=level)
 
 
 def _balanced_accuracy(sums: Floats) -> Floats:

@@ -358,11 +358,7 @@ class SignFlipTest:
 
 
 def sign_flip_test(
-    differences: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    flips: int = 10_000,
-    seed: int = 0,
+    differences: Sequence[float], *, clusters: Sequence[Hashable] | None = None, flips: int = 10_000, seed: int = 0
 ) -> SignFlipTest:
     """Test that paired differences are symmetric about 0, by flipping the signs of whole clusters.
 

@@ -79,10 +79,7 @@ def self_preference(
 
 
 def _contrast(
-    values: Floats,
-    of_family: Mask,
-    clusters: Sequence[Hashable] | None,
-    resampling: Resampling,
+    values: Floats, of_family: Mask, clusters: Sequence[Hashable] | None, resampling: Resampling
 ) -> IntervalEstimate:
     """Return the mean of the defined values over items of the family minus the mean over the others."""
     is_finite = np.isfinite(values)
