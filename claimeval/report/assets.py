@@ -32,6 +32,8 @@ STYLES = {
 CONNECTED = ("label",)
 """Pages that send something to the server that they come from."""
 
+_PART = re.compile(r"<!--(bar|buttons|body)-->\n")
+"""Where a part of a page begins; what comes before the first is its title."""
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ ]*(?://.*|/\*\*[^*]*\*+(?:[^/*][^*]*\*+)*/)\n", re.MULTILINE)
@@ -56,10 +58,23 @@ def page(name: str) -> Page:
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; {connected}base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    html = (FOLDER / f"{name}.html").read_text(encoding="utf-8")
-    for mark, text in (("policy", policy), ("style", style), ("script", script)):
-        html = html.replace(f"<!--{mark}-->", text)
-    return Page(html, policy)
+    head, *rest = _PART.split((FOLDER / f"{name}.html").read_text(encoding="utf-8"))
+    parts = {"buttons": "", "head": head, **dict(zip(rest[::2], rest[1::2], strict=True))}
+    html = (FOLDER / "frame.html").read_text(encoding="utf-8")
+    for mark, text in parts.items():
+        html = html.replace(f"<!--{mark}-->\n", text)
+    return Page(_filled(html, policy=policy, style=style, script=script), policy)
+
+
+def fill(name: str, **texts: str) -> str:
+    """Return a page with texts, which are HTML, in their places."""
+    return _filled(page(name).html, **texts)
+
+
+def _filled(html: str, **texts: str) -> str:
+    for place, text in texts.items():
+        html = html.replace(f"<!--{place}-->", text)
+    return html
 
 
 def bundle(name: str) -> str:

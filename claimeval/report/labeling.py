@@ -15,12 +15,12 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, NamedTuple, get_args
 
-from claimeval.report.assets import page
+from claimeval.report.assets import fill
 from claimeval.report.packing import as_json, block
 from claimeval.runs import labeling
-from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation, DocumentItem
+from claimeval.runs.annotation import Annotation, ClaimAnnotation, ClaimItem, DocumentAnnotation
 from claimeval.runs.directory import ANNOTATION, label_files, load_manifest, read_results, results_file
-from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED
+from claimeval.runs.labeling import CLAIMS, COUNT, DISPUTED, DocumentItem
 from claimeval.runs.labels import ratings
 from claimeval.types.errors import UsageError
 
@@ -92,8 +92,7 @@ class Labeling:
                 "next": [f"annotate {place} --documents"] if name == "documents" else commands,
                 "problem": problem,
             }
-        filled = block("queue", as_json(content))
-        return page("label").html.replace("<!--data-->", filled).encode("utf-8", "backslashreplace")
+        return fill("label", data=block("queue", as_json(content))).encode("utf-8", "backslashreplace")
 
     def take(self, path: str, body: bytes) -> dict[str, object]:
         """Do what a request asks for, and return the answer.

@@ -271,11 +271,9 @@ class Details:
     def _start_chunk(self) -> None:
         self.literals = Literals()
         self._lines: list[bytes] = []
-        self._requests: list[object] = []
-        self._summaries: list[Sequence[str]] = []
-        self._citations: list[object] = []
-        self._documents: list[object] = []
-        self._bytes = 0
+        self._others: dict[str, list[object]] = {
+            name: [] for name in ("requests", "diagnosis", "citations", "documents")
+        }
 
     def add(
         self,
@@ -292,29 +290,19 @@ class Details:
             self.starts.append(self._samples)
         self._samples += 1
         self._lines.append(b"[" + b",".join(map(line, results)) + b"]")
-        self._citations.append([[mark._asdict() for mark in checked(result)] for result in results])
-        self._requests.append(requests)
-        self._summaries.append(summaries)
-        self._documents.append(dict(documents))
-        self._bytes += len(self._lines[-1])
-        if self._bytes >= CHUNK:
+        citations = [[mark._asdict() for mark in checked(result)] for result in results]
+        for kept, new in zip(self._others.values(), (requests, summaries, citations, dict(documents)), strict=True):
+            kept.append(new)
+        if sum(map(len, self._lines)) >= CHUNK:
             self.close()
 
     def close(self) -> None:
         """Write the chunk."""
         if not self._lines:
             return
-        lines = b",".join(self._lines)
-        requests = as_json(
-            {
-                "requests": self._requests,
-                "diagnosis": self._summaries,
-                "citations": self._citations,
-                "documents": self._documents,
-                "literals": self.literals.texts(),
-            }
-        )
-        self._file.write(block(f"chunk-{len(self.starts) - 1}", b'{"results":[' + lines + b"]," + requests[1:]))
+        others = as_json({**self._others, "literals": self.literals.texts()})
+        content = b'{"results":[' + b",".join(self._lines) + b"]," + others[1:]
+        self._file.write(block(f"chunk-{len(self.starts) - 1}", content))
         self._start_chunk()
 
 

@@ -18,7 +18,7 @@ from claimeval import __version__
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import ends_in_words
 from claimeval.report import render as rendering
-from claimeval.report.assets import page
+from claimeval.report.assets import fill
 from claimeval.report.charts import Picture
 from claimeval.report.packing import (
     Details,
@@ -98,12 +98,8 @@ def render(file: IO[str], folder: Path, compared: Path | None = None, *, first: 
         else:
             content = run.some(samples, first)
         overview = content.overview
-        filled = page("report").html
-        for name, text in (
-            ("title", html.escape(visible(overview.manifest.data.path or overview.name))),
-            ("table", _table(overview)),
-        ):
-            filled = filled.replace(f"<!--{name}-->", text)
+        title = html.escape(visible(overview.manifest.data.path or overview.name))
+        filled = fill("report", title=title, table=_table(overview))
         before, after = filled.split("<!--data-->")
         between, after = after.split("<!--details-->")
         file.write(before + block("overview", as_json(content.element())))
@@ -536,5 +532,5 @@ def render_experiment(file: IO[str], folder: Path) -> None:
         "failures": view.failures(table),
         "flips": [flip.model_dump(mode="json") for flip in flips],
     }
-    filled = page("experiment").html.replace("<!--title-->", html.escape(visible(Path(table.data).name)))
-    file.write(filled.replace("<!--data-->", block("experiment", as_json(content))))
+    title = html.escape(visible(Path(table.data).name))
+    file.write(fill("experiment", title=title, data=block("experiment", as_json(content))))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import urlencode
 
 from claimeval.report import pictures
-from claimeval.report.assets import page
+from claimeval.report.assets import fill
 from claimeval.runs.series import MetricSeries, Series
 from claimeval.runs.views import Table, through
 from claimeval.runs.views import series as view
@@ -78,14 +78,8 @@ def render(runs: Series, title: str, *, served: bool = False) -> str:
     brand = element("a", "claimeval", href="/") if served else Html("claimeval")
     address, rebase = addresses(runs.runs) if served else (None, None)
     content = parts(runs, address, rebase, heading="h2")
-    filled = page("series").html
-    for name, text in (
-        ("title", element("span", title)[len("<span>") : -len("</span>")]),
-        ("brand", brand),
-        ("content", joined((element("h1", title), *content))),
-    ):
-        filled = filled.replace(f"<!--{name}-->", text)
-    return filled
+    escaped = element("span", title)[len("<span>") : -len("</span>")]
+    return fill("series", title=escaped, brand=brand, content=joined((element("h1", title), *content)))
 
 
 def addresses(names: Sequence[str]) -> tuple[Address, Address]:

@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.scoring import MetricSummary
 from claimeval.report import pictures, series
-from claimeval.report.assets import page
+from claimeval.report.assets import fill, page
 from claimeval.report.charts import Picture, trend
 from claimeval.report.labeling import LARGEST, Labeling, Refused, labels_in
 from claimeval.report.packing import as_json, block, tree
@@ -411,8 +411,7 @@ class Viewer(ThreadingHTTPServer):
                 for group in groups
             ],
         }
-        filled = block("runs", as_json(content))
-        return page("viewer").html.replace("<!--data-->", filled).encode("utf-8", "backslashreplace")
+        return fill("viewer", data=block("runs", as_json(content))).encode("utf-8", "backslashreplace")
 
     def report(self, names: list[str], first: int | None = None) -> bytes | None:
         """Return the page of one run, of two, or of an experiment; None if a name is not in the list.

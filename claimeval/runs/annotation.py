@@ -17,9 +17,9 @@ from claimeval.runs.labeling import (
     ClaimLabels,
     ClaimToLabel,
     DocumentDraw,
+    DocumentItem,
     DocumentLabel,
     DocumentLabels,
-    DocumentToLabel,
     LgtmEstimate,
     Mark,
 )
@@ -70,28 +70,6 @@ class ClaimItem(NamedTuple):
     def key(self) -> tuple[str, str]:
         """Ids of the sample and the claim."""
         return self.sample.id, self.claim.id
-
-
-class DocumentItem(NamedTuple):
-    """A retrieved document to label as good or not for its question."""
-
-    query: str
-    question: str
-    document: Document
-    number: int
-    """Number of the question, from 1."""
-    position: int
-    """Position of the document among those of the question, in the order in which they are shown, from 1."""
-    documents: int
-    """Number of documents of the question."""
-    label: Callable[..., None]
-    """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns. None takes it back; `note` is stored
-    with it."""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Ids of the question and the document."""
-        return self.query, self.document.id
 
 
 class Annotation(ABC):
@@ -292,10 +270,10 @@ class DocumentAnnotation(Annotation):
 
     keys = DOCUMENT_KEYS
 
-    def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentToLabel]) -> None:
+    def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentItem]) -> None:
         self.draw = draw
         """The draw: questions, depth, seed, population."""
-        self.items = tuple(DocumentItem(*pair, label=partial(self._save, pair)) for pair in todo)
+        self.items = tuple(item._replace(label=partial(self._save, item)) for item in todo)
         """All documents, including those with a label."""
         self._labels = labels
 
@@ -365,7 +343,7 @@ class DocumentAnnotation(Annotation):
     def __iter__(self) -> Iterator[DocumentItem]:
         return (item for item in self.items if item.key not in self.labels)
 
-    def _save(self, pair: DocumentToLabel, label: str | None, note: str = "") -> None:
+    def _save(self, item: DocumentItem, label: str | None, note: str = "") -> None:
         self._known(label)
-        mark = cast(Mark | None, label)
-        self._labels.add(DocumentLabel(query=pair.query, document=pair.document.id, mark=mark, note=note))
+        query, document = item.key
+        self._labels.add(DocumentLabel(query=query, document=document, mark=cast(Mark | None, label), note=note))

@@ -19,13 +19,11 @@ from typing import Literal
 from pydantic import computed_field
 
 from claimeval.data.labels import HumanLabel, LabelFile, read_labels
-from claimeval.evaluation.manifest import QuestionRecord
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
-from claimeval.metrics.scoring import counted
-from claimeval.runs.directory import cluster_field, load_manifest, read_results
-from claimeval.runs.labeling import DISPUTED, ClaimDraw, drawn, labels_in, metric_of
-from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rated_question, rolled_up
+from claimeval.runs.directory import cluster_field, read_results
+from claimeval.runs.labeling import DISPUTED, ClaimDraw, assessments, drawn, labeled_metric, labels_in
+from claimeval.runs.labels import HumanLabelCounts, added, claims_for_label, people, rolled_up
 from claimeval.statistics import CorrectedEstimate, prediction_powered, rogan_gladen, weighted_correction
 from claimeval.statistics.formatting import number_of
 from claimeval.types.clusters import cluster_of
@@ -113,13 +111,9 @@ class Correction(Record):
 
 def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     """Return the labels of the file, else those from `annotate`, else those that the run was imported with."""
-    manifest = load_manifest(run)
-    if not manifest.of_claims:
-        question = rated_question(run, manifest, metric)
-        words = question.scale.words
-        labels = read_labels(file, words) if file else labels_in(run, question.name, words)
-    else:
-        labels = read_labels(file) if file else labels_in(run, metric_of(run, metric).name)
+    row, question = labeled_metric(run, metric)
+    words = question.scale.words if question else ()
+    labels = read_labels(file, words) if file else labels_in(run, row.name, words)
     if labels is None:
         raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
     return labels
@@ -209,14 +203,12 @@ def correct(
     Raises:
         UsageError: No label matches a claim.
     """
-    manifest = load_manifest(run)
-    question = None if manifest.of_claims else rated_question(run, manifest, metric)
+    row, question = labeled_metric(run, metric)
     if question and method == "rogan-gladen" and len({*question.scale.values}) > 2:
         raise UsageError(
             f"rogan-gladen corrects shares, and {question.name} is a mean of {len(question.scale.words)} words"
         )
-    row = None if question else metric_of(run, metric)
-    draw = drawn(run, row.name) if row else None
+    draw = None if question else drawn(run, row.name)
     by_sample: defaultdict[str, list[HumanLabel]] = defaultdict(list)
     disputed = 0
     for label in labels:
@@ -225,20 +217,20 @@ def correct(
         else:
             by_sample[label.sample].append(label)
     by = cluster_field(run, cluster)
-    of_samples = bool(row and by_sample) and all(label.of_sample for of_one in by_sample.values() for label in of_one)
-    if row is None:
-        assert question is not None, "a run has claims or ratings"
-        items = _answers(run, question, by_sample, by)
+    of_samples = bool(by_sample and not question) and all(
+        label.of_sample for of_one in by_sample.values() for label in of_one
+    )
+    if question:
+        items = _answers(run, row, question.panel, by_sample, by)
     else:
         items = _samples(run, row, by_sample, by) if of_samples else _claims(run, row, by_sample, draw, by)
-    name = question.name if question else metric_of(run, metric).name
     counts = items.counts.model_copy(update={"disputed": disputed})
     if isinstance(labels, LabelFile):
         counts = counts.model_copy(update={"blank": labels.blank, "undecided": labels.undecided})
     if not any(label is not None for label in items.human):
         what = counts.words() or f"{items.unmatched} labels read"
         raise UsageError(
-            f"none of the labels is about {'a rated answer' if question else f'a judged claim of {name}'} ({what})"
+            f"none of the labels is about {'a rated answer' if question else f'a judged claim of {row.name}'} ({what})"
         )
     probabilities = items.label_probabilities if draw and not of_samples and items.of_draw else None
     equal = (
@@ -249,7 +241,7 @@ def correct(
     )
     micro = _micro(items, method, None if equal else probabilities)
     return Correction(
-        metric=name,
+        metric=row.name,
         method=micro.method,
         unit="answer" if question else "sample" if of_samples else "claim",
         items=len(items.judge),
@@ -280,23 +272,21 @@ def _score(found: CorrectedEstimate, *, equal: bool) -> CorrectedScore:
     )
 
 
-def _values(items: _CorrectionData) -> tuple[list[float], list[float | None]]:
-    return items.judge, items.human
-
-
 def _micro(items: _CorrectionData, method: Method, probabilities: list[float] | None) -> CorrectedEstimate:
     if method == "rogan-gladen":
         people_say = [None if label is None else bool(label) for label in items.human]
         return rogan_gladen([bool(label) for label in items.judge], people_say, clusters=items.clusters)
     if probabilities:
         return _weighted(items, None, probabilities)
-    return prediction_powered(*_values(items), clusters=items.clusters)
+    return prediction_powered(items.judge, items.human, clusters=items.clusters)
 
 
 def _weighted(
     items: _CorrectionData, weights: list[float] | None, probabilities: list[float] | None
 ) -> CorrectedEstimate:
-    return weighted_correction(*_values(items), weights=weights, probabilities=probabilities, clusters=items.clusters)
+    return weighted_correction(
+        items.judge, items.human, weights=weights, probabilities=probabilities, clusters=items.clusters
+    )
 
 
 def _claims(run: Path, metric: Metric, by_sample: _BySample, draw: ClaimDraw | None, by: str | None) -> _CorrectionData:
@@ -339,25 +329,19 @@ def _samples(run: Path, metric: Metric, by_sample: _BySample, by: str | None) ->
     return items
 
 
-def _answers(run: Path, question: QuestionRecord, by_sample: _BySample, by: str | None) -> _CorrectionData:
+def _answers(run: Path, rating: Metric, panel: Panel, by_sample: _BySample, by: str | None) -> _CorrectionData:
     """Return the rated answers."""
     items = _CorrectionData(unmatched=sum(map(len, by_sample.values())))
     for result in read_results(run):
-        for rating in result.whole:
-            if rating.question == question.name and rating.label is not None:
-                labels = by_sample.get(result.sample.id, ())
-                items.unmatched -= len(labels)
-                items.add(cluster_of(result.sample, by), rating.label, labels, panel=question.panel)
+        for rated in _judged(result, rating):
+            labels = by_sample.get(result.sample.id, ())
+            items.unmatched -= len(labels)
+            items.add(cluster_of(result.sample, by), rated.label or "", labels, panel=panel)
     return items
 
 
 def _judged(result: SampleResult, metric: Metric) -> list[Assessment]:
-    of = counted(metric, result)
-    return [
-        assessment
-        for assessment in result.whole
-        if assessment.subject in of and assessment.against == metric.against and assessment.label is not None
-    ]
+    return [assessment for assessment in assessments(result, metric) if assessment.label is not None]
 
 
 def _fits(label: HumanLabel, metric: Metric) -> bool:

@@ -14,7 +14,7 @@ import io
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -351,26 +351,21 @@ def _export_rows(run: Path, drawn: ClaimDraw) -> Iterator[Sequence[str]]:
         yield sample.id, question.claim.id, question.claim.text, against, sample.question, evidence, ""
 
 
-def metric_of(run: Path, name: str | None) -> Metric:
-    """Return a metric of a run by name, or the first one for None. Raises UsageError with the closest name."""
+def labeled_metric(run: Path, name: str | None) -> tuple[Metric, QuestionRecord | None]:
+    """Return a metric of a run of claims, or a rating of answers with its question, as a metric.
+
+    Raises UsageError with the closest name, or if the run has neither.
+    """
     manifest = load_manifest(run)
+    if not manifest.of_claims:
+        question = rated_question(run, manifest, name)
+        return Metric(name=question.name, claims_of="answer", against=ASKED), question
     metrics = {metric.name: metric for metric in manifest.rows}
     if not metrics:
-        raise UsageError(f"{run} is a run of {manifest.job}; only metrics of claims are labeled and corrected")
-    if name is None:
-        return next(iter(metrics.values()))
-    if name not in metrics:
+        raise UsageError(f"{run} has no metric of claims; only these are labeled and corrected")
+    if name is not None and name not in metrics:
         raise unknown_name("metric of the run", name, metrics)
-    return metrics[name]
-
-
-def labeled_metric(run: Path, name: str | None) -> tuple[Metric, QuestionRecord | None]:
-    """Return a metric of a run of claims, or a rating of answers with its question, as a metric."""
-    manifest = load_manifest(run)
-    if manifest.of_claims or not any(question.subjects == "answer" for question in manifest.questions):
-        return metric_of(run, name), None
-    question = rated_question(run, manifest, name)
-    return Metric(name=question.name, claims_of="answer", against=ASKED), question
+    return metrics[name or next(iter(metrics))], None
 
 
 def assessments(result: SampleResult, metric: Metric) -> Iterator[Assessment]:
@@ -438,8 +433,8 @@ class DocumentLabel(Record):
     note: str = ""
 
 
-class DocumentToLabel(NamedTuple):
-    """A question and one of its documents to label."""
+class DocumentItem(NamedTuple):
+    """A retrieved document to label as good or not for its question."""
 
     query: str
     question: str
@@ -450,11 +445,19 @@ class DocumentToLabel(NamedTuple):
     """Position of the document among those of the question, in the order in which they are shown, from 1."""
     documents: int
     """Number of documents of the question."""
+    label: Callable[..., None] = NotImplemented
+    """Save the label: `good`, `bad` or `unsure`. It is on disk when this returns. None takes it back; `note` is stored
+    with it."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Ids of the question and the document."""
+        return self.query, self.document.id
 
 
 def draw_documents(
     samples: Iterable[Sample], count: int, *, first: int, seed: int, source: str
-) -> tuple[DocumentDraw, list[DocumentToLabel]]:
+) -> tuple[DocumentDraw, list[DocumentItem]]:
     """Draw questions that have contexts, with equal probability and in one pass.
 
     A draw of more questions with the same seed begins with the same questions. The documents of a question are shown
@@ -504,14 +507,14 @@ def _shown(sample: Sample) -> QueryToLabel:
     return QueryToLabel(query=sample.id, documents=tuple(d.id for d in documents), without_text=blank)
 
 
-def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentToLabel]:
+def _pairs(chosen: Iterable[Sample], seed: int) -> Iterator[DocumentItem]:
     for number, sample in enumerate(chosen, 1):
         documents = sorted(
             (document for document in sample.contexts or () if gradable(sample.question, document)),
             key=lambda document: _number(f"{sample.id}\n{document.id}", seed),
         )
         for position, document in enumerate(documents, 1):
-            yield DocumentToLabel(sample.id, sample.question, document, number, position, len(documents))
+            yield DocumentItem(sample.id, sample.question, document, number, position, len(documents))
 
 
 def _number(key: str, seed: int) -> bytes:

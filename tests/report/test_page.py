@@ -83,7 +83,8 @@ def test_every_asset_is_part_of_a_page() -> None:
         for name in re.findall(r"^const \$_(\w+)", assets.bundle(page), re.MULTILINE)
     }
     used = {file for files in assets.STYLES.values() for file in files} | modules
-    assert used | {f"{page}.html" for page in assets.STYLES} == {path.name for path in assets.FOLDER.iterdir()}
+    used |= {f"{page}.html" for page in (*assets.STYLES, "frame")}
+    assert used == {path.name for path in assets.FOLDER.iterdir()}
 
 
 def modules(folder: Path, monkeypatch: pytest.MonkeyPatch, **sources: str) -> None:
