@@ -312,13 +312,15 @@ def _csv(path: Path, on_error: OnError, texts: Collection[str], positions: range
             file.seek(0)
             if declared:
                 next(reader)
-            names = _header(path, reader)
+            names, index = _header(path, reader)
             for number, (line, cells) in _numbered(_csv_lines(reader), positions):
                 location = f"{path}, line {line}"
                 if len(cells) != len(names):
                     problem = f"the row does not have {len(names)} columns"
                     on_error(DataError(f"{location}: {problem} but {len(cells)}", kind=problem))
                     continue
+                if index and cells[0] != cells[index]:
+                    raise _duplicate(path, names[index])
                 fields = {
                     name: (cell or None) if name in texts else read_cell(cell) if cell else None
                     for name, cell in zip(names, cells, strict=True)
@@ -361,13 +363,19 @@ def unguarded(cell: Any) -> Any:
     return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and cell.lstrip("'")[:1] in FORMULAS else cell
 
 
-def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
-    """Return the names of the columns; the index that pandas writes has no name."""
+def _header(path: Path, reader: Iterator[list[str]]) -> tuple[list[str], int]:
+    """Return the names of the columns; the index that pandas writes has none, and may repeat the column returned."""
     names = [name.strip() for name in next(reader, [])]
+    index = names.index(names[0], 1) if names[:1] and names[0] in names[1:] else 0
+    names[:1] = [""] if index else names[:1]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise DataError(f"{path}, line 1: duplicate column {duplicate!r}; rename one, or export JSON")
-    return names
+        raise _duplicate(path, duplicate)
+    return names, index
+
+
+def _duplicate(path: Path, column: str) -> DataError:
+    return DataError(f"{path}, line 1: duplicate column {column!r}; rename one, or export JSON")
 
 
 def _delimiter(header: str) -> str:

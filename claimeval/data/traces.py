@@ -135,7 +135,7 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
     names = fields.keys()
     if "resourceSpans" in names:
         return "OpenTelemetry spans"
-    if "context.trace_id" in names or (isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]):
+    if ("context.trace_id" in names and "input" not in names) or (isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]):
         return "Phoenix spans"
     if names & {"traceId", "trace_id"}:
         if names & {"spanId", "span_id"}:
