@@ -269,7 +269,9 @@ def table_rows(table: Mapping[str, Any], name: str) -> list[Any]:
         (rows,) = values_at(table, container)
         made_up = isinstance(table.get("schema"), dict) and table["schema"].get("primaryKey") == ["index"]
         return [{k: v for k, v in row.items() if k != "index"} for row in rows] if made_up else list(rows)
-    if values and all(isinstance(value, dict) for value in values) and _OF_A_TRACE.isdisjoint(table):
+    if not _OF_A_TRACE.isdisjoint(table):
+        return [dict(table)]
+    if values and all(isinstance(value, dict) for value in values):
         if all(str(label).isdecimal() for label in table):
             return values
         labels = dict.fromkeys(label for column in values for label in column)

@@ -11,11 +11,12 @@ import dataclasses
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
 from typing import Any, NamedTuple, TypeVar
 
 from claimeval.data.documents import document, listed
+from claimeval.data.paths import opened, values_at
 from claimeval.data.rows import SourceRow, parse_json, plain
 from claimeval.types.errors import DataError
 
@@ -37,9 +38,15 @@ _KIND = ("openinference.span.kind", "gen_ai.operation.name")
 _MODEL = ("llm.model_name", "gen_ai.response.model", "gen_ai.request.model")
 _PROVIDER = ("llm.provider", "gen_ai.provider.name", "gen_ai.system", "llm.system")
 _SESSION = ("session.id", "gen_ai.conversation.id", "langfuse.session.id")
-_ASKED = ("gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "gen_ai.prompt")
-_SAID = ("output.value", "gen_ai.output.messages", "gen_ai.completion")
+_ASKED = (
+    "gen_ai.retrieval.query.text", "reranker.query", "input.value", "gen_ai.input.messages", "llm.input_messages",
+    "gen_ai.prompt",
+)  # fmt: skip
+_SAID = ("llm.output_messages", "gen_ai.completion", "output.value", "gen_ai.output.messages")
+_RETRIEVED = ("reranker.output_documents", "retrieval.documents", "gen_ai.retrieval.documents")
+_ID_BESIDE = ("metadata.id", "metadata.doc_id")
 _WHOLE = {*_ASKED, *_SAID, "gen_ai.retrieval.documents", "metadata", "mlflow.spanInputs", "mlflow.spanOutputs"}
+_WHOLE -= {"llm.input_messages", "llm.output_messages"}
 """Attributes that are values, not prefixes of others."""
 
 _QUESTION = (
@@ -71,6 +78,7 @@ TRACES = (
     "MLflow traces of spans",
 )
 """The kinds of spans that are read as one sample a trace."""
+_EXPECTED = "expected_response"
 _NAMED = 3
 """Number of names of unknown spans in the warning."""
 
@@ -83,14 +91,14 @@ class _SpanFacts(NamedTuple):
     kind: str
     start: str
     question: str | None
-    answer: str | None
-    documents: list[dict[str, Any]] | None
-    model: str | None
-    response: str | None
+    answer: str | None = None
+    documents: Sequence[dict[str, Any]] = ()
+    model: str = ""
+    response: str = ""
     """The provider's id of the answer."""
-    beside: list[dict[str, Any]]
+    beside: Sequence[dict[str, Any]] = ()
     """Documents in what went into or came out of a span that retrieves nothing itself."""
-    reference: str | None
+    reference: str | None = None
 
 
 class _Raw(NamedTuple):
@@ -135,7 +143,9 @@ def trace_kind(fields: Mapping[str, Any]) -> str | None:
     names = fields.keys()
     if "resourceSpans" in names:
         return "OpenTelemetry spans"
-    if ("context.trace_id" in names and "input" not in names) or (isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]):
+    if ("context.trace_id" in names and "input" not in names) or (
+        isinstance(fields.get("context"), dict) and "trace_id" in fields["context"]
+    ):
         return "Phoenix spans"
     if names & {"traceId", "trace_id"}:
         if names & {"spanId", "span_id"}:
@@ -189,19 +199,15 @@ def _omission_message(unknown: Counter[str], unanswered: int) -> str:
 
 
 def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
+    """Yield the spans in a row."""
     if "resourceSpans" in fields:
-        for resource in _listed(fields["resourceSpans"]):
-            for scope in _listed(resource.get("scopeSpans")):
-                for span in _listed(scope.get("spans")):
-                    yield _span(span)
+        yield from map(_span, _listed(list(values_at(fields, "resourceSpans[*].scopeSpans[*].spans[*]"))))
     elif isinstance(observations := fields.get("observations"), list):
         inner = fields.get("trace")
         trace = inner if isinstance(inner, dict) else fields
         name = str(trace.get("id", ""))
         yield _langfuse(trace, name)
-        for observation in observations:
-            if isinstance(observation, dict):
-                yield _langfuse(observation, name, parent=name)
+        yield from (_langfuse(observation, name, parent=name) for observation in _listed(observations))
     elif "run_type" in fields:
         yield _langsmith(fields)
         for run in _listed(fields.get("child_runs")):
@@ -209,7 +215,7 @@ def _spans(fields: Mapping[str, Any]) -> Iterator[_Raw]:
     elif spans := _mlflow_spans(fields):
         yield from _mlflow(fields, spans)
     elif "input" in fields and "output" in fields and "attributes" not in fields:
-        yield _langfuse(fields, str(fields.get("traceId") or fields.get("trace_id") or fields.get("id")))
+        yield _langfuse(fields, _first(fields, ("traceId", "trace_id", "id")))
     else:
         yield _span(fields)
 
@@ -219,8 +225,6 @@ def _listed(value: Any) -> list[dict[str, Any]]:
 
 
 def _span(fields: Mapping[str, Any]) -> _Raw:
-    context = fields.get("context")
-    context = context if isinstance(context, dict) else {}
     columns = {name[11:]: value for name, value in fields.items() if name.startswith("attributes.")}
     attributes = dict(_flat({**columns, **_attributes(fields)}))
     if (kind := fields.get("span_kind")) and isinstance(kind, str):
@@ -228,87 +232,70 @@ def _span(fields: Mapping[str, Any]) -> _Raw:
     for event in _listed(fields.get("events")):
         if str(event.get("name", "")).startswith("gen_ai."):
             attributes = {**_attributes(event), **attributes}
-
-    def one_of(*names: str) -> str:
-        attribute = _first({**context, **fields}, names)
-        return (attribute or "").removeprefix("0x")
-
-    return _Raw(
-        one_of("trace_id", "traceId", "context.trace_id"),
-        one_of("span_id", "spanId", "context.span_id"),
-        one_of("parent_id", "parentSpanId", "parent_span_id"),
-        one_of("name"),
-        one_of("start_time", "startTimeUnixNano", "start_time_unix_nano"),
-        attributes,
-    )
+    trace = _first(fields, ("context.trace_id", "trace_id", "traceId")).removeprefix("0x")
+    name = _first(fields, ("context.span_id", "span_id", "spanId")).removeprefix("0x")
+    parent = _first(fields, ("parent_id", "parentSpanId", "parent_span_id")).removeprefix("0x")
+    start = _first(fields, ("start_time", "startTimeUnixNano", "start_time_unix_nano"))
+    return _Raw(trace, name, parent, _first(fields, ("name",)), start, attributes)
 
 
 def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a span or event: an object, its JSON, or OTLP's list of keys and values."""
-    attributes = _parsed(fields.get("attributes"))
+    attributes = opened(fields.get("attributes"))
     if isinstance(attributes, list):
         return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _listed(attributes)}
     return {str(name): value for name, value in attributes.items()} if isinstance(attributes, dict) else {}
 
 
-def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
-    def one_of(*names: str) -> str | None:
-        return _first(fields, names)
+def _of_io(kind: str, asked: Any, said: Any, reference: Any, model: str = "", session: str = "") -> dict[str, Any]:
+    """Return the attributes of OpenInference for what a tool records of a span."""
+    return {
+        "openinference.span.kind": kind if kind.lower() in _KINDS else "chain",
+        "input.value": asked, "output.value": said, "reference.value": reference, "llm.model_name": model,
+        "session.id": session,
+    }  # fmt: skip
 
-    kind = one_of("type", "observationType", "observation_type") or "trace"
-    attributes = {
-        "openinference.span.kind": kind,
-        "input.value": fields.get("input"),
-        "output.value": fields.get("output"),
-        "reference.value": fields.get("expectedOutput") or fields.get("expected_output"),
-        "session.id": one_of("sessionId", "session_id"),
-        "llm.model_name": one_of("model", "providedModelName", "provided_model_name", "modelId"),
-    }
-    parent_id = one_of("parentObservationId", "parent_observation_id") or parent
-    name = one_of("id") or ""
-    start = one_of("startTime", "start_time", "timestamp") or ""
-    return _Raw(trace, name, "" if parent_id == name else parent_id, one_of("name") or "", start, attributes)
+
+def _langfuse(fields: Mapping[str, Any], trace: str, parent: str = "") -> _Raw:
+    kind = _first(fields, ("type", "observationType", "observation_type")) or "trace"
+    reference = fields.get("expectedOutput") or fields.get("expected_output")
+    model = _first(fields, ("model", "providedModelName", "provided_model_name", "modelId"))
+    session = _first(fields, ("sessionId", "session_id"))
+    parent = _first(fields, ("parentObservationId", "parent_observation_id")) or parent
+    name, start = _first(fields, ("id",)), _first(fields, ("startTime", "start_time", "timestamp"))
+    attributes = _of_io(kind, fields.get("input"), fields.get("output"), reference, model, session)
+    return _Raw(trace, name, "" if parent == name else parent, _first(fields, ("name",)), start, attributes)
 
 
 def _langsmith(fields: Mapping[str, Any]) -> _Raw:
     """Return a run of LangSmith as a span."""
-    kind = str(fields.get("run_type"))
-    extra = fields.get("extra")
-    metadata = extra.get("metadata") if isinstance(extra, dict) else None
-    attributes = {
-        "openinference.span.kind": kind if kind in _KINDS else "chain",
-        "input.value": fields.get("inputs"),
-        "output.value": fields.get("outputs"),
-        "reference.value": fields.get("reference_outputs"),
-        "llm.model_name": metadata.get("ls_model_name") if isinstance(metadata, dict) else None,
-    }
-    name = str(fields.get("id") or "")
-    trace, parent, start = (_first(fields, (key,)) or "" for key in ("trace_id", "parent_run_id", "start_time"))
-    return _Raw(trace or name, name, parent, _first(fields, ("name",)) or "", start, attributes)
+    name, called = _first(fields, ("id",)), _first(fields, ("name",))
+    trace, parent, start = (_first(fields, (key,)) for key in ("trace_id", "parent_run_id", "start_time"))
+    attributes = _of_io(
+        str(fields.get("run_type")), fields.get("inputs"), fields.get("outputs"), fields.get("reference_outputs"),
+        _first(fields, ("extra.metadata.ls_model_name",)),
+    )  # fmt: skip
+    return _Raw(trace or name, name, parent, called, start, attributes)
 
 
 def _mlflow_spans(fields: Mapping[str, Any]) -> list[Any] | None:
     """Return the spans of a trace of MLflow, as its data frames, files and records have them."""
-    data = _parsed(fields.get("data")) if "info" in fields else fields
-    spans = _parsed(data.get("spans")) if isinstance(data, dict) else None
+    data = opened(fields.get("data")) if "info" in fields else fields
+    spans = opened(data.get("spans")) if isinstance(data, dict) else None
     return spans if isinstance(spans, list) and {"trace_id", "request_id", "info"} & fields.keys() else None
 
 
 def _mlflow(fields: Mapping[str, Any], spans: list[Any]) -> Iterator[_Raw]:
-    info = _parsed(fields.get("info")) if "info" in fields else fields
-    trace = _first(info, ("trace_id", "request_id")) or ""
-    rated = (each for each in _listed(_parsed(info.get("assessments"))) if isinstance(each.get("expectation"), dict))
-    expected = {each.get("assessment_name") or each.get("name"): each["expectation"].get("value") for each in rated}
+    info = opened(fields.get("info")) if "info" in fields else fields
+    trace = _first(info, ("trace_id", "request_id"))
+    expected = next(values_at(info, f"assessments[assessment_name={_EXPECTED}].expectation.value"), None)
+    expected = expected or next(values_at(info, f"assessments[name={_EXPECTED}].expectation.value"), None)
     for span in _listed(spans):
         raw = _span(span)
         kind = str(_parsed(raw.attributes.get("mlflow.spanType") or span.get("span_type"))).lower()
-        attributes = {
-            "openinference.span.kind": kind if kind in _KINDS else "chain",
-            "input.value": raw.attributes.get("mlflow.spanInputs", span.get("inputs")),
-            "output.value": raw.attributes.get("mlflow.spanOutputs", span.get("outputs")),
-            "reference.value": expected.get("expected_response"),
-        }
-        yield raw._replace(trace=trace, attributes={**raw.attributes, **attributes})
+        asked = raw.attributes.get("mlflow.spanInputs", span.get("inputs"))
+        said = raw.attributes.get("mlflow.spanOutputs", span.get("outputs"))
+        yield raw._replace(trace=trace, attributes={**raw.attributes, **_of_io(kind, asked, said, expected)})
 
 
 def _any_value(value: Any) -> Any:
@@ -339,47 +326,34 @@ def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def _read(raw: _Raw) -> _SpanFacts | None:
     """Return the relevant content of a span; None if its kind is unknown."""
     attributes = raw.attributes
-    listed: dict[str, dict[int, dict[str, Any]]] = {}
+    found: dict[str, dict[int, dict[str, Any]]] = {}
     for name, value in attributes.items():
         if match := _DOCUMENT.fullmatch(name) or _MESSAGE.fullmatch(name):
             field = match["field"].partition(".")[0].removesuffix("s")
-            listed.setdefault(match["list"], {}).setdefault(int(match["rank"]), {})[field] = value
-    messages = {name: [entry for _, entry in sorted(ranked.items())] for name, ranked in listed.items()}
+            found.setdefault(match["list"], {}).setdefault(int(match["rank"]), {})[field] = value
+    by_name = {**attributes, **{name: [entry for _, entry in sorted(ranked.items())] for name, ranked in found.items()}}
     output = attributes.get("output.value")
-    lists = ("llm.input_messages", "gen_ai.prompt")
-    questions = [*(attributes.get(name) for name in _ASKED), *(messages.get(name) for name in lists)]
-    outputs = [
-        *(messages.get(name) for name in ("llm.output_messages", "gen_ai.completion")),
-        *(attributes.get(name) for name in _SAID),
-    ]
-    kind = _KINDS.get((_first(attributes, _KIND) or "").lower(), "")
-    listed_documents = messages.get("reranker.output_documents") or messages.get("retrieval.documents")
-    listed_documents = listed_documents or attributes.get("gen_ai.retrieval.documents")
+    kind = _KINDS.get(_first(attributes, _KIND).lower(), "")
+    documents = next((by_name[name] for name in _RETRIEVED if by_name.get(name)), None)
     pages = _are_pages(output)
-    if kind not in ("retriever", "reranker", "llm") and (listed_documents or pages):
-        answers = kind == "chain" and not pages and _text(output, _ANSWER)
-        kind = "chain" if answers else "retriever"
+    if kind not in ("retriever", "reranker", "llm") and (documents or pages):
+        kind = "chain" if kind == "chain" and not pages and _text(output, _ANSWER) else "retriever"
     model, provider = _first(attributes, _MODEL), _first(attributes, _PROVIDER)
-    if not kind and not model:
+    kind = kind or ("llm" if model else "")
+    if not kind:
         return None
-    kind = kind or "llm"
-    if kind == "llm":
-        questions.reverse()
-    question = next((text for value in questions if (text := _text(value, _QUESTION))), None)
-    answer = next((text for value in outputs if (text := _text(value, _ANSWER))), None)
-    generator = f"{provider}:{model}" if model and provider and ":" not in model else model
-    response = _first(attributes, ("gen_ai.response.id",))
+    asked = _ASKED if kind != "llm" else tuple(reversed(_ASKED))
+    question = next((text for name in asked if (text := _text(by_name.get(name), _QUESTION))), None)
+    facts = _SpanFacts(raw.id, raw.parent, kind, raw.start, question)
     if kind in ("retriever", "reranker"):
-        documents = _documents(output if listed_documents is None else listed_documents)
-        return _SpanFacts(raw.id, raw.parent, kind, raw.start, question, None, documents, None, None, [], None)
-    beside = (
-        []
-        if kind == "llm"
-        else _documents(listed_documents or []) or _beside(output) or _beside(attributes.get("input.value"))
-    )
-    reference = _text(attributes.get("reference.value"), _ANSWER)
-    return _SpanFacts(
-        raw.id, raw.parent, kind, raw.start, question, answer, None, generator, response, beside, reference
+        return facts._replace(documents=_documents(output if documents is None else documents))
+    beside = _documents(documents or []) or _beside(output) or _beside(attributes.get("input.value"))
+    return facts._replace(
+        answer=next((text for name in _SAID if (text := _text(by_name.get(name), _ANSWER))), None),
+        model=f"{provider}:{model}" if model and provider and ":" not in model else model,
+        response=_first(attributes, ("gen_ai.response.id",)),
+        beside=[] if kind == "llm" else beside,
+        reference=_text(attributes.get("reference.value"), _ANSWER),
     )
 
 
@@ -417,29 +391,28 @@ def _sample(name: str, trace: _Trace) -> dict[str, Any] | None:
     last = next((span for span in saying if span.answer), None)
     if question is None and last is None:
         return None
-    writer = next((span for span in (*reversed(calls), *reversed(top)) if span.model), None)
-    at = last or (top or retrievals or spans)[-1]
     metadata = {
         "trace_id": name,
-        "span_id": at.id,
+        "span_id": (last or (top or retrievals or spans)[-1]).id,
         "conversation": trace.session,
         "response_id": next((span.response for span in reversed(calls) if span.response), None),
     }
-    fields: dict[str, Any] = {"id": name, "question": question or "", "answer": last.answer if last else None}
     reranked = [span for span in retrievals if span.kind == "reranker"]
-    beside: list[dict[str, Any]] = next(
-        (span.beside for span in [*reversed(top), *reversed(with_text)] if span.beside), []
-    )
+    beside = next((span.beside for span in [*reversed(top), *reversed(with_text)] if span.beside), None)
+    contexts = beside
     if retrievals and (any(span.documents for span in retrievals) or not beside):
-        fields["contexts"] = _distinct(reranked[-1:] or retrievals)
-    elif beside:
-        fields["contexts"] = _unique(beside)
-    if reference := next((span.reference for span in top if span.reference), None):
-        fields["reference_answers"] = [reference]
-    if writer:
-        fields["generator"] = writer.model
-    fields["metadata"] = {key: value for key, value in metadata.items() if value}
-    return fields
+        contexts = [found for span in reranked[-1:] or retrievals for found in span.documents]
+    reference = next((span.reference for span in top if span.reference), None)
+    fields = {
+        "id": name,
+        "question": question or "",
+        "answer": last.answer if last else None,
+        "contexts": None if contexts is None else _unique(contexts),
+        "reference_answers": reference and [reference],
+        "generator": next((span.model for span in (*reversed(calls), *reversed(top)) if span.model), None),
+        "metadata": {key: value for key, value in metadata.items() if value},
+    }
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _depth(name: str, parents: Mapping[str, str]) -> int:
@@ -450,26 +423,17 @@ def _depth(name: str, parents: Mapping[str, str]) -> int:
     return len(spans) - 1
 
 
-def _distinct(spans: Iterable[_SpanFacts]) -> list[dict[str, Any]]:
-    """Return the documents of spans without duplicates, with unique ids."""
-    return _unique(found for span in spans for found in span.documents or ())
-
-
 def _unique(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return documents without duplicates, with unique ids."""
     distinct: dict[tuple[Any, Any], dict[str, Any]] = {}
     for each in found:
         distinct.setdefault((each.get("id"), each["text"]), each)
-    names: set[str] = set()
-    documents = []
+    names: dict[str, dict[str, Any]] = {}
     for rank, each in enumerate(distinct.values(), 1):
-        document_id = str(each["id"]) if each.get("id") not in (None, "") else str(rank)
-        name, number = document_id, 1
-        while name in names:
-            number += 1
-            name = f"{document_id}#{number}"
-        names.add(name)
-        documents.append({**each, "id": name})
-    return documents
+        given = rank if each.get("id") in (None, "") else each["id"]
+        name = next(name for n in count(1) if (name := f"{given}#{n}" if n > 1 else str(given)) not in names)
+        names[name] = {**each, "id": name}
+    return list(names.values())
 
 
 def _documents(value: Any) -> list[dict[str, Any]]:
@@ -477,31 +441,25 @@ def _documents(value: Any) -> list[dict[str, Any]]:
     value = _parsed(value)
     if isinstance(value, dict):
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
-    documents: list[dict[str, Any]] = []
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, (str, dict)):
-            metadata = item.get("metadata") if isinstance(item, dict) else None
-            named = _first(metadata, ("id", "doc_id")) if isinstance(metadata, dict) else None
-            documents.append({"id": named, "text": "", **(document(item) or {})})
-    return documents
+    items = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, (str, dict))]
+    return [
+        {"id": isinstance(item, dict) and _first(item, _ID_BESIDE) or None, "text": "", **(document(item) or {})}
+        for item in items
+    ]
 
 
 def _are_pages(value: Any) -> bool:
     value = _parsed(value) if isinstance(value, str) and "page_content" in value else value
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(page, dict) and "page_content" in page for page in value)
-    )
+    return isinstance(value, list) and bool(value) and all(isinstance(p, dict) and "page_content" in p for p in value)
 
 
-def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Return the first of these values that is a text or a number, as text; None if there is none."""
-    for name in names:
-        value = fields.get(name)
+def _first(fields: Mapping[str, Any], paths: Iterable[str]) -> str:
+    """Return the first of these values that is a text or a number, as text; empty if there is none."""
+    for path in paths:
+        value = fields[path] if path in fields else next(values_at(fields, path), None) if "." in path else None
         if isinstance(value, (str, int, float)) and value == value and value != "":
             return str(value)
-    return None
+    return ""
 
 
 def _parsed(value: Any) -> Any:
