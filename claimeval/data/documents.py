@@ -15,24 +15,12 @@ _TEXT = (
 _ID = ("id", "doc_id", "document_id", "id_", "node_id", "docid", "_id", "chunk_id", "document.id", "docno", "pid")
 _SCORE = ("score", "document.score", "_score", "relevance_score", "similarity")
 _AROUND = (
-    "kwargs",
-    "node",
-    "document",
-    "doc",
-    "payload",
-    "_source",
-    "content",
-    "segment",
-    "chunk",
-    "entity",
-    "data",
+    "kwargs", "node", "document", "doc", "payload", "_source", "content", "segment", "chunk", "entity", "data",
     "dataclass",
-)
+)  # fmt: skip
 """Names of the object with the text, within the object of a document."""
 _TEXTS = ("sentences", "passage_text", "texts", "documents", "contents", "passages", "chunks", "text", "content")
 """Names of the list of texts in an object of lists."""
-
-
 _NOT_IDS = frozenset({"question", "query", "answer", "response", "context", "input", "output", "title", "prompt"})
 
 

@@ -10,34 +10,38 @@ from typing import Any, NamedTuple
 from claimeval.data import documents
 from claimeval.data.paths import opened
 
+
+def words_of(name: str) -> list[str]:
+    """Return the words in a name, in lower case: `userQuery_2` has user and query."""
+    return re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
 _DEPTH = 5
 """Keys of a path at most."""
-_GOLD = frozenset(
-    {"reference", "references", "truth", "gold", "golden", "expected", "ideal", "target", "correct", "gt", "truths"}
-)
+_GOLD = frozenset(words_of("reference references truth gold golden expected ideal target correct gt truths"))
 _DOCUMENTS = frozenset(
-    {"context", "chunk", "passage", "document", "doc", "source", "retrieved", "evidence", "snippet", "hit", "retrieval",
-     "paragraph", "node", "knowledge"}
-)  # fmt: skip
+    words_of(
+        "context chunk passage document doc source retrieved evidence snippet hit retrieval paragraph node knowledge"
+    )
+)
 _WORDS = {
-    "question": ("question", "query", "prompt", "input", "message", "ask", "instruction", "utterance"),
-    "answer": (
-        "answer", "response", "output", "prediction", "completion", "generated", "generation", "reply", "result",
-        "hypothesis", "text", "completions", "resps",
+    "question": words_of("question query prompt input message ask instruction utterance"),
+    "answer": words_of(
+        "answer response output prediction completion generated generation reply result hypothesis text completions "
+        "resps"
     ),
-}  # fmt: skip
+}
 """Words for the texts of a sample, most reliable first."""
-_GENERIC = frozenset({"text", "content", "value", "data", "body", "message", "completion"})
+_GENERIC = frozenset(words_of("text content value data body message completion"))
 """Names of texts that say nothing of their own; what they are stands in the name above."""
 _NO_TEXT = frozenset(
-    {"id", "ids", "uid", "uuid", "time", "timestamp", "token", "tokens", "score", "latency", "model", "type", "date",
-     "cost", "status", "count", "length", "url", "file", "path", "version", "language", "hash", "role", "reason", "ms",
-     "seconds", "category", "format", "name", "title", "by", "author", "start", "tag", "tags", "level", "topic",
-     "index", "reasoning"}
-)  # fmt: skip
+    words_of(
+        "id ids uid uuid time timestamp token tokens score latency model type date cost status count length url file "
+        "path version language hash role reason ms seconds category format name title by author start tag tags level "
+        "topic index reasoning"
+    )
+)
 """Words in the names of columns that describe something."""
-
-
 _OF_DOCUMENTS = frozenset({"page_content", "pageContent", "node", "document.content", "kwargs", "_source"})
 """Names that only documents have."""
 _UNNAMED = 2
@@ -52,16 +56,6 @@ class _Found(NamedTuple):
     """`text`, `texts`, `documents` or `messages`."""
     sample: Any
     """The first value."""
-
-
-def words_of(name: str) -> list[str]:
-    """Return the words in a name, in lower case: `userQuery_2` has user and query."""
-    return re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower())
-
-
-def is_gold(name: str) -> bool:
-    """Return whether a name speaks of a gold answer."""
-    return bool(_GOLD & set(words_of(name)))
 
 
 def proposals(
@@ -84,35 +78,28 @@ def proposals(
         used = (*taken, *proposed.values())
         free = [path for path in found if not any(path == at or path.startswith((f"{at}.", f"{at}[")) for at in used)]
         ranked = [(rank, path) for path in free if (rank := _rank(field, found[path])) is not None]
-        if ranked:
-            rank, path = min(ranked, key=lambda pair: pair[0])  # of equals the first
-            if not (certain and field == "contexts" and rank[0] == _UNNAMED):
-                proposed[field] = path
-    if "contexts" in proposed:
-        proposed["contexts"] = _with_siblings(proposed["contexts"], found)
+        rank, path = min(ranked, key=lambda pair: pair[0], default=((), ""))  # of equals the first
+        if path and not (certain and field == "contexts" and rank[0] == _UNNAMED):
+            proposed[field] = _with_siblings(path, found) if field == "contexts" else path
     return proposed
 
 
 def by_shape(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the likely path of question, answer and contexts by their values alone."""
     texts: dict[str, list[str]] = {}
-    lists: dict[str, int] = {}
-    for row in rows:
-        for path, each in _paths(row):
-            if each.kind == "text" and (" " in each.sample or "?" in each.sample):
-                texts.setdefault(path, []).append(each.sample)
-            elif each.kind in ("documents", "texts"):
-                lists.setdefault(path, len(lists))
+    lists: dict[str, None] = {}
+    for path, each in (found for row in rows for found in _paths(row)):
+        if each.kind == "text" and (" " in each.sample or "?" in each.sample):
+            texts.setdefault(path, []).append(each.sample)
+        elif each.kind in ("documents", "texts"):
+            lists[path] = None
     asked = {path: sum(text.rstrip().endswith("?") for text in of_path) for path, of_path in texts.items()}
-    proposed: dict[str, str] = {}
-    if question := max((path for path in asked if asked[path]), key=lambda path: asked[path], default=None):
-        proposed["question"] = question
-    rest = [path for path in texts if path != question]
-    if question and rest:
-        proposed["answer"] = max(rest, key=lambda path: len(texts[path]))
-    if lists and "answer" in proposed:
-        proposed["contexts"] = min(lists, key=lambda path: lists[path])
-    return proposed
+    question = max(asked, key=lambda path: asked[path], default="")
+    if not asked.get(question):
+        return {}
+    answer = max((path for path in texts if path != question), key=lambda path: len(texts[path]), default="")
+    proposed = {"question": question, "answer": answer, "contexts": next(iter(lists), "") if answer else ""}
+    return {field: path for field, path in proposed.items() if path}
 
 
 def options(paths: Mapping[str, str | Sequence[str]]) -> str:

@@ -5,13 +5,13 @@ Scored row by row, such a table gives another number than its samples, so it is 
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from claimeval.data.documents import document
-from claimeval.data.hints import options
+from claimeval.data.hints import options, words_of
 from claimeval.data.paths import values_at
 from claimeval.data.rows import SourceRow
 from claimeval.types.errors import DataError
@@ -23,14 +23,15 @@ ONE_ROW_A_DOCUMENT = "one row a document"
 """The kind of the error."""
 LOOKED_AT = 20_000
 """Rows that are looked at, from the first, so that memory stays bounded in a table of any size."""
-_DOCUMENT = frozenset({"document", "doc", "passage", "chunk", "context", "text", "content", "snippet", "evidence"})
+_DOCUMENT = frozenset(words_of("document doc passage chunk context text content snippet evidence"))
 """Words in the name of a column with one document; also with an s."""
-_OF_DOCUMENT = _DOCUMENT | {
-    "at", "char", "chars", "distance", "docid", "docno", "embedding", "end", "file", "id", "idx", "index", "is",
-    "label", "length", "link", "name", "no", "number", "offset", "page", "path", "pid", "position", "rank", "relevance",
-    "relevant", "retrieval", "retrieved", "row", "score", "section", "similarity", "size", "source", "start", "title",
-    "token", "tokens", "unnamed", "uri", "url", "uuid",
-}  # fmt: skip
+_OF_DOCUMENT = _DOCUMENT.union(
+    words_of(
+        "at char chars distance docid docno embedding end file id idx index is label length link name no number offset "
+        "page path pid position rank relevance relevant retrieval retrieved row score section similarity size source "
+        "start title token tokens unnamed uri url uuid"
+    )
+)
 """Words in the names of columns that describe a document or number the rows. Other columns tell samples apart."""
 _RANK = frozenset({"rank", "position"})
 _SHORT = 100
@@ -63,8 +64,7 @@ class Layout(NamedTuple):
 
 
 def _words(column: str) -> set[str]:
-    words = re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", " ", column).lower())
-    return {word.removesuffix("s") if word.removesuffix("s") in _DOCUMENT else word for word in words}
+    return {word.removesuffix("s") if word.removesuffix("s") in _DOCUMENT else word for word in words_of(column)}
 
 
 def _describes_document(column: str) -> bool:
@@ -197,8 +197,9 @@ def _joined(name: str, number: int, rows: list[SourceRow], layout: Layout, group
                     f"though {group} is {name!r} in both; rows to join differ in their documents alone"
                 )
     ranks = [field for field in first.fields if _describes_document(field) and _words(field) & _RANK]
-    if ranks and all(isinstance(_number(row.fields[ranks[0]]), float) for row in rows):
-        rows = sorted(rows, key=lambda row: _number(row.fields[ranks[0]]) or 0.0)
+    if ranks:
+        with suppress(ValueError):  # no number
+            rows = sorted(rows, key=lambda row: float(str(row.fields[ranks[0]])))
     documents = [_document(row, layout.document, kept) for row in rows]
     names = [document.get("id") for document in documents if isinstance(document, dict)]
     if len(set(names)) < len(documents):
@@ -216,10 +217,3 @@ def _document(row: SourceRow, column: str, kept: Collection[str]) -> object:
     beside = {name: cell for name, cell in row.fields.items() if name not in kept and name != column}
     found = document({**beside, "text": value}) if isinstance(value, str) else document(value)
     return found or value
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(str(value))
-    except ValueError:
-        return None

@@ -34,12 +34,11 @@ class Overlooked:
     def __init__(self, name: str, mapping: RowMapping, names: Mapping[str, Sequence[str]], reads: Reads) -> None:
         self._name, self._mapping, self._names, self._reads = name, mapping, names, reads
         self._given = {} if mapping.preset else mapping.fields
-        self._rows = 0
-        self._having: dict[str, list[SourceRow]] = {field: [] for field in (*_TEXTS, "contexts", "reference_answers")}
-        self._lacking: dict[str, list[SourceRow]] = {field: [] for field in self._having}
-        self._seen = Counter[str]()
+        fields = (*_TEXTS, "contexts", "reference_answers")
+        self._having: dict[str, list[SourceRow]] = {field: [] for field in fields}
+        self._lacking: dict[str, list[SourceRow]] = {field: [] for field in fields}
         self._json: dict[str, SourceRow] = {}
-        self._jsons, self._names_only = Counter[str](), Counter[bool]()
+        self._rows, self._seen, self._jsons, self._names_only = 0, Counter[str](), Counter[str](), Counter[bool]()
 
     @property
     def open(self) -> bool:
@@ -90,18 +89,14 @@ class Overlooked:
         return options(found) or None
 
     def _offered(self, lacking: Mapping[str, Sequence[SourceRow]]) -> dict[str, str]:
+        """Return paths of fields that rows lack, which can be read together."""
         rows = {id(row): row for of_field in lacking.values() for row in of_field}.values()
+        originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
         taken = {path for paths in self._mapping.fields.values() for path in paths}
         taken |= {name for field, names in self._names.items() if field not in (*lacking, "sources") for name in names}
-        found = proposals([row.origin for row in rows], list(lacking), taken, certain=True)
-        return self._readable(found, list(rows))
-
-    def _readable(self, found: Mapping[str, str], rows: Sequence[SourceRow]) -> dict[str, str]:
-        """Return the paths that can be read together, as far as possible."""
         readable: dict[str, str] = {}
-        for field, path in found.items():
-            fields: dict[str, tuple[str, ...]] = {name: (at,) for name, at in {**readable, field: path}.items()}
-            originals = [row._replace(fields=dict(row.origin), raw=None) for row in rows]
+        for field, path in proposals([row.fields for row in originals], list(lacking), taken, certain=True).items():
+            fields = {name: (at,) for name, at in {**readable, field: path}.items()}
             if self._reads(originals, self._mapping.overridden_by(RowMapping(fields=fields))):
                 readable[field] = path
         return readable

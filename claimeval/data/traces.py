@@ -443,7 +443,7 @@ def _documents(value: Any) -> list[dict[str, Any]]:
         value = next((listed for listed in value.values() if isinstance(listed, list)), [value])
     items = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, (str, dict))]
     return [
-        {"id": isinstance(item, dict) and _first(item, _ID_BESIDE) or None, "text": "", **(document(item) or {})}
+        {"id": (isinstance(item, dict) and _first(item, _ID_BESIDE)) or None, "text": "", **(document(item) or {})}
         for item in items
     ]
 
