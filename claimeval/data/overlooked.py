@@ -96,7 +96,7 @@ class Overlooked:
         taken |= {name for field, names in self._names.items() if field not in (*lacking, "sources") for name in names}
         readable: dict[str, str] = {}
         for field, path in proposals([row.fields for row in originals], list(lacking), taken, certain=True).items():
-            fields = {name: (at,) for name, at in {**readable, field: path}.items()}
+            fields: dict[str, tuple[str, ...]] = {name: (at,) for name, at in {**readable, field: path}.items()}
             if self._reads(originals, self._mapping.overridden_by(RowMapping(fields=fields))):
                 readable[field] = path
         return readable

@@ -99,13 +99,9 @@ class Problems:
         self.count += 1
         self._alike += error.kind == self.errors[0].kind
 
-    def add_all(self, problems: Problems) -> None:
-        """Add the errors of other rows, which are all of one kind."""
-        for error in problems.errors:
-            self.add(error)
-        if more := problems.count - len(problems.errors):
-            self.count += more
-            self._alike += more * (problems.errors[0].kind == self.errors[0].kind)
+    def all_are(self, kind: str, count: int) -> bool:
+        """Return whether there are so many errors, all of a kind."""
+        return bool(count) and count == self._alike and self.errors[0].kind == kind
 
     def note(self, *, complete: bool = True) -> str | None:
         """Return a note for the run if rows were left out; `complete` says whether all rows were read."""
@@ -232,10 +228,8 @@ def samples_of_rows(
         references: Whether one of several reference answers is enough.
         limit: Maximum number of samples. None: all.
     """
-    without_column = Problems()
-    """The errors of the first rows without a known column."""
     unknown: list[SourceRow] = []
-    """The first of them."""
+    """The first rows without a known column."""
     fields = columns(mapping)
     ids: set[str] = set()
     table, overlooked = LongTable(name), Overlooked(name, mapping, ALIASES, _reads)
@@ -264,17 +258,10 @@ def samples_of_rows(
         except DataError as error:
             if error.kind in REFUSED:
                 raise
-            if error.kind == NO_COLUMN and without_column.count == number - 1 and isinstance(row, SourceRow):
-                if len(unknown) < LOOKED_AT:
-                    unknown.append(row)
-                without_column.add(error)
-            else:
-                problems.add_all(without_column)
-                without_column.clear()
-                problems.add(error)
+            if error.kind == NO_COLUMN and len(unknown) < LOOKED_AT and isinstance(row, SourceRow):
+                unknown.append(row)
+            problems.add(error)
             continue
-        problems.add_all(without_column)
-        without_column.clear()
         if problems.unique_ids:
             ids.add(record.id)
         count += 1
@@ -282,7 +269,8 @@ def samples_of_rows(
             yield record.model_copy(update={"references": references}) if references else record
         if count == limit:
             break
-    if without_column.count and without_column.count == number:
+    if problems.all_are(NO_COLUMN, problems.last or number):
+        problems.clear()
         raise DataError(f"{name}: {_unknown_columns(unknown)}")
     table.check()
     problems.offered = overlooked.check() if overlooked.open else problems.offered

@@ -30,6 +30,7 @@ from claimeval.types.errors import DataError, UsageError, first_problem, read_ya
 from claimeval.types.records import (
     Assessment,
     Call,
+    Claim,
     Document,
     Evidence,
     Part,
@@ -204,26 +205,24 @@ class RecordedReplies:
 
     def recorded_results(self) -> RecordedResults:
         """Return the results of the file. A first pass counts the judges and their replicates."""
-        judges: dict[str, int] = {}
-        repeated = 0
-        may_repeat = not (self._fields.claim_id or self._fields.document)
+        fields, judges, repeated = self._fields, Counter[str](), 0
         for _, rows in self._grouped():
             for answered in self._by_claim(rows).values():
-                repeated += _repeating_rows(answered) if may_repeat else 0
-                for (name, _), count in Counter(
-                    (reply.judge, reply.document) for reply in _all_replies(answered)
-                ).items():
-                    judges[name] = max(judges.get(name, 0), count)
+                if not (fields.claim_id or fields.document):
+                    repeated += _repeating_rows(answered)
+                times = Counter((reply.judge, reply.document) for reply in _all_replies(answered))
+                for (name, _), count in times.items():
+                    judges[name] = max(judges[name], count)
         if not judges:
-            where = f": no row has claims in {self._fields.claims!r}" if self._fields.claims else ""
+            where = f": no row has claims in {fields.claims!r}" if fields.claims else ""
             raise DataError(f"{self._path} has no recorded replies{where}")
         return RecordedResults(
-            judges=tuple(recorded_judge(name) for name in judges),
-            metrics=(metric_of(self._fields.of, self._fields.against),),
+            judges=tuple(map(recorded_judge, judges)),
+            metrics=(metric_of(fields.of, fields.against),),
             scale=self._scale,
             samples=lambda: (self._sample(sample, rows) for sample, rows in self._grouped()),
             replicates=max(judges.values()),
-            per_document=self._fields.document is not None,
+            per_document=fields.document is not None,
             repeated=repeated,
         )
 
@@ -283,45 +282,46 @@ class RecordedReplies:
         fields = self._fields
         if isinstance(fields.judges, dict):
             for name, judge in fields.judges.items():
-                yield _Reply(name, _text(value_at(row, judge.reply, optional=True)), self._explanation(row))
+                yield self._reply(name, value_at(row, judge.reply, optional=True), row)
         elif fields.judges:
             assert fields.replies, "the mapping is valid"
             replies = value_at(row, fields.replies)
             if not isinstance(replies, list) or len(replies) != len(fields.judges):
                 raise DataError(f"{row.location}, field {fields.replies!r}: expected {len(fields.judges)} replies")
             for name, reply in zip(fields.judges, replies, strict=True):
-                yield _Reply(name, _text(reply), self._explanation(row))
+                yield self._reply(name, reply, row)
         else:
             assert fields.judge, "the mapping is valid"
             assert fields.reply, "the mapping is valid"
             parts = (fields.judge,) if isinstance(fields.judge, str) else fields.judge
-            for item in self._items(row):
+            for item in _objects(row, fields.items_field) if fields.items_field else (row,):
                 name = " / ".join(str(value_at(item, part)) for part in parts)
-                yield _Reply(name, _text(value_at(item, fields.reply, optional=True)), self._explanation(item))
+                yield self._reply(name, value_at(item, fields.reply, optional=True), item)
 
-    def _explanation(self, row: SourceRow) -> str | None:
+    def _reply(self, judge: str, reply: object, row: SourceRow) -> _Reply:
+        """Return a reply with the explanation beside it; empty ones are None, and numbers are recorded grades."""
         path = self._fields.explanation
-        return _text(value_at(row, path, optional=True)) if path else None
+        because = value_at(row, path, optional=True) if path else None
+        return _Reply(judge, *(None if value is None or value == "" else str(value) for value in (reply, because)))
 
-    def _items(self, row: SourceRow) -> Iterator[SourceRow]:
-        return _objects(row, self._fields.items_field) if self._fields.items_field else iter((row,))
-
-    def _sample(self, sample: str, rows: Sequence[SourceRow]) -> JudgedSample:
-        fields = self._fields
-        chunks = self._chunks(rows) if fields.document else {}
+    def _sample(self, name: str, rows: Sequence[SourceRow]) -> JudgedSample:
+        fields, part = self._fields, self._evidence.part
+        chunks: dict[str, Document] = {}
+        for row in rows if fields.document else ():
+            chunk = str(value_at(row, fields.document or ""))
+            chunks.setdefault(chunk, Document(id=chunk, text="\n".join(_texts(row, fields.contexts))))
         evidence_of: dict[str | None, Evidence] = {
             chunk: self._evidence.model_copy(update={"document": rank}) for rank, chunk in enumerate(chunks, 1)
         }
-        source = _as_sample(sample, rows[0], fields)
+        source = _as_sample(name, rows[0], fields)
         if chunks:
-            source = source.model_copy(update=_evidence_of(self._evidence.part, chunks))
-        claims, assessments, calls, labels, forms = [], [], [], [], []
-        per_document: list[Assessment] = []
+            source = source.model_copy(update=_evidence_of(part, chunks))
+        claims, calls, labels, forms = list[Claim](), list[Call](), list[HumanLabel](), list[tuple[str, str]]()
+        assessments, per_document = list[Assessment](), list[Assessment]()
         for claim_id, answered in self._by_claim(rows).items():
-            row = answered[0].row
-            claims.append(claim(claim_id, str(value_at(row, fields.claim)), fields.of, source))
+            claims.append(claim(claim_id, str(value_at(answered[0].row, fields.claim)), fields.of, source))
             verdicts: dict[str | None, list[Verdict]] = {}
-            times: Counter[tuple[str, str | None]] = Counter()
+            times = Counter[tuple[str, str | None]]()
             for reply in _all_replies(answered):
                 replicate = times[reply.judge, reply.document]
                 times[reply.judge, reply.document] += 1
@@ -337,12 +337,8 @@ class RecordedReplies:
                 for chunk, evidence in evidence_of.items()
                 if chunk in verdicts
             ]
-            if fields.human_label:
-                labeled = [row for row, _ in answered] if chunks else [row]
-                human_labels = [
-                    label for labeled_row in labeled if (label := self._human_label(sample, claim_id, labeled_row))
-                ]
-                labels += sorted(human_labels, key=lambda label: label.label != "supported")[:1]
+            labeled = [self._human_label(name, claim_id, row) for row, _ in answered[: None if chunks else 1]]
+            labels += sorted(filter(None, labeled), key=lambda label: label.label != "supported")[:1]
         result = SampleResult(
             sample=source,
             claims=tuple(claims),
@@ -358,38 +354,26 @@ class RecordedReplies:
         lists = [value_at(row, self._fields.claims, optional=True) for row in rows]
         return "incomplete" if None in lists else "no_claims"
 
-    def _chunks(self, rows: Iterable[SourceRow]) -> dict[str, Document]:
-        path = self._fields.document
-        assert path, "called only if the field is mapped"
-        documents: dict[str, Document] = {}
-        for row in rows:
-            name = str(value_at(row, path))
-            documents.setdefault(name, Document(id=name, text="\n".join(_texts(row, self._fields.contexts))))
-        return documents
-
     def _verdict(self, claim_id: str, reply: _Reply, replicate: int, evidence: Evidence) -> tuple[Verdict, Call, str]:
-        fields: dict[str, Any] = {"judge": reply.judge, "replicate": replicate}
+        unassessed: Reason | None = None
+        label: dict[str, Any] = {}
         message, form = None, ""
         if reply.text is None:
-            fields |= {"unassessed": "incomplete"}
-            message, form = "no recorded reply", "missing"
+            unassessed, message, form = "incomplete", "no recorded reply", "missing"
         else:
             try:
                 parsed = self._readers.get(reply.judge, self._reader).read(reply.text)
             except Unparsable as error:
-                fields |= {"unassessed": "unparsable"}
-                message, form = str(error), "refused"
+                unassessed, message, form = "unparsable", str(error), "refused"
             else:
                 form = parsed.form
-                unsure = parsed.meaning == "unsure"
                 word = parsed.meaning if parsed.grade is None else self._scale.of_step(parsed.grade)
-                fields |= self._scale.labeled(None if unsure else word)
+                unassessed = "unsure" if parsed.meaning == "unsure" else None
                 because = reply.text if self._fields.explanation is None else reply.explanation
-                fields |= {"unassessed": "unsure" if unsure else None}
-                fields |= {"explanation": because and because[:MAX_EXPLANATION]}
+                label = self._scale.labeled(None if unassessed else word)
+                label |= {"explanation": because and because[:MAX_EXPLANATION]}
                 if form == "probability":
-                    fields |= {"probability": float(reply.text), "explanation": reply.explanation}
-        verdict = Verdict(**fields)
+                    label |= {"probability": float(reply.text), "explanation": reply.explanation}
         call = Call(
             key=hashlib.sha256(f"{reply.judge}\n{reply.text}".encode("utf-8", "surrogatepass")).hexdigest(),
             step="assess",
@@ -400,14 +384,14 @@ class RecordedReplies:
             replicate=replicate,
             reused=True,
             reply=reply.text,
-            failed=verdict.unassessed if message else None,
+            failed=unassessed if message else None,
             message=message,
         )
-        return verdict, call, form
+        return Verdict(judge=reply.judge, replicate=replicate, unassessed=unassessed, **label), call, form
 
     def _human_label(self, sample: str, claim_id: str, row: SourceRow) -> HumanLabel | None:
-        assert self._fields.human_label, "called only if the field is mapped"
-        value = value_at(row, self._fields.human_label, optional=True)
+        path = self._fields.human_label
+        value = value_at(row, path, optional=True) if path else None
         if value is None or not str(value).strip():
             return None
         label, grade = parse_label(value, row.location, self._words)
@@ -467,18 +451,12 @@ def _all_replies(answered: Iterable[_AnsweredRow]) -> Iterator[_Reply]:
 
 def _repeating_rows(answered: Iterable[_AnsweredRow]) -> int:
     """Return the number of rows of a claim that repeat a judge of an earlier row."""
-    judges: set[str] = set()
-    count = 0
+    judges, count = set[str](), 0
     for _, replies in answered:
-        row_judges = {reply.judge for reply in replies}
-        count += bool(judges & row_judges)
-        judges |= row_judges
+        of_row = {reply.judge for reply in replies}
+        count += not judges.isdisjoint(of_row)
+        judges |= of_row
     return count
-
-
-def _text(value: object) -> str | None:
-    """Return a reply as text, or None if it is empty. Numbers are recorded grades."""
-    return None if value is None or value == "" else str(value)
 
 
 def _texts(row: SourceRow, path: str | None) -> tuple[str, ...]:
