@@ -10,7 +10,9 @@ higher probability. A question that is drawn for one stratum is not drawn for an
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
+import math
 import re
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -71,8 +73,12 @@ class LogDraw(NamedTuple):
     """Rows left out because their question is blank."""
 
 
-class _ReservoirRow(NamedTuple):
-    number: float
+class _Kept(NamedTuple):
+    """A row in a reservoir; rows with the smallest numbers are the largest of these."""
+
+    order: float
+    """Minus its number."""
+    position: int
     row: SourceRow
     words: str
 
@@ -80,54 +86,41 @@ class _ReservoirRow(NamedTuple):
 class _Reservoir:
     """The rows of a stratum with the smallest numbers."""
 
-    def __init__(self, size: int, below: float | None = None) -> None:
-        self._size = size
-        self._below = below
-        """Keep all rows with numbers below this one, instead of `size` of them."""
-        self._heap: list[tuple[float, int, _ReservoirRow]] = []
-        """Negative numbers, so that the largest number comes first."""
+    def __init__(self, size: float, below: float = 1.0) -> None:
+        """Keep at most `size` rows, and only those with numbers below this one."""
+        self._size, self._below = size, below
+        self._heap: list[_Kept] = []
         self._numbers: set[float] = set()
-        self.rows = 0
-        self._overflowed = False
+        self.rows, self.exact = 0, True
+        """The number of rows, and whether no row had to be dropped."""
 
     def offer(self, number: float, row: SourceRow, words: str) -> None:
         """Keep the row if its number is among the smallest."""
         self.rows += 1
         if number in self._numbers:
             return
-        if self._below is not None and number >= self._below:
-            self._overflowed = True
+        if number >= self._below:
+            self.exact = False
             return
-        if self._below is not None or len(self._heap) < self._size:
-            heapq.heappush(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
-            self._numbers.add(number)
-            return
-        self._overflowed = True
-        if number < -self._heap[0][0]:
-            removed, _, _ = heapq.heapreplace(self._heap, (-number, row.number, _ReservoirRow(number, row, words)))
-            self._numbers.remove(-removed)
-            self._numbers.add(number)
+        heapq.heappush(self._heap, _Kept(-number, row.number, row, words))
+        self._numbers.add(number)
+        if len(self._heap) > self._size:
+            self._numbers.remove(-heapq.heappop(self._heap).order)
+            self.exact, self._below = False, -self._heap[0].order
 
     def questions(self) -> int:
         """Return the number of distinct questions.
 
         If they exceed the size, the estimate is (k - 1) / the k-th smallest number (Beyer et al. 2007).
         """
-        if not self._overflowed:
-            return len(self._heap)
-        if self._below is not None:
-            return min(round(len(self._heap) / self._below), self.rows)
-        estimate = round((len(self._heap) - 1) / -self._heap[0][0])
-        return min(max(len(self._heap), estimate), self.rows)
+        kept = len(self._heap)
+        if self.exact:
+            return kept
+        return min(max(kept, round((kept - (self._size < math.inf)) / self._below)), self.rows)
 
-    @property
-    def exact(self) -> bool:
-        """Return whether no row had to be dropped."""
-        return not self._overflowed
-
-    def smallest(self) -> list[_ReservoirRow]:
+    def smallest(self) -> list[_Kept]:
         """Return the rows in the order of their numbers."""
-        return [entry[2] for entry in sorted(self._heap, key=lambda entry: -entry[0])]
+        return sorted(self._heap, reverse=True)
 
 
 def draw(
@@ -188,24 +181,22 @@ def draw(
                     f"--stratify {stratify}: more than {count} values up to {row.location}, so not every stratum can "
                     "have a row. Draw more rows, or use a field with fewer values"
                 )
-            reservoirs[stratum] = _Reservoir(max(MIN_KEPT, RESERVE * count), 1 / every if every else None)
+            size = math.inf if every else max(MIN_KEPT, RESERVE * count)
+            reservoirs[stratum] = _Reservoir(size, 1 / every if every else 1.0)
         reservoirs[stratum].offer(_number(key, seed), row, words)
     if not reservoirs:
         raise DataError(f"The log has no rows{f' but {empty} with a blank question' if empty else ''}")
     if stratify and set(reservoirs) == {NO_STRATUM}:
         raise DataError(f"--stratify {stratify}: no row has this field. For a field in `metadata`: metadata.{stratify}")
-    sizes = {
-        name: reservoir.rows if keep_duplicates else reservoir.questions()
-        for name, reservoir in sorted(reservoirs.items())
-    }
+    counted = {name: kept.rows if keep_duplicates else kept.questions() for name, kept in sorted(reservoirs.items())}
+    sizes = counted
     if every is not None:
-        count = sum(len(reservoir.smallest()) for reservoir in reservoirs.values())
+        count, asked = len(reservoirs[""].smallest()), reservoirs[""].rows
         if not count:
-            eligible = sum(reservoir.rows for reservoir in reservoirs.values())
             raise UsageError(
-                f"every {every}: none of {eligible} questions was drawn; use a smaller number, or another seed"
+                f"every {every}: none of {asked} questions was drawn; use a smaller number, or another seed"
             )
-        sizes = dict.fromkeys(sizes, count)
+        sizes = {"": count}
     total = sum(sizes.values())
     shares = allocate(list(sizes.values()), min(count, total), min_per_stratum if stratify else 1)
     distinct = None if duplicate_threshold is None else DistinctQuestions(duplicate_threshold)
@@ -217,11 +208,8 @@ def draw(
         probability = 1 / every if every else min(1.0, len(candidates) / max(1, size - duplicates))
         drawn += [DrawnRow(candidate.row, name if stratify else None, probability) for candidate in candidates]
         exact = keep_duplicates or reservoir.exact
-        questions = reservoir.questions() if every and not keep_duplicates else reservoir.rows if every else size
-        strata[name] = LogStratum(reservoir.rows, questions, exact, len(candidates), duplicates)
-    return LogDraw(
-        tuple(sorted(drawn, key=lambda row: row.row.number)), {name: strata[name] for name in sorted(strata)}, empty
-    )
+        strata[name] = LogStratum(reservoir.rows, counted[name], exact, len(candidates), duplicates)
+    return LogDraw(tuple(sorted(drawn, key=lambda row: row.row.number)), dict(sorted(strata.items())), empty)
 
 
 def as_line(drawn: DrawnRow, source: str, seed: int) -> str:
@@ -234,14 +222,11 @@ def as_line(drawn: DrawnRow, source: str, seed: int) -> str:
 
 
 def _without_duplicates(
-    candidates: list[_ReservoirRow], count: int, distinct: DistinctQuestions | None
-) -> tuple[list[_ReservoirRow], int]:
+    candidates: list[_Kept], count: int, distinct: DistinctQuestions | None
+) -> tuple[list[_Kept], int]:
     """Return the first `count` rows that are no near duplicates of drawn ones, and the number of duplicates."""
-    rows: list[_ReservoirRow] = []
-    duplicates = 0
-    for candidate in candidates:
-        if len(rows) == count:
-            break
+    rows, duplicates = list[_Kept](), 0
+    for candidate in itertools.takewhile(lambda _: len(rows) < count, candidates):
         if distinct is None or distinct.add(candidate.words):
             rows.append(candidate)
         else:
@@ -274,7 +259,7 @@ def _number(key: str, seed: int) -> float:
 
 def _question(row: SourceRow, field: str | None) -> str:
     names = (field,) if field else ALIASES["question"]
-    value = next(values_at(row.fields, field), None) if field else row.first(names)
+    value = next((value for name in names for value in values_at(row.fields, name)), None)
     if value is None and not row.fields.keys().isdisjoint(names):
         return ""
     if not isinstance(value, str):
@@ -285,7 +270,5 @@ def _question(row: SourceRow, field: str | None) -> str:
 
 
 def _stratum(row: SourceRow, field: str) -> str:
-    value: object = row.fields
-    for part in field.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+    value = next(values_at(row.fields, field), None)
     return NO_STRATUM if value is None or value == "" else str(value)
