@@ -186,7 +186,7 @@ def _sample(
         raise UsageError(str(error.__cause__ or error).removeprefix("sample 1, ")) from error
     if sample.answer is None or not (is_row or isinstance(fields["answer"], str)):
         raise UsageError(f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain")
-    return sample
+    return sample if sample.contexts is not None else sample.model_copy(update={"contexts": ()})
 
 
 def _one_judge(judge: Judges) -> Judge:

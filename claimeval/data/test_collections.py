@@ -31,12 +31,7 @@ def read_corpus(path: Path) -> Iterator[Document]:
 
     In a BEIR directory, `corpus.jsonl` is read. Raises DataError for a row without id or text and a duplicate id.
     """
-    ids: set[str] = set()
-    for row in _rows(path, "corpus.jsonl"):
-        document = _named(row, DOCUMENT_NAMES)
-        if document["id"] in ids:
-            raise DataError(f"{row.location}: duplicate document id {document['id']!r}")
-        ids.add(document["id"])
+    for document in _named(path, "corpus.jsonl", DOCUMENT_NAMES, "document"):
         yield Document(id=document["id"], text=document["text"], title=document.get("title") or None)
 
 
@@ -45,16 +40,10 @@ def read_queries(path: Path) -> dict[str, str]:
 
     In a BEIR directory, `queries.jsonl` is read.
     """
-    mapping = _object_of_texts(path)
-    if mapping is not None:
-        return mapping
-    queries: dict[str, str] = {}
-    for row in _rows(path, "queries.jsonl"):
-        query = _named(row, QUERY_NAMES)
-        if query["id"] in queries:
-            raise DataError(f"{row.location}: duplicate query id {query['id']!r}")
-        queries[query["id"]] = query["text"]
-    return queries
+    of_object = _object_of_texts(path)
+    if of_object is not None:
+        return of_object
+    return {query["id"]: query["text"] for query in _named(path, "queries.jsonl", QUERY_NAMES, "query")}
 
 
 def _object_of_texts(path: Path) -> dict[str, str] | None:
@@ -85,20 +74,24 @@ def _rows(path: Path, beir_file: str) -> Iterator[SourceRow]:
         raise DataError(f"{file} cannot be read: {error}") from error
 
 
-def _named(row: SourceRow, names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return the values of a row by our field names. Every field but the title is required."""
-    values = {}
-    for field, aliases in names.items():
-        value = row.first(aliases)
-        if isinstance(value, int) and field == "id":
-            value = str(value)
-        if value is None and field != "title":
-            raise DataError(f"{row.location}: no {field} (one of {', '.join(aliases)})")
-        if value is not None and not isinstance(value, str):
-            raise DataError(f"{row.location}, field {field!r}: expected a text, got {str(value)[:60]!r}")
-        if value is not None:
-            values[field] = value
-    return values
+def _named(path: Path, beir_file: str, names: Mapping[str, tuple[str, ...]], what: str) -> Iterator[dict[str, str]]:
+    """Yield the values of rows by our field names. Every field but the title is required, and an id is unique."""
+    ids: set[str] = set()
+    for row in _rows(path, beir_file):
+        values = {}
+        for field, aliases in names.items():
+            value = row.first(aliases)
+            value = str(value) if field == "id" and isinstance(value, int) else value
+            if value is None and field != "title":
+                raise DataError(f"{row.location}: no {field} (one of {', '.join(aliases)})")
+            if value is not None and not isinstance(value, str):
+                raise DataError(f"{row.location}, field {field!r}: expected a text, got {str(value)[:60]!r}")
+            if value is not None:
+                values[field] = value
+        if values["id"] in ids:
+            raise DataError(f"{row.location}: duplicate {what} id {values['id']!r}")
+        ids.add(values["id"])
+        yield values
 
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -151,8 +151,8 @@ def scorers(
 ) -> list[Any]:
     """Return scorers for `mlflow.genai.evaluate(scorers=...)`, one a metric.
 
-    The question is read from `inputs` (`question`, `query`, `input`), the contexts from `inputs`, `outputs` or
-    `expectations` (`contexts`, `context`), else from spans of type RETRIEVER of the trace; the gold answer from
+    Inputs, outputs and expectations are read as a row of MLflow's evaluation data: the question from `inputs`, the contexts
+    from `inputs` or `outputs` (`contexts`, `context`), else from spans of type RETRIEVER of the trace; the gold answer from
     `expectations` (`reference_answers`, `expected_response`). Each feedback has the value, the claims that are not
     supported as rationale, and the judge as source.
 
@@ -187,7 +187,7 @@ def scorers(
                 trace: Its trace, if any.
             """
             sample = (read or sample_of)(inputs, outputs, expectations or {}, trace)
-            result = check(**{"contexts": (), **sample}, judge=judge, metrics=name, **settings)
+            result = check(**sample, judge=judge, metrics=name, **settings)
             score = result[name]
             rationale = "\n".join([score.in_words(name), *(claim.text for claim in result.failed_claims())])
             source = AssessmentSource(source_type="LLM_JUDGE", source_id=str(judge))
@@ -208,28 +208,7 @@ def sample_of(inputs: Any, outputs: Any, expectations: Mapping[str, Any], trace:
         expectations: The expected answer.
         trace: Its trace, which may have retrieved documents.
     """
-    fields = inputs if isinstance(inputs, Mapping) else {"question": inputs}
-    output = outputs if isinstance(outputs, Mapping) else {"answer": outputs}
-
-    def first(sources: Sequence[Mapping[str, Any]], *names: str) -> Any:
-        """Return the first value under one of the names."""
-        return next((source[name] for source in sources for name in names if source.get(name) is not None), None)
-
-    contexts = first((fields, output, expectations), "contexts", "context", "retrieved_contexts")
-    if contexts is None and trace is not None:
-        retrieved = [span.outputs for span in trace.search_spans(span_type="RETRIEVER")]
-        contexts = [page for listed in retrieved if isinstance(listed, list) for page in listed]
-    contexts = [contexts] if isinstance(contexts, str) else contexts or []
-    sample = {
-        "answer": str(first((output,), "answer", "response", "output", "content") or ""),
-        "contexts": [page if isinstance(page, str) else _page(page) for page in contexts],
-        "question": str(first((fields,), "question", "query", "input", "prompt") or ""),
-        "reference_answers": first((expectations,), "reference_answers", "expected_response", "expected_answer"),
-    }
-    return {name: value for name, value in sample.items() if value is not None}
-
-
-def _page(document: Any) -> str:
-    if isinstance(document, Mapping):
-        return str(next((document[name] for name in ("page_content", "text", "content") if document.get(name)), ""))
-    return str(getattr(document, "page_content", getattr(document, "text", document)))
+    given = [key for part in (inputs, outputs) if isinstance(part, Mapping) for key in part if "context" in str(key)]
+    spans = [] if given or trace is None else trace.search_spans(span_type="RETRIEVER")
+    pages = [page for span in spans if isinstance(span.outputs, list) for page in span.outputs]
+    return {"answer": {"inputs": inputs, "outputs": outputs, "expectations": expectations}, "contexts": pages}

@@ -386,3 +386,10 @@ def test_scorers_of_mlflow(store: str, tmp_path: Path, monkeypatch: pytest.Monke
     found = genai.evaluate(data=data, scorers=scorers("faithfulness", judge="local:lexical"))
     assert found.metrics["faithfulness/mean"] == 0.75
     assert sorted(found.result_df["faithfulness/value"]) == [0.5, 1.0]
+    with mlflow.start_span("find", span_type="RETRIEVER") as span:
+        span.set_outputs([mlflow.entities.Document(page_content=ROWS[0]["contexts"][0], id="d1")])
+    trace = mlflow.get_trace(span.trace_id, flush=True)
+    judged = scorers("faithfulness", judge="local:lexical")[0]
+    feedback = judged(inputs=ROWS[0]["question"], outputs=ROWS[0]["answer"], trace=trace)
+    expected = ce.check(ROWS[0]["answer"], ROWS[0]["contexts"][:1], judge="local:lexical", question=ROWS[0]["question"])
+    assert feedback.value == expected.faithfulness > 0
