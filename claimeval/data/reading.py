@@ -121,14 +121,13 @@ class Problems:
         """End a pass over the rows: raise DataError for the first error, or list the rows left out, once."""
         if not self.errors or self._quiet:
             return
-        first, count = self.errors[0], self.count
+        first, count, alike = self.errors[0], self.count, self._alike - 1
         if self.skip:
             self._quiet = True
             lines = [f"  {error}" for error in self.errors]
             more = [f"  ... and {count - _SHOWN} more"] if count > _SHOWN else []
             warnings.warn("\n".join([f"{count} malformed {_rows(count)} left out:", *lines, *more]), stacklevel=2)
             return
-        alike = self._alike - 1
         unlike = count - 1 - alike
         up_to = f" up to row {self.last:,}" if self.last else ""
         parts = [f"{alike} more {_rows(alike)} like it{up_to}"] if alike else []
@@ -466,24 +465,23 @@ class _CellValues:
             raise self._error(f"{_kind(value)}; give one text", better, field=field)
         return _written(value)
 
-    def turns(self, field: str) -> tuple[Turn, ...]:
-        """Return the turns of a conversation."""
-        return cast("tuple[Turn, ...]", self.present[field])
-
     def conversation(self) -> dict[str, Any]:
-        """Return the fields of a sample in its messages."""
-        turns = self.turns("messages")
-        last = read_conversation(turns)
+        """Return the fields of a sample in its messages: the last question, with answer and tool results after it."""
+        turns = cast("tuple[Turn, ...]", self.present["messages"])
+        last = max((number for number, turn in enumerate(turns) if turn.role == "user"), default=len(turns))
+        asked = turns[last].content if last < len(turns) else ""
+        after: dict[str, list[str]] = {"assistant": [], "tool": []}
+        for turn in turns[last + 1 :]:
+            after.setdefault(turn.role, []).append(turn.content)
         question, answer = self.text("question"), self.text("answer")
-        if question is not None and question.strip() != last.question.strip():
+        if question is not None and question.strip() != asked.strip():
             return {"history": turns}
-        if answer is not None and last.answer is not None and answer.strip() != last.answer.strip():
+        said = after["assistant"][-1:]
+        if answer is not None and said and answer.strip() != said[0].strip():
             raise self._error("the last message of the assistant is not the answer", field="messages")
-        given: dict[str, Any] = {"history": last.history, "question": last.question}
-        if last.answer is not None:
-            given["answer"] = last.answer
-        if last.contexts and "contexts" not in self.present:
-            given["contexts"] = [{"id": str(i), "text": text} for i, text in enumerate(last.contexts, 1)]
+        given: dict[str, Any] = {"history": turns[:last], "question": asked, **({"answer": said[0]} if said else {})}
+        if after["tool"] and "contexts" not in self.present:
+            given["contexts"] = [{"id": str(i), "text": text} for i, text in enumerate(after["tool"], 1)]
         return given
 
     def _items(self, field: str) -> list[Any] | None:
@@ -511,23 +509,22 @@ class _CellValues:
 
     def texts(self, field: str) -> list[str]:
         """Return the texts of a list."""
-        texts = []
-        for number, item in enumerate(self._items(field) or (), 1):
-            text = item.get("text") if isinstance(item, dict) else item
-            if _is_nothing(text):
-                continue
-            if not isinstance(text, (str, bool, int, float)):
-                raise self._error(f"item {number}: {_kind(text)}; give a text", field=field)
-            texts.append(_written(text))
-        return texts
+        items = (item.get("text") if isinstance(item, dict) else item for item in self._items(field) or ())
+        return [
+            self._scalar(item, number, field, (str, bool, int, float), "a text")
+            for number, item in enumerate(items, 1)
+            if not _is_nothing(item)
+        ]
 
     def ids(self, field: str) -> list[str]:
         """Return a list of ids."""
-        items = self._items(field) or []
-        for number, item in enumerate(items, 1):
-            if isinstance(item, bool) or not isinstance(item, (str, int)):
-                raise self._error(f"item {number}: {_kind(item)}; give a text or an integer", field=field)
-        return [str(item) for item in items]
+        items = enumerate(self._items(field) or (), 1)
+        return [self._scalar(item, number, field, (str, int), "a text or an integer") for number, item in items]
+
+    def _scalar(self, item: Any, number: int, field: str, kinds: tuple[type, ...], what: str) -> str:
+        if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
+            raise self._error(f"item {number}: {_kind(item)}; give {what}", field=field)
+        return _written(cast("str | int", item))
 
     def claims(self, field: str) -> list[GivenClaim]:
         """Return the given claims, from texts or from objects with text, importance and assignment."""
@@ -646,7 +643,7 @@ class _CellValues:
 
 _READERS: dict[str, Callable[[_CellValues, str], object]] = {
     "question": _CellValues.text,
-    "history": _CellValues.turns,
+    "history": lambda values, field: values.present[field],
     "answer": _CellValues.text,
     "contexts": _CellValues.contexts,
     "sources": _CellValues.ids,
@@ -695,17 +692,6 @@ _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "gpt": "assist
 """Names of roles in LangChain, ragas and ShareGPT."""
 
 
-class Conversation(NamedTuple):
-    """The messages of one row."""
-
-    history: tuple[Turn, ...]
-    question: str
-    answer: str | None
-    """None if no message of the assistant follows the question."""
-    contexts: tuple[str, ...]
-    """Tool results after the question."""
-
-
 def turns_in(value: object) -> tuple[Turn, ...] | None:
     """Return the turns in a list of messages or of pairs (user, assistant); None if it is neither.
 
@@ -728,21 +714,6 @@ def turns_in(value: object) -> tuple[Turn, ...] | None:
         if content.strip():
             turns.append(Turn(role=role, content=content))
     return tuple(turns)
-
-
-def read_conversation(turns: Sequence[Turn]) -> Conversation:
-    """Return the last question of a conversation, the turns before it, and the answer and tool results after it."""
-    last_question = max((i for i, turn in enumerate(turns) if turn.role == "user"), default=None)
-    if last_question is None:
-        return Conversation(tuple(turns), "", None, ())
-    after = turns[last_question + 1 :]
-    answers = [turn.content for turn in after if turn.role == "assistant"]
-    return Conversation(
-        tuple(turns[:last_question]),
-        turns[last_question].content,
-        answers[-1] if answers else None,
-        tuple([turn.content for turn in after if turn.role == "tool"]),
-    )
 
 
 def _message(item: object) -> tuple[str | None, str]:

@@ -13,6 +13,7 @@ import datetime
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -88,18 +89,16 @@ def read_rows(
         DataError: If the file cannot be read or is not a list of rows.
     """
     checked_file(path)
-    suffix = path.suffix.lower()
+    csv_reader = partial(_csv, texts=texts)
     readers: dict[str, Callable[[Path, OnError, range | None], Iterator[SourceRow]]] = {
-        ".jsonl": _json_lines, ".ndjson": _json_lines, ".json": partial(_json, under=under), ".parquet": _parquet,
+        ".jsonl": _json_lines, ".ndjson": _json_lines, ".json": partial(_json, under=under), ".csv": csv_reader,
+        ".parquet": _parquet, ".tsv": csv_reader,
     }  # fmt: skip
+    if path.suffix.lower() not in readers:
+        formats = ", ".join((*FORMATS, ".tsv"))
+        raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}")
     try:
-        if suffix in (".csv", ".tsv"):
-            yield from _csv(path, on_error, texts, positions)
-        elif suffix in readers:
-            yield from readers[suffix](path, on_error, positions)
-        else:
-            formats = ", ".join((*FORMATS, ".tsv"))
-            raise DataError(f"{path}: unknown file extension {path.suffix or '(none)'!r}. Known: {formats}")
+        yield from readers[path.suffix.lower()](path, on_error, positions)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -304,7 +303,7 @@ _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """The line before the header that tells Excel the separator of the columns."""
 
 
-def _csv(path: Path, on_error: OnError, texts: Collection[str], positions: range | None) -> Iterator[SourceRow]:
+def _csv(path: Path, on_error: OnError, positions: range | None, texts: Collection[str]) -> Iterator[SourceRow]:
     csv.field_size_limit(2**31 - 1)
     with path.open(encoding="utf-8-sig", newline="") as file:
         try:
@@ -408,10 +407,8 @@ def read_cell(text: str) -> object:
     """Return the list or object in a text, as JSON or as Python, pandas or NumPy print it; else return the text."""
     if not _PRINTED.match(text):
         return text
-    try:
+    with suppress(ValueError):
         return parse_json(text)
-    except ValueError:
-        pass
     try:
         value = ast.literal_eval(_with_commas(text.strip()))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -489,10 +486,8 @@ def plain(value: Any) -> Any:
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, bytes):
-        try:
+        with suppress(UnicodeDecodeError):  # not a text, such as a picture
             return value.decode("utf-8")
-        except UnicodeDecodeError:
-            pass  # not a text, such as a picture
     return value.isoformat() if isinstance(value, (datetime.date, datetime.time)) else str(value)
 
 

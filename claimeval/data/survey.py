@@ -206,14 +206,10 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
     """Check every sample once. Only the ids are kept in memory. Raises DataError if there are no samples."""
     count = empty_contexts = empty_answers = no_answer = 0
     missing: dict[str, dict[str, tuple[int, str]]] = {metric.name: {} for metric in metrics}
-    numbers: dict[str, int] = {}
-    duplicates: list[str] = []
+    numbers, duplicates = dict[str, int](), dict[str, tuple[int, int]]()
     no_question: MissingField | None = None
-    duplicate_numbers: tuple[int, int] | None = None
-    invalid_text: dict[str, str] = {}
-    written_nothing: dict[str, str] = {}
-    generators: Counter[str] = Counter()
-    metadata: Counter[str] = Counter()
+    invalid_text, written_nothing = dict[str, str](), dict[str, str]()
+    generators, metadata = Counter[str](), Counter[str]()
     contexts = array("l")
     example: Sample | None = None
     parts = sorted({part for metric in metrics for part in (metric.claims_of, metric.against)})
@@ -224,10 +220,8 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         example = example or sample
         if sample.contexts is not None:
             contexts.append(len(sample.contexts))
-        if sample.id in numbers:
-            duplicates.append(sample.id)
-            duplicate_numbers = duplicate_numbers or (numbers[sample.id], count)
-        numbers.setdefault(sample.id, count)
+        if (earlier := numbers.setdefault(sample.id, count)) != count:
+            duplicates.setdefault(sample.id, (earlier, count))
         empty_contexts += sample.contexts is not None and not any(context.has_words for context in sample.contexts)
         no_answer += sample.answer is None
         if not sample.question.strip():
@@ -257,8 +251,8 @@ def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:
         empty_answers=empty_answers,
         no_answer=no_answer,
         no_question=no_question,
-        duplicate_ids=tuple(dict.fromkeys(duplicates)),
-        duplicate_numbers=duplicate_numbers,
+        duplicate_ids=tuple(duplicates),
+        duplicate_numbers=next(iter(duplicates.values()), None),
         invalid_text=invalid_text,
         written_nothing=written_nothing,
         generators=dict(generators.most_common()),

@@ -151,10 +151,10 @@ def scorers(
 ) -> list[Any]:
     """Return scorers for `mlflow.genai.evaluate(scorers=...)`, one a metric.
 
-    Inputs, outputs and expectations are read as a row of MLflow's evaluation data: the question from `inputs`, the contexts
-    from `inputs` or `outputs` (`contexts`, `context`), else from spans of type RETRIEVER of the trace; the gold answer from
-    `expectations` (`reference_answers`, `expected_response`). Each feedback has the value, the claims that are not
-    supported as rationale, and the judge as source.
+    Inputs, outputs and expectations are read as a row of MLflow's evaluation data: the question from `inputs`, the
+    contexts from `inputs` or `outputs` (`contexts`, `context`), else from spans of type RETRIEVER of the trace; the
+    gold answer from `expectations` (`reference_answers`, `expected_response`). Each feedback has the value, the claims
+    that are not supported as rationale, and the judge as source.
 
     Args:
         metrics: Names, as a list or one text with commas.
