@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from claimeval.evaluation import estimates
 from claimeval.evaluation.claims import ClaimsJob
@@ -81,24 +81,13 @@ class _UnextractedTexts:
     """Bytes of these that begin an earlier request."""
 
 
-class _ForecastTotals(NamedTuple):
-    """Totals of all requests at one end of the range."""
-
-    calls: int
-    bytes: float
-    again: float
-    output: float
-    verdicts: int
-    cost_bound: float
-
-
 @dataclass
 class _RequestCounts:
     """Totals of requests that will be sent, or that may be sent."""
 
     calls: int = 0
-    bytes: int = 0
-    again: int = 0
+    bytes: float = 0
+    again: float = 0
     """Bytes that begin an earlier request."""
     output: Range = NOTHING
     """Assumed tokens of the replies."""
@@ -106,6 +95,15 @@ class _RequestCounts:
     cost_bound: float = 0.0
     unknown: defaultdict[int, _UnextractedTexts] = field(default_factory=lambda: defaultdict(_UnextractedTexts))
     """Texts whose claims, and so whose requests, are unknown, by number of sentences."""
+
+    def add(self, calls: int, size: float, again: float, output: Range, verdicts: int, bound: float) -> None:
+        """Add requests."""
+        self.calls += calls
+        self.bytes += size
+        self.again += again
+        self.output = Range(self.output.low + output.low, self.output.high + output.high)
+        self.verdicts += verdicts
+        self.cost_bound += bound
 
 
 @dataclass
@@ -148,14 +146,10 @@ class StepWorkload:
 
     def ask(self, request: Request, tokens: Range, *, certain: bool = True) -> None:
         """Count a request that will be sent, or that may be, with the assumed tokens of its reply."""
-        counts = self.certain if certain else self.possible
-        counts.calls += 1
-        counts.bytes += request.size
         claims = request.task.claims if isinstance(request.task, AssessTask) else ()
-        counts.again += max(self._warm(request)[1] - sum(estimates.size(claim.text) for claim in claims), 0)
-        counts.verdicts += len(claims)
-        counts.output = Range(counts.output.low + tokens.low, counts.output.high + tokens.high)
-        counts.cost_bound += cost_bound(request, self.price) if self.price else 0.0
+        again = max(self._warm(request)[1] - sum(estimates.size(claim.text) for claim in claims), 0)
+        bound = cost_bound(request, self.price) if self.price else 0.0
+        (self.certain if certain else self.possible).add(1, request.size, again, tokens, len(claims), bound)
 
     def expect(self, frame: Request, sentences: int, size: int, *, certain: bool = True) -> None:
         """Count the assessment of a text whose claims are unknown.
@@ -181,12 +175,12 @@ class StepWorkload:
 
     def line(self, per_sentence: Range, counted: TokenCounts, recorded: Range | None) -> StepForecast:
         """Return the forecast, given claims per sentence, counted prompt tokens, and recorded output tokens."""
-        low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low, 0)
-        high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high, 1)
+        low = self._sum([self.certain], per_sentence.low, estimates.CLAIM_BYTES.low)
+        high = self._sum([self.certain, self.possible], per_sentence.high, estimates.CLAIM_BYTES.high)
         per_token = estimates.measured(counted) or estimates.BYTES_PER_TOKEN
         prompt = floor(low.bytes / per_token.high), ceil(high.bytes / per_token.low)
         low_output, high_output = (
-            (low.calls * recorded.low, high.calls * recorded.high) if recorded else (low.output, high.output)
+            (low.calls * recorded.low, high.calls * recorded.high) if recorded else (low.output.low, high.output.high)
         )
         output = floor(low_output), min(ceil(high_output), high.calls * self.judge.max_tokens)
         if not reads_prompts(self.judge):
@@ -209,29 +203,21 @@ class StepWorkload:
             basis=self._basis(counted, recorded) if any(prompt) else (),
         )
 
-    def _sum(
-        self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float, end: Literal[0, 1]
-    ) -> _ForecastTotals:
+    def _sum(self, parts: Sequence[_RequestCounts], per_sentence: float, claim_bytes: float) -> _RequestCounts:
         """Return the totals for this number of claims per sentence and size of claims relative to their text."""
-        calls = sum(part.calls for part in parts)
-        size: float = sum(part.bytes for part in parts)
-        again = sum(part.again for part in parts)
-        output = sum(part.output[end] for part in parts)
-        verdicts = sum(part.verdicts for part in parts)
-        bound = sum(part.cost_bound for part in parts)
-        for sentences, texts in (item for part in parts for item in part.unknown.items()):
-            claims = max(1, ceil(per_sentence * sentences))
-            chunks = ceil(claims / claims_per_call(self.judge))
-            requests = chunks * texts.count
-            added = chunks * texts.frames + texts.bytes * claim_bytes + texts.count * claims * estimates.LINE_FRAME
-            calls += requests
-            verdicts += texts.count * claims
-            size += added
-            again += (chunks - 1) * texts.warm + texts.again
-            output += estimates.verdicts(self.judge, requests, texts.count * claims, self.prompt.parameters)[end]
-            tokens = added + requests * overhead(self.judge, 2)
-            bound += (self.price or FREE).at_most(tokens, requests * self.judge.max_tokens)
-        return _ForecastTotals(calls, size, again, output, verdicts, bound)
+        total = _RequestCounts()
+        for part in parts:
+            total.add(part.calls, part.bytes, part.again, part.output, part.verdicts, part.cost_bound)
+            for sentences, texts in part.unknown.items():
+                claims = max(1, ceil(per_sentence * sentences))
+                chunks = ceil(claims / claims_per_call(self.judge))
+                calls, verdicts = chunks * texts.count, claims * texts.count
+                size = chunks * texts.frames + texts.bytes * claim_bytes + verdicts * estimates.LINE_FRAME
+                output = estimates.verdicts(self.judge, calls, verdicts, self.prompt.parameters)
+                tokens = size + calls * overhead(self.judge, 2)
+                bound = (self.price or FREE).at_most(tokens, calls * self.judge.max_tokens)
+                total.add(calls, size, (chunks - 1) * texts.warm + texts.again, output, verdicts, bound)
+        return total
 
     def _basis(self, counted: TokenCounts, recorded: Range | None) -> tuple[str, str]:
         if (measured := estimates.measured(counted)) is None:
@@ -338,16 +324,16 @@ async def forecast(
     return walk.sum_up(count)
 
 
-class _Frames(Executor):
-    """Executor that records requests and answers none."""
+class _Planner(Executor):
+    """Executor that sends nothing and knows the windows of judges."""
 
     def __init__(self, lessons: Lessons) -> None:
         self._lessons = lessons
         self._offline = OfflineExecutor()
-        self.requests: list[Request] = []
         self._windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
 
     async def _holds(self, request: Request) -> bool:
+        """Return whether there is a whole reply to a request."""
         return False
 
     def room(self, request: Request) -> int | None:
@@ -358,13 +344,21 @@ class _Frames(Executor):
         """Return whether a request may be sent whole."""
         return await self._windows.fits(request)
 
+
+class _Frames(_Planner):
+    """Executor that records requests and answers none."""
+
+    def __init__(self, lessons: Lessons) -> None:
+        super().__init__(lessons)
+        self.requests: list[Request] = []
+
     async def ask(self, request: Request) -> Outcome:
         """Record the request."""
         self.requests.append(self._lessons.adapt(request))
         return await self._offline.ask(request)
 
 
-class _Walk(Executor, Generic[T]):
+class _Walk(_Planner, Generic[T]):
     """Executor that answers from the reply cache, and counts the requests that it cannot answer."""
 
     def __init__(
@@ -375,12 +369,11 @@ class _Walk(Executor, Generic[T]):
         seen: set[int],
         batched: Collection[str],
     ) -> None:
+        super().__init__(Lessons(store.folder if store else None))
         self._job, self._first = job, job.first_stage
         self._store, self._prices, self._batched = store, prices, batched
         self._prompts = {prompt.digest: prompt for prompt in job.manifest.prompts}
         self._workloads: dict[tuple[str, str], StepWorkload] = {}
-        self._offline = OfflineExecutor()
-        self._lessons = Lessons(store.folder if store else None)
         self._seen = seen
         self._begun: set[str] = set()
         self._uncounted: dict[str, tuple[Request, Completion | None]] = {}
@@ -390,7 +383,6 @@ class _Walk(Executor, Generic[T]):
         self._claims_per_sentence: Counter[float] = Counter()
         self._long: dict[str, list[int]] = {}
         """Number of windows of each sample with a text longer than a judge's window, by judge."""
-        self._windows = JudgeWindows(lambda judge: self._lessons.judge(judge).context_tokens, self._holds)
         self._stack = AsyncExitStack()
         self._engines: dict[str, Backend] = {}
         """Extractors without cost, by name."""
@@ -400,14 +392,6 @@ class _Walk(Executor, Generic[T]):
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
-
-    def room(self, request: Request) -> int | None:
-        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
-        return self._windows.room(request)
-
-    async def fits(self, request: Request) -> bool:
-        """Return whether a request may be sent whole."""
-        return await self._windows.fits(request)
 
     async def _holds(self, request: Request) -> bool:
         if self._store is None or (value := self._store.get(self._lessons.adapt(request, self._store).key)) is None:
