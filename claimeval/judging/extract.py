@@ -12,7 +12,7 @@ from claimeval.judging.grounding import ground
 from claimeval.judging.prompts import Prompt, Value, quoted
 from claimeval.judging.replies import UNCLEAR, ExtractedClaim, shown
 from claimeval.judging.requests import TEXT, build_request, list_schema, object_schema, read_reply, schema_text
-from claimeval.judging.windows import LINE, OVERLAP, SHORTEST, cuts
+from claimeval.judging.windows import LINE, SHORTEST, cuts, runs
 from claimeval.lexical.citations import without
 from claimeval.lexical.sentences import sentences as split_sentences
 from claimeval.types.records import BETWEEN, Claim, Part
@@ -109,27 +109,13 @@ def windows(request: Request, empty: Request, room: int) -> list[TextWindow]:
     if space < SHORTEST or not sizes:
         return []
     fitting: list[TextWindow] = []
-    first = 0
-    while first < len(sizes):
-        if sizes[first] > space:
-            begin, end = task.sentences[first]
-            pieces = cuts(task.text[begin:end], space - LINE)
-            fitting += [TextWindow(first, first + 1, (begin + a, begin + b)) for a, b in pieces]
-            first += 1
+    for first, last in runs(sizes, space):
+        if sizes[first] <= space:
+            fitting.append(TextWindow(first, last + 1))
             continue
-        last, used = first, sizes[first]
-        while last + 1 < len(sizes) and used + sizes[last + 1] <= space:
-            last += 1
-            used += sizes[last]
-        fitting.append(TextWindow(first, last + 1))
-        if last + 1 == len(sizes):
-            break
-        next_first, repeated = last + 1, 0
-        while next_first - 1 > first and (repeated := repeated + sizes[next_first - 1]) <= space * OVERLAP:
-            next_first -= 1
-        if sum(sizes[next_first : last + 2]) > space:  # the next sentence leaves no room to repeat any
-            next_first = last + 1
-        first = next_first
+        begin, end = task.sentences[first]
+        pieces = cuts(task.text[begin:end], space - LINE)
+        fitting += [TextWindow(first, first + 1, (begin + a, begin + b)) for a, b in pieces]
     return fitting
 
 

@@ -73,19 +73,30 @@ def cuts(text: str, room: int) -> Iterator[tuple[int, int]]:
         part for between in zip(starts, [*starts[1:], len(text)], strict=True) for part in _parts(text, *between, room)
     ]
     sizes = [_bytes(quoted(text[start:end])) for start, end in parts]
+    yield from ((parts[first][0], parts[last][1]) for first, last in runs(sizes, room, repeat=True))
+
+
+def runs(sizes: Sequence[int], room: int, *, repeat: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last item of runs within the room; each repeats the end of the one before.
+
+    With `repeat`, a run of three or more has at least one item repeated, also where that leaves no room for the next.
+    An item that is larger than the room is a run by itself.
+    """
     first = 0
-    while True:
+    while first < len(sizes):
         last, used = first, sizes[first]
-        while last + 1 < len(parts) and (used := used + sizes[last + 1]) <= room:
+        while last + 1 < len(sizes) and (used := used + sizes[last + 1]) <= room:
             last += 1
-        yield parts[first][0], parts[last][1]
-        if last + 1 == len(parts):
+        yield first, last
+        if last + 1 == len(sizes):
             return
         next_first, repeated = last + 1, 0
         while next_first - 1 > first and (repeated := repeated + sizes[next_first - 1]) <= room * OVERLAP:
             next_first -= 1
-        if next_first == last + 1 and last - first > 1:  # at least one sentence is repeated
+        if repeat and next_first == last + 1 and last - first > 1:
             next_first = last
+        if not repeat and sum(sizes[next_first : last + 2]) > room:
+            next_first = last + 1
         first = next_first
 
 
