@@ -1,4 +1,4 @@
-"""llama.cpp holds a model that knows nothing to the schema: every claim gets a verdict, and no reply is cut.
+"""llama.cpp holds a model that knows nothing to a schema that names the claims: every claim gets a verdict.
 
 Needs the wheels `xllamacpp` (llama.cpp with its HTTP server) and `gguf`; no weights are fetched, they are drawn.
 """
@@ -83,8 +83,8 @@ def llama(tmp_path: Path) -> Iterator[str]:
         server.kill()
 
 
-@pytest.mark.parametrize("form", ["list", "closed"])
-def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("reasons", ["all", "none"])
+def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_path: Path, reasons: str) -> None:
     answers = ["The tower is 58 metres high. It stands in the town.", "The tower is old. Bees live in it."]
     rows = [{"id": str(n), "question": "How is it?", "answer": a, "contexts": ["The tower is 58 metres high."]}
             for n, a in enumerate(answers)]  # fmt: skip
@@ -93,12 +93,17 @@ def test_a_server_that_enforces_the_schema_judges_every_claim(llama: str, tmp_pa
     judge = tmp_path / "tiny.yaml"
     judge.write_text(
         yaml.safe_dump(
-            {"model": f"openai:tiny@{llama}", "max_tokens": 2000, "reply_schema": form, "extra": {"logit_bias": bias}}
+            {
+                "model": f"openai:tiny@{llama}",
+                "max_tokens": 2000,
+                "reply_schema": "closed",
+                "extra": {"logit_bias": bias},
+            }
         )
     )
     done = call(
         "score", tmp_path / "d.jsonl", "-j", judge, "--extractor", "local:lexical", "-m", "faithfulness",
-        "-o", tmp_path / "run", "--concurrency", 1,
+        "-o", tmp_path / "run", "--concurrency", 1, "--reasons", reasons,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     metric = json.loads((tmp_path / "run" / "summary.json").read_text())["metrics"]["faithfulness"]
