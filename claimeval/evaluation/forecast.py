@@ -27,7 +27,7 @@ from claimeval.execution.learning import JudgeWindows
 from claimeval.execution.warm import beginning
 from claimeval.judging.prompts import PromptRecord
 from claimeval.providers import Backend, claims_per_call, provider, reads_prompts
-from claimeval.providers.prices import FREE, Price, batch_price_of, cost_bound, overhead, price_of
+from claimeval.providers.prices import FREE, Price, cost_bound, overhead, price_of
 from claimeval.providers.windows import cut_by
 from claimeval.store.lessons import Lessons
 from claimeval.store.store import Store, completion
@@ -402,7 +402,7 @@ class _Walk(_Planner, Generic[T]):
         key = step, judge.name
         if key not in self._workloads:
             batched = judge.name in self._batched
-            rate = (batch_price_of if batched else price_of)(judge, self._prices)
+            rate = price_of(judge, self._prices, batched=batched)
             self._workloads[key] = StepWorkload(step, judge, self._prompts[digest], rate, self._begun, batched)
         return self._workloads[key]
 

@@ -79,7 +79,7 @@ class _PriceRow(Record):
     source: str | None = None
 
 
-def price(model: str, endpoint: str | None, file: str | Path | None = None) -> Price | None:
+def price(model: str, endpoint: str | None, file: str | Path | None = None, *, batched: bool = False) -> Price | None:
     """Return the price of `provider:name` at an endpoint; None if it is unknown.
 
     The first source with the model counts: `file`, the files in $CLAIMEVAL_PRICES, the table in the package. Files are
@@ -87,22 +87,16 @@ def price(model: str, endpoint: str | None, file: str | Path | None = None) -> P
     A row with `@URL` after the name applies only to that endpoint, others to every endpoint without a row in the same
     file. Rows of the package, and `endpoint=None`, are for the providers' endpoints. Local engines cost nothing. Files
     are read once per process. Raises UsageError if a file cannot be read.
-    """
-    if row := _row(model, endpoint, file):
-        return Price(row.input, row.output, row.cached_input, row.as_of, row.cache_write)
-    return FREE if model.startswith(LOCAL) else None
 
-
-def batch_price(model: str, endpoint: str, file: str | Path | None = None) -> Price | None:
-    """Return the price of `provider:name` in a batch; None if it is unknown.
-
-    The discount is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else that of the provider's
-    batches at its endpoint, else none. No further discount for cached prompt tokens is assumed.
+    In a batch, the discount is the field `batch` of the row (`{input: 1, output: 2, batch: 0.5}`), else that of the
+    provider's batches at its endpoint, else none. No further discount for cached prompt tokens is assumed.
     """
     row = _row(model, endpoint, file)
     if row is None:
-        return price(model, endpoint, file)
-    share = _batch_share(model, endpoint) if row.batch is None else row.batch
+        return FREE if model.startswith(LOCAL) else None
+    if not batched:
+        return Price(row.input, row.output, row.cached_input, row.as_of, row.cache_write)
+    share = _batch_share(model, endpoint or "") if row.batch is None else row.batch
     write = None if row.cache_write is None else row.cache_write * share
     return Price(row.input * share, row.output * share, None, row.as_of, write)
 
@@ -113,16 +107,11 @@ def _batch_share(model: str, endpoint: str) -> float:
     return provider.batches.share if has_share and provider.batches else 1.0
 
 
-def price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
+def price_of(judge: Judge, file: str | Path | None = None, *, batched: bool = False) -> Price | None:
     """Return the price of a judge: its setting, else that of its model at its endpoint; None if it is unknown."""
     if judge.price:
         return Price(judge.price.input, judge.price.output, None, None)
-    return price(judge.model, judge.endpoint, file)
-
-
-def batch_price_of(judge: Judge, file: str | Path | None = None) -> Price | None:
-    """Return the price of a judge in a batch: its setting, else that of its model; None if it is unknown."""
-    return price_of(judge) if judge.price else batch_price(judge.model, judge.endpoint or "", file)
+    return price(judge.model, judge.endpoint, file, batched=batched)
 
 
 def _row(model: str, endpoint: str | None, file: str | Path | None) -> _PriceRow | None:

@@ -12,7 +12,7 @@ import pytest
 from claimeval.execution.batch import read_line
 from claimeval.providers import anthropic, specs
 from claimeval.providers.batches import batches_of
-from claimeval.providers.prices import Price, batch_price
+from claimeval.providers.prices import Price, price
 from claimeval.types.requests import CallError, Completion
 from tests.execution.batch_runs import samples
 from tests.providers.anthropic_server import AnthropicServer, anthropic_server, error, judged, message, text
@@ -137,6 +137,6 @@ def test_cancelling_stops_a_batch_and_one_that_has_ended_is_no_error(tmp_path: P
 
 def test_a_batch_costs_half_at_anthropics_own_address() -> None:
     full = Price(1.0, 5.0, 0.1, None, 1.25)
-    found = batch_price("anthropic:claude-haiku-4-5", anthropic.OFFICIAL)
+    found = price("anthropic:claude-haiku-4-5", anthropic.OFFICIAL, batched=True)
     assert found is not None
     assert found._replace(as_of=None) == Price(full.input / 2, full.output / 2, None, None, 0.625)

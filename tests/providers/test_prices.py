@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from claimeval.providers import anthropic, mistral, openai, specs
-from claimeval.providers.prices import FREE, TABLE, Price, batch_price, cost_bound, price
+from claimeval.providers.prices import FREE, TABLE, Price, cost_bound, price
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import Judge, Message, Request
 
@@ -160,21 +160,23 @@ def test_the_worst_case_is_a_token_a_byte_and_a_reply_that_runs_to_its_limit() -
 
 
 def test_batches_cost_half_at_the_providers_own_endpoints() -> None:
-    assert batch_price("openai:gpt-5-mini", OPENAI) == Price(0.125, 1.0, None, date(2026, 9, 5))
-    assert batch_price("mistral:mistral-large-latest", MISTRAL) == Price(0.25, 0.75, None, date(2026, 6, 17))
-    assert batch_price("mistral:mistral-large-latest", f"{MISTRAL}/v1/") == Price(0.25, 0.75, None, date(2026, 6, 17))
+    assert price("openai:gpt-5-mini", OPENAI, batched=True) == Price(0.125, 1.0, None, date(2026, 9, 5))
+    assert price("mistral:mistral-large-latest", MISTRAL, batched=True) == Price(0.25, 0.75, None, date(2026, 6, 17))
+    assert price("mistral:mistral-large-latest", f"{MISTRAL}/v1/", batched=True) == Price(
+        0.25, 0.75, None, date(2026, 6, 17)
+    )
 
 
 def test_batches_elsewhere_cost_what_a_row_says_or_the_full_price(tmp_path: Path) -> None:
     file = write(
         tmp_path, "openai:m: {input: 2, cached_input: 1, output: 4}\nopenai:n: {input: 2, output: 4, batch: 0.25}"
     )
-    assert batch_price("openai:m", "http://127.0.0.1/v1", file) == Price(2.0, 4.0, None, None)
-    assert batch_price("openai:n", "http://127.0.0.1/v1", file) == Price(0.5, 1.0, None, None)
-    assert batch_price("openai:n", OPENAI, file) == Price(0.5, 1.0, None, None)
-    assert batch_price("openai:m", OPENAI, file) == Price(1.0, 2.0, None, None)
-    assert batch_price("openai:unheard-of", OPENAI) is None
-    assert batch_price("local:lexical", "lexical/1") == FREE
+    assert price("openai:m", "http://127.0.0.1/v1", file, batched=True) == Price(2.0, 4.0, None, None)
+    assert price("openai:n", "http://127.0.0.1/v1", file, batched=True) == Price(0.5, 1.0, None, None)
+    assert price("openai:n", OPENAI, file, batched=True) == Price(0.5, 1.0, None, None)
+    assert price("openai:m", OPENAI, file, batched=True) == Price(1.0, 2.0, None, None)
+    assert price("openai:unheard-of", OPENAI, batched=True) is None
+    assert price("local:lexical", "lexical/1", batched=True) == FREE
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1.1", ".nan", "'0.5'"])

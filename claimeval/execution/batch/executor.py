@@ -25,7 +25,7 @@ from claimeval.execution.batch.state import BatchState
 from claimeval.execution.budget import NANO, Budget, Ledger
 from claimeval.providers.batches import batches_of, supports_batches
 from claimeval.providers.http import stated_window
-from claimeval.providers.prices import batch_price_of, cost_bound
+from claimeval.providers.prices import cost_bound, price_of
 from claimeval.store.store import LOCK_FILE, KeyLocks, Store, completion
 from claimeval.types.chat_format import refused_parameters
 from claimeval.types.errors import UsageError
@@ -171,7 +171,7 @@ class BatchExecutor(Executor):
         """Description of the pending batches if the run ends without waiting for them."""
         self._judges = judges
         self._options = options
-        self._prices = {name: batch_price_of(j, options.prices) for name, j in judges.items()}
+        self._prices = {name: price_of(j, options.prices, batched=True) for name, j in judges.items()}
         self._store = store
         self._fallback = fallback
         self._budget = budget

@@ -25,7 +25,7 @@ from claimeval.execution.batch import Batch, ClosedRequestFile, Entry, ReleasedR
 from claimeval.execution.batch.state import BatchState, file_errors
 from claimeval.execution.budget import NANO, cost
 from claimeval.providers.batches import MAX_LINE_BYTES, batches_of
-from claimeval.providers.prices import batch_price_of
+from claimeval.providers.prices import price_of
 from claimeval.store.store import KeyLocks, ReplyOrigin, Store, join
 from claimeval.types.requests import CallError, Completion, Judge
 
@@ -151,7 +151,7 @@ class BatchResultReader:
         self._store = store
         self._settle = settle
         self._batch = batch
-        self._price = batch_price_of(batch.judge, prices)
+        self._price = price_of(batch.judge, prices, batched=True)
         self._answered: dict[str, BatchCharge] = {}
         """Answered requests that are still in the state."""
         self._failed: dict[str, CallError] = {}
