@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import shlex
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from claimeval.evaluation.summary import Summary
 from claimeval.metrics.flips import ClaimPair, Flip, FlipTally, assessments_by_text, claim_pairs, flip
 from claimeval.metrics.rows import Metric
 from claimeval.runs.causes import Cause, Causes, CauseTally, Totals
-from claimeval.runs.culprit import Case, RunFacts
+from claimeval.runs.culprit import Case
 from claimeval.runs.directory import (
     RunResults,
     attached,
@@ -370,16 +369,11 @@ class ComparisonBuilder:
                 {metric.metric: metric for metric in metrics},
                 self._paired,
                 totals,
-                (self._run(0, summaries[0]), self._run(1, summaries[1])),
+                list(zip(self.folders, self._manifests, summaries, strict=True)),
                 settings,
                 self._repeated,
             ).culprit(),
         )
-
-    def _run(self, place: int, summary: Summary) -> RunFacts:
-        manifest = self._manifests[place]
-        planned = manifest.data.samples or 0
-        return RunFacts(str(self.folders[place]), summary.samples, planned, summary.complete, _judging(manifest))
 
     def _repeated(self) -> tuple[int, int]:
         """Return how many samples of only one run repeat a question of both."""
@@ -472,13 +466,6 @@ def _labels(result: ScoredSample) -> list[tuple[object, ...]]:
 
 def _claims(result: ScoredSample) -> list[tuple[str, str]]:
     return [(claim.id, claim.text) for claim in result.claims]
-
-
-def _judging(manifest: Manifest) -> str:
-    """Return the options of `rejudge` for the judges and the prompt of a run."""
-    judges = [("-j", f"{judge.model}{f'@{judge.endpoint}' if judge.endpoint else ''}") for judge in manifest.judges]
-    prompts = [("--assess-prompt", prompt.name) for prompt in manifest.prompts if prompt.step == "assess"]
-    return shlex.join(itertools.chain(*judges, *prompts))
 
 
 def _prompt_names(manifest: Manifest) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from shlex import quote
+from shlex import join
 from statistics import stdev
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, get_args
 
@@ -28,6 +28,10 @@ from claimeval.types.records import Record
 
 T = TypeVar("T")
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from claimeval.evaluation.manifest import Manifest
+    from claimeval.evaluation.summary import Summary
     from claimeval.runs.compare import PairedValues
     from claimeval.runs.overview import MetricComparison
 
@@ -51,17 +55,17 @@ INPUTS: dict[Kind, str] = {
     "question": "other questions",
 }  # fmt: skip
 """Inputs that judges read, in words."""
-SENTENCES = {
-    "label": "{head}, because claims have a label in one run only, in {own}{place}.",
-    "several": "{head}, together with {inputs}: they changed at once, in {own}{place}.",
-    "order": "{head}, because the same documents are in another order, in {order}{place}.",
-    "evidence": "{head}, because the evidence is another one, in {own}{place}.",
-    "reference": "{head}, because the gold answers changed, in {gold}{place}.",
-    "question": "{head}, because the questions or their history changed, in {question}{place}.",
-    "judge": "{head}, though inputs and settings are the same: the judges disagree with themselves{place}.",
-    "disagreement": "{head}, though inputs and settings are the same: the judges disagree with themselves{place}.",
+REASONS = {
+    "label": "because claims have a label in one run only, in {own}",
+    "several": "together with {inputs}: they changed at once, in {own}",
+    "order": "because the same documents are in another order, in {order}",
+    "evidence": "because the evidence is another one, in {own}",
+    "reference": "because the gold answers changed, in {gold}",
+    "question": "because the questions or their history changed, in {question}",
+    "judge": "though inputs and settings are the same: the judges disagree with themselves",
+    "disagreement": "though inputs and settings are the same: the judges disagree with themselves",
 }
-"""The sentence on a cause that has one form."""
+"""What is said of a cause that is described in one way."""
 GROUPS = {
     "lost": "retrieval no longer brings “{}”",
     "gained": "retrieval now brings “{}”",
@@ -125,17 +129,6 @@ class Culprit(Record):
     """The commands that tell apart what changed at the same time."""
 
 
-class RunFacts(NamedTuple):
-    """What a sentence says of a run."""
-
-    path: str
-    samples: int
-    planned: int
-    complete: bool
-    judging: str
-    """The options of `rejudge` that judge as this run did."""
-
-
 class _Named(NamedTuple):
     """A sentence and what it names; `samples` are what the cause adds to each sample, by number."""
 
@@ -176,7 +169,7 @@ class Case:
     paired: PairedValues
     """The values of the metrics that are the runs' own."""
     totals: tuple[Totals, Totals]
-    runs: tuple[RunFacts, RunFacts]
+    runs: Sequence[tuple[Path, Manifest, Summary]]
     settings: Sequence[str]
     """Settings that differ, in words."""
     repeated: Callable[[], tuple[int, int]]
@@ -240,11 +233,11 @@ class Case:
         return self._because(self._head) if _significant(self._head) else self._chance(self._head)
 
     def _unfinished(self) -> _Named | None:
-        for letter, run in zip("ba", reversed(self.runs), strict=True):
-            if not run.complete:
-                planned = max(run.planned, *(one.samples for one in self.runs))
-                of = f" of {planned}" if planned > run.samples else ""
-                first = f"Run {letter} is not finished ({run.samples}{of} questions; its command again resumes it)."
+        for letter, (_, manifest, summary) in zip("ba", reversed(self.runs), strict=True):
+            if not summary.complete:
+                planned = max(manifest.data.samples or 0, *(one.samples for *_, one in self.runs))
+                of = f" of {planned}" if planned > summary.samples else ""
+                first = f"Run {letter} is not finished ({summary.samples}{of} questions; its command again resumes it)."
                 return self._apart(first, "unfinished", (), f"Over the {self._n} in both runs")
         return None
 
@@ -347,21 +340,24 @@ class Case:
         if sums[cause] * change <= 0:
             return _Named(f"{head}, and no single cause explains it.", name)
         samples = self._adds(name, cause)
-        place, separate = self._place(samples), None
+        place, separate, tail = self._place(samples), None, ""
         if cause in ("judge", "several", "label") and self._judging:
-            text, separate = self._judged(name, head)
+            (why, separate), place = self._judged(name), ""
         elif cause == "extraction":
-            why = f": {'; '.join(self._extraction)}" if self._extraction else ", though the extractor is the same"
-            text = f"{head}, because other claims are taken from the same texts{why}."
+            settings = f": {'; '.join(self._extraction)}" if self._extraction else ", though the extractor is the same"
+            why, place = f"because other claims are taken from the same texts{settings}", ""
         elif cause in RETRIEVAL:
-            text = self._retrieval(name, head, cause, samples, place)
-        elif cause in SENTENCES:
+            alone, along = (abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True))
+            word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
+            why = f"{word} {self._documents_in_words(name, cause)}{self._fields(samples)}"
+        elif cause in REASONS:
             counts = {kind: f"{self._count(kind)} of {self._n} questions" for kind in get_args(Kind)}
             own = number_of(sum(map(bool, samples.values())), "question")
-            text = SENTENCES[cause].format(head=head, own=own, place=place, inputs=self._inputs(), **counts)
+            why = REASONS[cause].format(own=own, inputs=self._inputs(), **counts)
         else:
-            text = self._answers(head, cause, samples, place)
-        return _Named(text, name, None if cause == "disagreement" else cause, samples, separate)
+            why = self._answers(cause, samples)
+        named = None if cause == "disagreement" else cause
+        return _Named(f"{head}, {why}{place}{tail}.", name, named, samples, separate)
 
     def _merge(self, name: str, sums: defaultdict[Cause, float]) -> None:
         """Add parts to the cause that they cannot be told from."""
@@ -390,18 +386,18 @@ class Case:
     def _with(self, cause: str) -> list[int]:
         return [i for i, of in enumerate(self.facts) if any(change == cause for change, _ in of.documents)]
 
-    def _judged(self, name: str, head: str) -> tuple[str, str | None]:
-        """Return the sentence on other judges; if inputs differ too, with the commands that tell them apart."""
+    def _judged(self, name: str) -> tuple[str, str | None]:
+        """Return what is said of other judges; if inputs differ too, with the commands that tell them apart."""
         same, what = [i for i, of in enumerate(self.facts) if of.same], "; ".join(self._judging)
         if not self._inputs():
-            return f"{head}, because the judging changed, not the system: {what}.", None
-        a, b, again = (quote(path) for path in (self.runs[0].path, self.runs[1].path, f"{self.runs[0].path}-again"))
-        judging = self.runs[1].judging
-        command = f"claimeval rejudge {a} {judging} -o {again} && claimeval compare {again} {b}"
+            return f"because the judging changed, not the system: {what}", None
+        (a, *_), (b, manifest, _) = self.runs
+        judge = "claimeval", "rejudge", str(a), *_judging(manifest), "-o", f"{a}-again"
+        command = f"{join(judge)} && {join(('claimeval', 'compare', f'{a}-again', str(b)))}"
         mean = self._test(name, same)[0]
         if len(same) > self._n / 3 and mean / _value(self.metrics[name]) > 1 / 2:  # also where only they differ
-            return f"{head}, because the judging changed: {what}; inputs differ too: {self._inputs()}.", command
-        return f"{head}, together with other judging ({what}) and {self._inputs()}.", command
+            return f"because the judging changed: {what}; inputs differ too: {self._inputs()}", command
+        return f"together with other judging ({what}) and {self._inputs()}", command
 
     def _count(self, kind: Kind) -> int:
         return sum(kind in of.kinds for of in self.facts)
@@ -410,12 +406,6 @@ class Case:
         """Return the inputs that differ, in words."""
         counts = {words: self._count(kind) for kind, words in INPUTS.items()}
         return " and ".join(f"{words} ({count} of {self._n})" for words, count in counts.items() if count)
-
-    def _retrieval(self, name: str, head: str, cause: Cause, samples: Mapping[int, float], place: str) -> str:
-        """Return the sentence on documents that changed."""
-        alone, along = (abs(sum(self._adds(name, cause, together=flag).values())) for flag in (False, True))
-        word, tail = ("because", "") if alone >= along else ("where", ", and the answers changed together with it")
-        return f"{head}, {word} {self._documents_in_words(name, cause)}{self._fields(samples)}{place}{tail}."
 
     def _documents_in_words(self, name: str, cause: Cause) -> str:
         """Return what happened to the documents: one that is named, none at all, fewer or more, or others."""
@@ -439,18 +429,18 @@ class Case:
         changed = f"{self._count('documents')} of {self._n} questions"
         return f"retrieval brings other documents for {changed}: {documents}"
 
-    def _answers(self, head: str, cause: Cause, samples: Mapping[int, float], place: str) -> str:
-        """Return the sentence on other answers."""
+    def _answers(self, cause: Cause, samples: Mapping[int, float]) -> str:
+        """Return what is said of other answers."""
         changed = [of for of in self.facts if of.answer]
         in_all, fields = f"in {len(changed)} of {self._n} questions", self._fields(samples)
         if cause in ("missing", "refusal"):
-            return f"{head}, because of {CAUSES[cause]}, {in_all}{place}."
+            return f"because of {CAUSES[cause]}, {in_all}"
         before, now = (sum(of.words[run] for of in changed) / max(1, len(changed)) for run in (0, 1))
         if cause in ("longer", "shorter") or min(before, now) < FEWER * max(before, now):
             form = f"{'longer' if now > before else 'shorter'} ({before:.0f} words before, {now:.0f} now)"
-            return f"{head}, because the answers changed and are {form}{fields}, {in_all}{place}."
+            return f"because the answers changed and are {form}{fields}, {in_all}"
         documents = "" if self._count("documents") else " on the same documents"
-        return f"{head}, because the answers changed{documents}{fields}, {in_all}{place}."
+        return f"because the answers changed{documents}{fields}, {in_all}"
 
     def _fields(self, samples: Mapping[int, float]) -> str:
         """Return the fields of the samples, such as the generator, that changed with the cause, in words."""
@@ -567,6 +557,15 @@ class Case:
             for (change, title), count in counts.items()
         ]
         return sorted(found, key=lambda one: (-abs(one.value), -one.samples, one.name))[:DOCUMENTS]
+
+
+def _judging(manifest: Manifest) -> Iterator[str]:
+    """Yield the options of `rejudge` for the judges and the prompt of a run."""
+    for judge in manifest.judges:
+        yield from ("-j", f"{judge.model}@{judge.endpoint}" if judge.endpoint else judge.model)
+    for prompt in manifest.prompts:
+        if prompt.step == "assess":
+            yield from ("--assess-prompt", prompt.name)
 
 
 def _significant(metric: MetricComparison) -> bool:

@@ -133,11 +133,6 @@ class ChangeSlices(Record):
     field: str
     rows: tuple[ChangeSlice, ...]
 
-    @property
-    def caution(self) -> str | None:
-        """A caution about many intervals; None for few."""
-        return chance_of_many([row.difference for row in self.rows])
-
 
 class Facet(NamedTuple):
     """A field by which samples can be filtered."""

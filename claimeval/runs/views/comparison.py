@@ -102,7 +102,7 @@ def why(metric: MetricComparison) -> Table:
 def _cause(row: CauseRow) -> tuple[Cell, ...]:
     """Return a cause, what it adds and its samples; a sum has none."""
     named = row.part is not None and row.part.name is not None
-    return Data(row.words) if named else row.words, row.figure, row.part.samples if row.part else ""
+    return Sentence(row.words) if named else row.words, row.figure, row.part.samples if row.part else ""
 
 
 CHANGES: dict[Cause, str] = {"lost": "only in a", "gained": "only in b", "rewritten": "another text in b"}
