@@ -20,6 +20,7 @@ A metric that is not a share of claims (a rating, a grade, f1) is split over sam
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from claimeval.runs.inputs import Inputs, Retrieval
 from claimeval.statistics.formatting import adding_up, number_of, signed
 from claimeval.types.records import (
     ASKED,
+    CONTEXTS_AND_HISTORY,
     HISTORY,
     REASONS,
     Evidence,
@@ -211,7 +213,8 @@ class Causes:
             claim: The text of the claim, of which judges may have cited documents.
             up: Whether the value rose.
         """
-        differs = [part for part in parts if inputs.differs(part)]
+        single = (("contexts", HISTORY) if part == CONTEXTS_AND_HISTORY else (part,) for part in parts)
+        differs = [part for part in itertools.chain(*single) if inputs.differs(part)]
         changed = dict.fromkeys(_cause_of_part(part) for part in differs)
         if not self.judged_alike:
             changed["judge"] = None

@@ -13,6 +13,7 @@ import pytest
 import claimeval as ce
 from benchmarks.culprit import WORLDS, culprit, make, right
 from claimeval import testing
+from claimeval.metrics.rows import Metric
 from claimeval.report import forms, render
 from claimeval.runs.compare import differences
 from claimeval.runs.overview import PairedRuns
@@ -110,17 +111,28 @@ def test_answers_that_changed_with_a_document_are_not_said_to_change_because_of_
     assert "because" not in found.sentence or lost.parts[0].value < lost.parts[1].value
 
 
-def test_other_conversations_are_the_cause_where_only_they_differ(tmp_path: Path) -> None:
-    b = many(tmp_path, "b", {"history": (Turn(role="assistant", content="Which tower?"),)}, {"strict": TOWER_SAYS})
-    samples = [
-        TOWER.model_copy(
-            update={"id": f"s{i}", "question": f"Question {i}?", "history": (Turn(role="user", content=f"About {i}."),)}
-        )
-        for i in range(12)
-    ]
-    b = run(tmp_path / "c", samples, {"strict": TOWER_SAYS}, metrics=["faithfulness"])
-    found = compared(many(tmp_path, "a"), b).culprit
-    assert "because the questions or their history changed, in 12 of 12 questions" in found.sentence
+@pytest.mark.parametrize(
+    ("before", "documents", "sentence"),
+    [
+        ((), DOCUMENTS, "because the questions or their history changed, in 12 of 12 questions."),
+        (("Which tower?",), DOCUMENTS[1:], "because retrieval no longer brings “Guide” for 12 questions."),
+    ],
+    ids=["another conversation", "the same conversation, another document"],
+)
+def test_conversations_have_a_culprit(
+    tmp_path: Path, before: tuple[str, ...], documents: tuple[Document, ...], sentence: str
+) -> None:
+    def made(name: str, asked: tuple[str, ...], contexts: tuple[Document, ...], says: object) -> Path:
+        samples = []
+        for i in range(12):
+            turns = [Turn(role="user", content=f"{turn} {i}") for turn in ("Hello.", *asked)]
+            new = {"id": f"s{i}", "question": f"{i}?", "contexts": contexts, "history": tuple(turns)}
+            samples.append(TOWER.model_copy(update=new))
+        metric = Metric(name="grounded", claims_of="answer", against="contexts+history")
+        return run(tmp_path / name, samples, says, metrics=[metric])  # type: ignore[arg-type]  # a mapping
+
+    a, b = made("a", ("Which tower?",), DOCUMENTS, GOOD), made("b", before, documents, {"strict": TOWER_SAYS})
+    assert compared(a, b).culprit.sentence == f"grounded fell 0.667, {sentence}"
 
 
 def test_samples_of_one_question_are_one_cluster(tmp_path: Path) -> None:
