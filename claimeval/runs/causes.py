@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
+from claimeval.metrics.flips import ByText
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
 from claimeval.runs.inputs import Inputs, Retrieval
@@ -38,14 +39,12 @@ from claimeval.types.records import (
     CONTEXTS_AND_HISTORY,
     HISTORY,
     REASONS,
-    Evidence,
     Label,
     Labeled,
     Part,
     Record,
     Sample,
     Score,
-    ScoredSample,
 )
 
 Cause = Literal[
@@ -181,20 +180,6 @@ class ClaimChange(NamedTuple):
     b: Label | None = None
 
 
-class _JudgedClaim(NamedTuple):
-    """A claim in one run."""
-
-    assessment: Labeled
-    text: str
-    counts: bool
-    """Whether it has a label and the score counts it."""
-
-    @property
-    def value(self) -> int:
-        """1 if it is supported, else 0."""
-        return int(self.assessment.support == "supported")
-
-
 class Causes:
     """Finds the causes for which values of samples differ between two runs."""
 
@@ -260,43 +245,42 @@ class Causes:
         return changed
 
     def _claims(self, metric: Metric, inputs: Inputs) -> list[ClaimChange] | None:
-        sides = [_judged(metric, *of_run) for of_run in zip(inputs.results, inputs.assessments, strict=True)]
-        judged = [sum(claim.counts for claim in side.values()) for side in sides]
-        if 0 in judged:
+        labels = [_of_metric(metric, of_run) for of_run in inputs.assessments]
+        counts = [counted(metric, result) for result in inputs.results]
+        hits = [
+            {key: int(one.support == "supported") for key, one in of.items() if one.label and one.subject in ids}
+            for of, ids in zip(labels, counts, strict=True)
+        ]
+        """Of each run the claims that its score counts: 1 if a claim is supported, else 0."""
+        if not all(hits):
             return None
-        weights = [Fraction(1, n) for n in judged]
-        both = [key for key, claim in sides[0].items() if claim.counts and key in sides[1] and sides[1][key].counts]
+        weights, both = [Fraction(1, len(of)) for of in hits], hits[0].keys() & hits[1].keys()
         if both:
-            level = Fraction(sum(side[key].value for side in sides for key in both), 2 * len(both))
+            level = Fraction(sum(of[key] for of in hits for key in both), 2 * len(both))
         else:
-            hits = (Fraction(sum(c.value for c in side.values() if c.counts)) for side in sides)
-            level = sum((count * weight for count, weight in zip(hits, weights, strict=True)), Fraction()) / 2
-        flip = sum(weights, Fraction()) / 2
-        changed = []
-        for key in dict.fromkeys([*sides[0], *sides[1]]):
-            in_a, in_b = sides[0].get(key), sides[1].get(key)
-            counts = bool(in_a and in_a.counts), bool(in_b and in_b.counts)
-            if in_a and in_b and counts == (True, True):
-                if not (turn := in_b.value - in_a.value):
+            level = sum((sum(of.values()) * weight for of, weight in zip(hits, weights, strict=True)), Fraction()) / 2
+        flip, changed = sum(weights, Fraction()) / 2, []
+        for key in labels[0] | labels[1]:
+            a, b = (of.get(key) for of in labels)
+            if key in both:
+                if not (turn := hits[1][key] - hits[0][key]):
                     continue
                 value, why = turn * flip, self._why((ASKED, metric.against), inputs, key[0], up=turn > 0)
-            elif in_a and counts[0]:
-                value, why = (level - in_a.value) * weights[0], self._in_one_run(in_b, metric.claims_of, inputs)
-            elif in_b and counts[1]:
-                value, why = (in_b.value - level) * weights[1], self._in_one_run(in_a, metric.claims_of, inputs)
+            elif key in hits[0]:
+                value, why = (level - hits[0][key]) * weights[0], self._in_one_run(b, metric.claims_of, inputs)
+            elif key in hits[1]:
+                value, why = (hits[1][key] - level) * weights[1], self._in_one_run(a, metric.claims_of, inputs)
             else:
                 continue
-            claim = in_a or in_b
-            assert claim is not None, "a key is of one of the runs"
-            labels = in_a.assessment.support if in_a else None, in_b.assessment.support if in_b else None
-            named = claim.assessment.subject, "a" if in_a else "b", claim.text, *labels
-            changed.append(ClaimChange(why, value, *named))
+            support = a.support if a else None, b.support if b else None
+            claim = (labels[0] if a else labels[1])[key]
+            changed.append(ClaimChange(why, value, claim.subject, "a" if a else "b", key[0], *support))
         return changed
 
-    def _in_one_run(self, other: _JudgedClaim | None, of: Part, inputs: Inputs) -> Why:
-        """Return why a claim counts in one run only; `other` is the claim in the other run."""
+    def _in_one_run(self, other: Labeled | None, of: Part, inputs: Inputs) -> Why:
+        """Return why a claim counts in one run only; `other` is its assessment in the other run."""
         if other is not None:
-            return Why("label" if other.assessment.label is None else "reference")
+            return Why("label" if other.label is None else "reference")
         if inputs.a.texts(of) == inputs.b.texts(of):
             return Why("question" if inputs.question and self.extracted_alike else "extraction")
         if not (self.judged_alike and self.extracted_alike):
@@ -325,13 +309,10 @@ def _cause_of_part(part: Part) -> Cause:
     return "answer" if part == "answer" else "evidence"
 
 
-def _judged(
-    metric: Metric, result: ScoredSample, assessments: Mapping[tuple[Part, str, int, Evidence], Labeled]
-) -> dict[tuple[str, int], _JudgedClaim]:
+def _of_metric(metric: Metric, assessments: ByText) -> dict[tuple[str, int], Labeled]:
     """Return the claims of a metric by their text and their position among claims with the same text."""
-    ids = counted(metric, result)
     return {
-        (text, position): _JudgedClaim(assessment, text, assessment.label is not None and assessment.subject in ids)
+        (text, position): assessment
         for (of, text, position, evidence), assessment in assessments.items()
         if (of, evidence.part) == (metric.claims_of, metric.against)
     }
