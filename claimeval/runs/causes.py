@@ -23,7 +23,7 @@ import heapq
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, cast
 
@@ -355,7 +355,7 @@ class Totals:
 class _PartTally:
     """Adds up the changes of one metric with one cause."""
 
-    def __init__(self, parts: Iterable[_PartTally] = ()) -> None:
+    def __init__(self, parts: Collection[_PartTally] = ()) -> None:
         """`parts` are added up."""
         self.value = Fraction()
         self.claims = 0
@@ -363,14 +363,14 @@ class _PartTally:
         """Whether whole samples are counted."""
         self.samples: defaultdict[int, float] = defaultdict(float)
         """What each sample adds, before it is divided by their number."""
-        self._largest: list[tuple[Fraction, int, str, ClaimChange]] = []
+        entries = (entry for part in parts for entry in part._largest)
+        self._largest: list[tuple[Fraction, int, str, ClaimChange]] = heapq.nlargest(LARGEST, entries)
         for part in parts:
             self.value += part.value
             self.claims += part.claims
             self.whole |= part.whole
             for order, value in part.samples.items():
                 self.samples[order] += value
-            self._largest = heapq.nlargest(LARGEST, [*self._largest, *part._largest], key=lambda entry: entry[:2])
 
     def add(self, sample: str, change: ClaimChange, order: int, position: int) -> None:
         """Add a change of a sample; `order` is the sample's number, `position` that of the change in it."""
@@ -468,7 +468,7 @@ class CauseTally:
             if (of := [part for why, part in found if why.cause == cause and why.together == flag])
         ]
         inner = tuple(tally.part(cause, weight, together=flag) for flag, tally in kinds)
-        whole = _PartTally(tally for _, tally in kinds)
+        whole = _PartTally([tally for _, tally in kinds])
         values = {of: math.copysign(1, whole.value) * v for (change, of), v in documents.items() if change == cause}
         most = max(values, key=lambda of: values[of], default=None)
         if most and values[most] < MOSTLY * sum(map(abs, values.values())):
