@@ -46,26 +46,11 @@ _SOURCE = (
     r"|文档|文件|资料|文献|来源|資料|文書|出典|문서|출처)"
 )
 _STEMS = (
-    *(
-        "doc",
-        "sourc",
-        "src",
-        "passag",
-        "context",
-        "ctx",
-        "chunk",
-        "excerpt",
-        "snippet",
-        "ref",
-        "cit",
-        "footnote",
-        "result",
-    ),
-    *("evidence", "dokum", "quell", "fuent", "font", "документ", "источник"),
-    *("文档", "文件", "资料", "文献", "来源", "資料", "文書", "出典", "문서", "출처"),
-)
+    "doc sourc src passag context ctx chunk excerpt snippet ref cit footnote result evidence dokum quell fuent font"
+    " документ источник 文档 文件 资料 文献 来源 資料 文書 出典 문서 출처"
+).split()
 """Every text that names a source has one of these. They are searched first, because most texts name none."""
-_ASCII_STEMS = tuple(stem for stem in _STEMS if stem.isascii())
+_ASCII_STEMS = [stem for stem in _STEMS if stem.isascii()]
 _NUMBER = r"\d{1,3}(?!\d)"
 _AND = r"(?:\s?[,;、，&|–—-]\s?|\s(?:and|or|und|et|y|e|и)\s|\s?和\s?)"
 _LINK = r"\s{0,2}+(?:[_#:.-]{1,2}+\s{0,2}+)?+"

@@ -108,16 +108,6 @@ def examine(text: str, claims: Sequence[Statement]) -> ExtractionCounts:
     return counts
 
 
-def _sentences_of(claims: Sequence[Statement], sentences: Sequence[_Words]) -> list[tuple[int, ...]]:
-    """Return the existing sentences that each claim names; if it names none, the one with most of its words."""
-    return [
-        tuple(i for i in claim.sentences if 0 <= i < len(sentences))
-        if claim.sentences is not None
-        else _nearest(claim.text, sentences)
-        for claim in claims
-    ]
-
-
 def _nearest(text: str, sentences: Sequence[_Words]) -> tuple[int, ...]:
     content = claim_words(text).content
     all_words = frozenset(claim_words(text).words)
@@ -161,8 +151,8 @@ def _count_sentences(
     counts: ExtractionCounts, claims: Sequence[Statement], sentences: Sequence[_Words], kinds: Sequence[SentenceKind]
 ) -> None:
     claimed: dict[int, list[str]] = {}
-    for claim, positions in zip(claims, _sentences_of(claims, sentences), strict=True):
-        for i in positions:
+    for claim in claims:
+        for i in _nearest(claim.text, sentences) if claim.sentences is None else claim.sentences:
             claimed.setdefault(i, []).append(claim.text)
     without = [i for i in range(len(sentences)) if i not in claimed]
     statements = kinds.count("statement")
@@ -279,11 +269,9 @@ def token_f1(claims: Sequence[str], gold: Sequence[str]) -> Matrix:
     import numpy as np
 
     rows, columns = ([_counted(text) for text in texts] for texts in (claims, gold))
-    sizes = (np.array([len(items) for items in side], dtype=float) for side in (rows, columns))
-    of_claims, of_gold = sizes
-    total = of_claims[:, None] + of_gold[None, :]
-    shared = 2 * _shared(rows, columns)
-    f1: Matrix = np.divide(shared, total, out=np.zeros_like(shared), where=total > 0)
+    sizes = np.array([[float(len(row) + len(column)) for column in columns] for row in rows])
+    shared = np.array([[2.0 * len(row & column) for column in columns] for row in rows])
+    f1: Matrix = np.divide(shared, sizes, out=np.zeros_like(shared), where=sizes > 0)
     return f1
 
 
@@ -296,17 +284,3 @@ def _counted(text: str) -> frozenset[tuple[str, int]]:
         items.append((word, counts[word]))
         counts[word] += 1
     return frozenset(items)
-
-
-def _shared(rows: Sequence[frozenset[object]], columns: Sequence[frozenset[object]]) -> Matrix:
-    import numpy as np
-
-    number = {item: i for i, item in enumerate(set().union(*rows, *columns))}
-    sides = []
-    for side in (rows, columns):
-        counts = np.zeros((len(side), len(number)))
-        for i, items in enumerate(side):
-            counts[i, [number[item] for item in items]] = 1
-        sides.append(counts)
-    shared: Matrix = sides[0] @ sides[1].T
-    return shared

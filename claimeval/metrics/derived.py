@@ -59,6 +59,35 @@ _LABELS: dict[Label, str] = {
     "not_found": "not found in",
 }
 
+_CITATIONS: tuple[tuple[str, Formula, str, str], ...] = (
+    ("citation_recall", citations.recall, "claim", "claims that their own citations support"),
+    ("citation_precision", citations.precision, "citation", "citations that support a claim of their sentence"),
+    ("citation_missing", citations.missing, "claim", "claims without citation that a context supports"),
+    ("citation_misplaced", citations.misplaced, "claim", "claims that other contexts than the cited ones support"),
+    ("citation_unfounded", citations.unfounded, "claim", "claims with citation that no context supports"),
+    ("alce_recall", citations.alce_recall, "sentence", "sentences that their citations support"),
+    ("alce_precision", citations.alce_precision, "citation", "citations that their sentence needs or that are enough"),
+    ("support_precision", citations.support_precision, "sentence", "support of cited sentences, first citation"),
+    ("support_recall", citations.support_recall, "sentence", "support of all sentences, first citation"),
+)
+_SINGLE: tuple[tuple[str, tuple[str, ...], Formula, str], ...] = (
+    ("context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer"),
+    ("faithfulness_per_document", (_F,), formulas.faithfulness_per_document, "claims that a single context has"),
+    (
+        "noise_sensitivity_in_relevant",
+        (_F, _P, _C),
+        formulas.noise_in_relevant,
+        "wrong claims taken from relevant contexts",
+    ),
+    (
+        "noise_sensitivity_in_irrelevant",
+        (_F, _P, _C),
+        formulas.noise_in_irrelevant,
+        "wrong claims taken from irrelevant contexts",
+    ),
+    ("hallucination", (_F, _P), formulas.hallucination, "wrong claims that no single context has"),
+    ("self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has"),
+)
 DERIVED = {
     row.name: row
     for row in (
@@ -74,36 +103,7 @@ DERIVED = {
             True,
             counts="context",
         ),
-        DerivedMetric(
-            "context_utilization", (_C, _Q), formulas.context_utilization, "retrieved gold claims in answer", True
-        ),
-        DerivedMetric(
-            "faithfulness_per_document",
-            (_F,),
-            formulas.faithfulness_per_document,
-            "claims that a single context has",
-            True,
-        ),
-        DerivedMetric(
-            "noise_sensitivity_in_relevant",
-            (_F, _P, _C),
-            formulas.noise_in_relevant,
-            "wrong claims taken from relevant contexts",
-            True,
-        ),
-        DerivedMetric(
-            "noise_sensitivity_in_irrelevant",
-            (_F, _P, _C),
-            formulas.noise_in_irrelevant,
-            "wrong claims taken from irrelevant contexts",
-            True,
-        ),
-        DerivedMetric(
-            "hallucination", (_F, _P), formulas.hallucination, "wrong claims that no single context has", True
-        ),
-        DerivedMetric(
-            "self_knowledge", (_F, _P), formulas.self_knowledge, "right claims that no single context has", True
-        ),
+        *(DerivedMetric(name, needs, formula, words, per_document=True) for name, needs, formula, words in _SINGLE),
         DerivedMetric(
             "faithful_but_incorrect", (_F, _P), formulas.faithful_but_incorrect, "wrong claims that the contexts have"
         ),
@@ -124,37 +124,7 @@ DERIVED = {
         ),
         *(
             DerivedMetric(name, (_F,), formula, description, per_document=True, cites=True, counts=counts)
-            for name, formula, counts, description in (
-                ("citation_recall", citations.recall, "claim", "claims that their own citations support"),
-                (
-                    "citation_precision",
-                    citations.precision,
-                    "citation",
-                    "citations that support a claim of their sentence",
-                ),
-                ("citation_missing", citations.missing, "claim", "claims without citation that a context supports"),
-                (
-                    "citation_misplaced",
-                    citations.misplaced,
-                    "claim",
-                    "claims that other contexts than the cited ones support",
-                ),
-                ("citation_unfounded", citations.unfounded, "claim", "claims with citation that no context supports"),
-                ("alce_recall", citations.alce_recall, "sentence", "sentences that their citations support"),
-                (
-                    "alce_precision",
-                    citations.alce_precision,
-                    "citation",
-                    "citations that their sentence needs or that are enough",
-                ),
-                (
-                    "support_precision",
-                    citations.support_precision,
-                    "sentence",
-                    "support of cited sentences, first citation",
-                ),
-                ("support_recall", citations.support_recall, "sentence", "support of all sentences, first citation"),
-            )
+            for name, formula, counts, description in _CITATIONS
         ),
         *(
             DerivedMetric(
