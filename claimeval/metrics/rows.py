@@ -1,17 +1,5 @@
 """The table of claim metrics. Each metric has the part that claims are extracted from, and the evidence.
 
-====================  ============  ===========  ==========================================
-metric                claims of     against      description
-====================  ============  ===========  ==========================================
-faithfulness          answer        contexts     do the contexts support the answer
-correctness           answer        reference    precision against the gold answer
-coverage              reference     answer       recall of the gold answer
-context_recall        reference     contexts     do the contexts have what the gold answer needs
-reference_support     reference     gold texts   do its source texts support the gold answer
-on_topic              answer        asked        is the claim about the question
-vital                 reference     asked        does a good answer need this claim
-====================  ============  ===========  ==========================================
-
 The value of a sample is the share of its judged claims that are supported. For the last two metrics, judges get another
 question than whether a text supports a claim, and "supported" means on topic or vital.
 """
@@ -77,46 +65,24 @@ def ambiguous(name: str) -> str | None:
     return f"the name {name!r} looks like {what} of {base!r}; use a name that does not end in {mark!r} and digits"
 
 
+_TABLE: tuple[tuple[str, Part, Part, str, str | None], ...] = (
+    ("faithfulness", "answer", "contexts", "answer grounded in what was retrieved", None),
+    ("correctness", "answer", "reference", "precision against the gold answer", None),
+    ("coverage", "reference", "answer", "recall of the gold answer", None),
+    ("context_recall", "reference", "contexts", "retrieval brought what the gold answer needs", None),
+    (
+        "reference_support",
+        "reference",
+        "reference_contexts",
+        "gold answer borne out by the texts it was made from",
+        None,
+    ),
+    ("on_topic", "answer", "asked", "claims of the answer that are about the question", "weigh/on_topic"),
+    ("vital", "reference", "asked", "claims of the gold answer that a good answer must have", "weigh/vital"),
+)
 METRICS = {
-    row.name: row
-    for row in (
-        Metric(
-            name="faithfulness",
-            claims_of="answer",
-            against="contexts",
-            description="answer grounded in what was retrieved",
-        ),
-        Metric(
-            name="correctness", claims_of="answer", against="reference", description="precision against the gold answer"
-        ),
-        Metric(name="coverage", claims_of="reference", against="answer", description="recall of the gold answer"),
-        Metric(
-            name="context_recall",
-            claims_of="reference",
-            against="contexts",
-            description="retrieval brought what the gold answer needs",
-        ),
-        Metric(
-            name="reference_support",
-            claims_of="reference",
-            against="reference_contexts",
-            description="gold answer borne out by the texts it was made from",
-        ),
-        Metric(
-            name="on_topic",
-            claims_of="answer",
-            against="asked",
-            description="claims of the answer that are about the question",
-            prompt="weigh/on_topic",
-        ),
-        Metric(
-            name="vital",
-            claims_of="reference",
-            against="asked",
-            description="claims of the gold answer that a good answer must have",
-            prompt="weigh/vital",
-        ),
-    )
+    name: Metric(name=name, claims_of=claims_of, against=against, description=description, prompt=prompt)
+    for name, claims_of, against, description, prompt in _TABLE
 }
 
 ALIASES = {
