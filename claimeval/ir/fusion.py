@@ -119,10 +119,6 @@ def _reciprocal(k: int, scores: list[float]) -> list[float]:
     return [1 / (k + rank) for rank in range(1, len(scores) + 1)]
 
 
-def _by_rank(scores: list[float]) -> list[float]:
-    return [1 - position / len(scores) for position in range(len(scores))]
-
-
 def _scaled(scores: list[float], lowest: float, width: float) -> list[float]:
     if not math.isfinite(width):
         raise DataError("an infinite score cannot be normalized; fuse by rank: method 'rrf' or normalization 'rank'")
@@ -134,7 +130,7 @@ _NORMALIZE: dict[str, Callable[[list[float]], list[float]]] = {
     "max": lambda scores: _scaled(scores, 0.0, scores[0]),
     "sum": lambda scores: _scaled(scores, scores[-1], fsum(score - scores[-1] for score in scores)),
     "zmuv": lambda scores: _scaled(scores, statistics.fmean(scores), statistics.pstdev(scores)),
-    "rank": _by_rank,
+    "rank": lambda scores: [1 - position / len(scores) for position in range(len(scores))],
     "none": lambda scores: scores,
 }
 """The normalizations, for the scores of one query in one run in descending order."""

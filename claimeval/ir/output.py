@@ -93,27 +93,15 @@ def warnings(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _of_means(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> str:
-    return _align(
-        [
-            ["measure", *labels],
-            *(
-                [measure.name, *(_format(evaluation.mean[measure.name]) for evaluation in evaluations)]
-                for measure in evaluations[0].measures
-            ),
-        ]
-    )
+    names = [measure.name for measure in evaluations[0].measures]
+    rows = [[name, *(_format(evaluation.mean[name]) for evaluation in evaluations)] for name in names]
+    return _align([["measure", *labels], *rows])
 
 
 def _of_queries(evaluation: Evaluation) -> str:
-    return _align(
-        [
-            ["query", *(measure.name for measure in evaluation.measures)],
-            *(
-                [query, *(_format(values[measure.name]) for measure in evaluation.measures)]
-                for query, values in evaluation.per_query.items()
-            ),
-        ]
-    )
+    names = [measure.name for measure in evaluation.measures]
+    rows = [[query, *(_format(values[name]) for name in names)] for query, values in evaluation.per_query.items()]
+    return _align([["query", *names], *rows])
 
 
 def _format(value: float | None) -> str:
@@ -127,14 +115,10 @@ def _number(value: float, width: int = 0) -> str:
 def _align(rows: list[list[str]]) -> str:
     """Align the first column to the left, and the others to the right."""
     rows = [[escaped(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        + "\n"
-        for row in rows
+        "  ".join([name.ljust(first), *(cell.rjust(width) for cell, width in zip(cells, others, strict=True))]) + "\n"
+        for name, *cells in rows
     )
 
 

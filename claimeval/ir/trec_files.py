@@ -193,23 +193,23 @@ def _rank(text: bytes, location: str) -> int:
 
 
 def _score(text: bytes, location: str) -> float:
-    try:
-        score = float(text)
-    except ValueError:
-        score = math.nan
-    if math.isnan(score) or b"_" in text:
+    if math.isnan(score := _float(text)):
         raise DataError(f"{location}: the score {_text(text)!r} is not a number")
     return score
 
 
 def _grade(text: bytes, location: str) -> float:
-    try:
-        grade = float(text)
-    except ValueError:
-        grade = math.nan
-    if not abs(grade) <= LARGEST_GRADE or b"_" in text:
+    if not abs(grade := _float(text)) <= LARGEST_GRADE:
         raise DataError(f"{location}: the grade {_text(text)!r} is not a number")
     return int(grade) if grade.is_integer() else grade
+
+
+def _float(text: bytes) -> float:
+    """Return the number in a field; NaN if it is none."""
+    try:
+        return math.nan if b"_" in text else float(text)
+    except ValueError:
+        return math.nan
 
 
 def _text(field: bytes) -> str:

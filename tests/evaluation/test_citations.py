@@ -6,6 +6,7 @@ import pytest
 
 import claimeval as ce
 from benchmarks.loopback import ThreadHandle, claim_judge
+from claimeval.runs.front import front
 from tests.conftest import StartServer
 from tests.evaluation.test_per_document import labels, single, spec
 
@@ -64,6 +65,8 @@ def test_a_run_for_citations_asks_about_all_documents_together_and_each_cited_on
     run = ce.score([TOWER], judges=[spec(server)], metrics=["citations"])
     assert evidence_of_calls(run) == ["contexts", "contexts, document 1"]
     assert run["citation_misplaced"].mean == 1 / 4
+    counts = {score.name: score.counts for score in front(run.manifest, run.summary, run.results).scores}
+    assert (counts["citation_recall"], counts["citation_precision"]) == ("1 of 4 claims", "1 of 4 citations")
     assert len(server.exchanges()) == 1 + 2
     with pytest.raises(ce.UsageError, match="hallucination needs a verdict for each document; add --per-document"):
         ce.score([TOWER | {"reference_answers": ["x"]}], judges=[spec(server)], metrics=["citations", "hallucination"])
