@@ -39,16 +39,18 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from claimeval.lexical.words import words_of
+
 _SOURCE = (
     r"(?:(?:documents?|doc(?:s\b|\b|(?=[\d_]))\.?|sources?|srcs?|passages?|contexts?|ctx|chunks?|excerpts?|snippets?|references?|refs?(?:\b|(?=[\d_]))\.?"
     r"|citations?|cite|footnotes?|search\sresults?|evidence"
     r"|dokumente?|quellen?|documentos?|fuentes?|fontes?|documenti?|fonti|документ|источник)(?:\sid)?"
     r"|文档|文件|资料|文献|来源|資料|文書|出典|문서|출처)"
 )
-_STEMS = (
+_STEMS = words_of(
     "doc sourc src passag context ctx chunk excerpt snippet ref cit footnote result evidence dokum quell fuent font"
     " документ источник 文档 文件 资料 文献 来源 資料 文書 出典 문서 출처"
-).split()
+)
 """Every text that names a source has one of these. They are searched first, because most texts name none."""
 _ASCII_STEMS = [stem for stem in _STEMS if stem.isascii()]
 _NUMBER = r"\d{1,3}(?!\d)"

@@ -65,7 +65,7 @@ def test_a_run_for_citations_asks_about_all_documents_together_and_each_cited_on
     run = ce.score([TOWER], judges=[spec(server)], metrics=["citations"])
     assert evidence_of_calls(run) == ["contexts", "contexts, document 1"]
     assert run["citation_misplaced"].mean == 1 / 4
-    counts = {score.name: score.counts for score in front(run.manifest, run.summary, run.results).scores}
+    counts = {score.name: score.counts for score in front(run.manifest, run.record, run.results).scores}
     assert (counts["citation_recall"], counts["citation_precision"]) == ("1 of 4 claims", "1 of 4 citations")
     assert len(server.exchanges()) == 1 + 2
     with pytest.raises(ce.UsageError, match="hallucination needs a verdict for each document; add --per-document"):
