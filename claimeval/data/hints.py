@@ -21,7 +21,8 @@ _DEPTH = 5
 _GOLD = frozenset(words_of("reference references truth gold golden expected ideal target correct gt truths"))
 _DOCUMENTS = frozenset(
     words_of(
-        "context chunk passage document doc source retrieved evidence snippet hit retrieval paragraph node knowledge"
+        "context chunk passage document doc source retrieved evidence snippet hit retrieval paragraph node knowledge "
+        "ctx"
     )
 )
 _WORDS = {
@@ -138,7 +139,8 @@ def _paths(value: Any, path: str = "", keys: tuple[str, ...] = ()) -> Iterator[t
             yield path, _Found(keys, "documents", value)
         elif len(value) == 1 and isinstance(value[0], (list, tuple)):
             yield from _paths(value[0], f"{path}[0]", keys)
-        for key, inner in value[0].items() if isinstance(value[0], Mapping) and not _role(value[0]) else ():
+        items = [item for item in reversed(value) if isinstance(item, Mapping) and not _role(item)]
+        for key, inner in {key: inner for item in items for key, inner in item.items()}.items():
             at = f"{path}[*].{key}" if len(value) > 1 or isinstance(inner, list) else f"{path}[0].{key}"
             yield from _paths(inner, at, (*keys, str(key)))
 

@@ -50,13 +50,8 @@ def _claims(rows: Iterable[Finding]) -> dict[tuple[str, str], list[dict[str, Any
     verdicts: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for finding in rows:
         if finding.is_verdict:
-            row = {
-                **finding.details,
-                "label": finding.label,
-                "unassessed": finding.because,
-                "explanation": finding.explanation,
-            }
-            named = {name: value for name, value in row.items() if value is not None}
+            row = {"label": finding.label, "unassessed": finding.because, "explanation": finding.explanation}
+            named = {name: value for name, value in {**finding.details, **row}.items() if value is not None}
             verdicts.setdefault((finding.sample, finding.name.rpartition(".")[0]), []).append(named)
     return verdicts
 

@@ -105,7 +105,8 @@ def _log(
     content = hashlib.sha256(repr((dict(metrics), dict(params), files)).encode(errors="backslashreplace")).hexdigest()
     if logged.data.tags.get(CONTENT) == content:
         return f"{address}, which has them already", False
-    time = _milliseconds(run.manifest.created) or logged.info.start_time
+    created = run.manifest.created
+    time = int(datetime.fromisoformat(created).timestamp() * 1000) if created else logged.info.start_time
     progress = settings.started(len(files) + 1, "parts")
 
     def done() -> None:
@@ -136,10 +137,6 @@ def _files(run: Run) -> Iterator[tuple[str, str]]:
         report = Path(folder) / "report.html"
         run.report(report)
         yield report.name, report.read_text(encoding="utf-8")
-
-
-def _milliseconds(created: str | None) -> int | None:
-    return int(datetime.fromisoformat(created).timestamp() * 1000) if created else None
 
 
 def scorers(

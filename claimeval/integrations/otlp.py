@@ -77,9 +77,7 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
     import claimeval
 
     time = _nanoseconds(run.manifest.created)
-    resource = (
-        Resource.create() if "OTEL_SERVICE_NAME" in os.environ else Resource.create({"service.name": "claimeval"})
-    )
+    resource = Resource.create({} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "claimeval"})
     scope = InstrumentationScope("claimeval", str(claimeval.__version__))
 
     def event(finding: Finding) -> Any:
@@ -94,7 +92,8 @@ def _send(run: Run, rows: list[Finding], settings: Settings, where: str) -> None
         )
         return ReadableLogRecord(record, resource, scope)
 
-    exporter: Any = OTLPLogExporter(endpoint=_logs_of(settings.url)) if settings.url else OTLPLogExporter()
+    url = settings.url and f"{settings.url.rstrip('/').removesuffix('/v1/logs')}/v1/logs"
+    exporter: Any = OTLPLogExporter(endpoint=url or None)
     progress = settings.started(len(rows), "events")
     log_handler = _Warnings()
     logger = logging.getLogger("opentelemetry.exporter")
@@ -126,11 +125,6 @@ class _Warnings(logging.Handler):
         """Keep the first and the last message."""
         message = record.getMessage()
         self.words = f"{self.words.partition('; ')[0]}; {message}" if self.words else message
-
-
-def _logs_of(url: str) -> str:
-    """Return the address of a collector for logs."""
-    return url if url.rstrip("/").endswith("/v1/logs") else f"{url.rstrip('/')}/v1/logs"
 
 
 def _ids(finding: Finding) -> tuple[int, int]:

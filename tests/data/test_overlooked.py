@@ -34,6 +34,7 @@ def options(message: str) -> list[str]:
         {"request": {"user_query": Q}, "result": {"generation": {"text": A}, "hits": [{"text": text} for text in C]}},
         {"id": "1", "input": json.dumps({"query": Q}), "output": json.dumps({"response": A, "contexts": C})},
         {"question": Q, "answer": A, "context_1": C[0], "context_2": C[1]},
+        {"question": Q, "answer": A, "steps": [{"kind": "rewrite"}, {"docs": [{"body": text} for text in C]}]},
         {"frage": Q, "antwort": A, "belege": C},
     ],
     ids=str,
