@@ -172,7 +172,7 @@ def _show_claim(output: Output, drawn: ClaimAnnotation, at: int, keys: str) -> N
 
 
 def _show_document(output: Output, drawn: DocumentAnnotation, at: int, keys: str) -> None:
-    item, (height, width) = drawn.turns[at], output.size
+    item, (height, width) = drawn.items[at], output.size
     room = max(LEAST, height - ROOM) if height else 40
     width = max(20, width - 2)
     text = _text(item.document)

@@ -80,11 +80,17 @@ class Annotation(ABC):
 
     keys: Mapping[str, str]
     """The labels by the key that gives them."""
+    _file: ClaimLabels | DocumentLabels
+
+    @property
+    def path(self) -> Path:
+        """The file of the labels."""
+        return self._file.path
 
     @property
     @abstractmethod
-    def path(self) -> Path:
-        """The file of the labels."""
+    def items(self) -> Sequence[ClaimItem | DocumentItem]:
+        """All items, including those with a label."""
 
     @property
     @abstractmethod
@@ -107,9 +113,9 @@ class Annotation(ABC):
         """How far the labels are, and whether they are enough."""
 
     @property
-    @abstractmethod
     def turns(self) -> Sequence[ClaimItem | DocumentItem]:
         """All items in the order in which they are shown, with those that are shown again."""
+        return self.items
 
     @abstractmethod
     def given(self, item: ClaimItem | DocumentItem) -> Mapping[str, object] | None:
@@ -119,9 +125,9 @@ class Annotation(ABC):
         """Return the labels of each judge, to show after the label of the annotator; none for documents."""
         return {}
 
-    @abstractmethod
     def __len__(self) -> int:
         """Return the number of items that were drawn."""
+        return len(self.items)
 
     @abstractmethod
     def __iter__(self) -> Iterator[ClaimItem | DocumentItem]:
@@ -138,6 +144,8 @@ class Annotation(ABC):
 
 class ClaimAnnotation(Annotation):
     """Claims, or rated answers, drawn for people to label."""
+
+    _file: ClaimLabels
 
     def __init__(self, run: Path, draw: ClaimDraw, annotator: str) -> None:
         self.draw = draw
@@ -198,11 +206,6 @@ class ClaimAnnotation(Annotation):
         return turns
 
     @property
-    def path(self) -> Path:
-        """The file of the labels."""
-        return self._file.path
-
-    @property
     def _rows(self) -> dict[tuple[str, str], Mapping[str, object]]:
         """Rows of the annotator about these claims. In a draw, labels of the disputed queue are given again."""
         rows, of_draw = self._file.rows(self._annotator), self.draw.design != DISPUTED
@@ -240,9 +243,6 @@ class ClaimAnnotation(Annotation):
             found.setdefault(names.get(verdict.judge, verdict.judge), []).append(verdict.label or "unassessed")
         return found
 
-    def __len__(self) -> int:
-        return len(self.draw.items)
-
     def __iter__(self) -> Iterator[ClaimItem]:
         return (item for item in self.items if item.key not in self.labels)
 
@@ -269,13 +269,12 @@ class DocumentAnnotation(Annotation):
     """Documents drawn for people to label."""
 
     keys = DOCUMENT_KEYS
+    _file: DocumentLabels
 
     def __init__(self, labels: DocumentLabels, draw: DocumentDraw, todo: Sequence[DocumentItem]) -> None:
         self.draw = draw
         """The draw: questions, depth, seed, population."""
-        self.items = tuple(item._replace(label=partial(self._save, item)) for item in todo)
-        """All documents, including those with a label."""
-        self._labels = labels
+        self._file, self._todo = labels, todo
 
     @classmethod
     def draw_from(
@@ -306,16 +305,16 @@ class DocumentAnnotation(Annotation):
         labels.begin(drawn)
         return cls(labels, drawn, todo)
 
-    @property
-    def path(self) -> Path:
-        """The file of the labels."""
-        return self._labels.path
+    @cached_property
+    def items(self) -> tuple[DocumentItem, ...]:
+        """All documents, including those with a label."""
+        return tuple(item._replace(label=partial(self._save, item)) for item in self._todo)
 
     @property
     def labels(self) -> Mapping[tuple[str, str], Mark]:
         """Labels so far, by question and document."""
-        self._labels.refresh()
-        return self._labels.answers
+        self._file.refresh()
+        return self._file.answers
 
     @property
     def estimate(self) -> LgtmEstimate:
@@ -327,18 +326,10 @@ class DocumentAnnotation(Annotation):
         """How far the labels are; `needed` counts questions."""
         return LabelProgress(self.labeled, len(self), labels_needed(self.estimate, HALF_WIDTH), 0, 0)
 
-    @property
-    def turns(self) -> Sequence[DocumentItem]:
-        """All documents in the order in which they are shown."""
-        return self.items
-
     def given(self, item: ClaimItem | DocumentItem) -> Mapping[str, object] | None:
         """Return what was stored for a document (`label`, `note`); None without a label."""
         label = self.labels.get(item.key)
-        return {"label": label, "note": self._labels.notes.get(item.key, "")} if label else None
-
-    def __len__(self) -> int:
-        return len(self.items)
+        return {"label": label, "note": self._file.notes.get(item.key, "")} if label else None
 
     def __iter__(self) -> Iterator[DocumentItem]:
         return (item for item in self.items if item.key not in self.labels)
@@ -346,4 +337,4 @@ class DocumentAnnotation(Annotation):
     def _save(self, item: DocumentItem, label: str | None, note: str = "") -> None:
         self._known(label)
         query, document = item.key
-        self._labels.add(DocumentLabel(query=query, document=document, mark=cast(Mark | None, label), note=note))
+        self._file.add(DocumentLabel(query=query, document=document, mark=cast(Mark | None, label), note=note))

@@ -26,23 +26,12 @@ import { unpack } from "./unpacking.js";
 /** @import { Label } from "./labels.js" */
 /** @import { Table } from "./tables.js" */
 
-const experiment = {
-  table: /** @type {Page.ExperimentResult} */ ({}),
-  /** @type {Record<string, any[]>} pictures that Python drew, by metric */
-  pictures: {},
-  /** @type {Record<string, Table>} */
-  tables: {},
-  /** @type {Page.ArmFlip[]} */
-  flips: [],
-  /** @type {string[]} */
-  changes: [],
-  /** @type {string | null} */
-  selection: null,
-  /** @type {string[]} */
-  failures: [],
-  arm: "",
-  query: "",
-};
+/**
+ * @typedef {{ table: Page.ExperimentResult, pictures: Record<string, any[]>, tables: Record<string, Table>,
+ *   flips: Page.ArmFlip[], changes: string[], selection: string | null, failures: string[] }} Content
+ */
+const experiment = /** @type {Content} */ ({});
+const filter = { arm: "", query: "" };
 const LISTED = 60; // flipped claims drawn at once
 
 function drawExperiment() {
@@ -107,13 +96,11 @@ function flippedSection() {
 
 /** @param {{ query?: string, arm?: string }} changed */
 function showFlips(changed) {
-  Object.assign(experiment, changed);
-  const wanted = terms(experiment.query);
+  Object.assign(filter, changed);
+  const wanted = terms(filter.query);
   const texts = (/** @type {Page.ArmFlip} */ flip) =>
     [flip.sample_id, flip.question, flip.claim, flip.a_explanation, flip.b_explanation].join("\n").toLowerCase();
-  const found = experiment.flips.filter(
-    (flip) => (!experiment.arm || flip.arm === experiment.arm) && has(texts(flip), wanted),
-  );
+  const found = experiment.flips.filter((flip) => (!filter.arm || flip.arm === filter.arm) && has(texts(flip), wanted));
   const shown = found.length > LISTED ? `, the first ${LISTED} shown` : "";
   byId("count").textContent = `${plural(found.length, "claim")}${shown}`;
   byId("flips").replaceChildren(...found.slice(0, LISTED).map(flipEntry));

@@ -163,17 +163,17 @@ export function listState(params) {
     0,
     report.metrics.findIndex(({ name }) => name === params.get("metric")),
   );
-  const below = params.get("below") ? Number(params.get("below")) : NaN;
-  const bar =
-    params.get("from") !== null && params.get("to") !== null
-      ? [Number(params.get("from")), Number(params.get("to"))]
-      : null;
+  const numeral = (/** @type {string} */ name) => {
+    const found = params.get(name) ? Number(params.get(name)) : NaN;
+    return Number.isNaN(found) ? null : found;
+  };
+  const [from, to] = [numeral("from"), numeral("to")];
   return {
     q: params.get("q") ?? "",
     metric: named,
     show: shows().find((name) => name === params.get("show")) ?? "all",
-    below: Number.isNaN(below) ? null : below,
-    bar: bar?.some(Number.isNaN) ? null : bar,
+    below: numeral("below"),
+    bar: from === null || to === null ? null : [from, to],
     sort: sorts().find((name) => name === params.get("sort")) ?? (report.comparison ? "change" : "worst"),
     run: report.comparison && params.get("run") === "1" ? 1 : 0,
     filters: Object.keys(FILTERS).flatMap((kind) =>
