@@ -170,9 +170,8 @@ class _PageData(NamedTuple):
 
     def element(self) -> dict[str, object]:
         """Return the content of the element `overview`."""
-        runs = [overview.model_dump(mode="json") for overview in (self.overview, self.other) if overview]
         return {
-            "runs": runs,
+            "runs": [overview.model_dump(mode="json") for overview in self._runs],
             "comparison": self.comparison.model_dump(mode="json") if self.comparison else None,
             "facets": [facet._asdict() for facet in self.facets],
             "pictures": {name: tree(picture) for name, picture in self.pictures()},
@@ -186,6 +185,10 @@ class _PageData(NamedTuple):
             "version": __version__,
         }
 
+    @property
+    def _runs(self) -> list[Overview]:
+        return [overview for overview in (self.overview, self.other) if overview]
+
     def _compared(self) -> list[Block]:
         if not (pair := self.comparison):
             return []
@@ -196,12 +199,7 @@ class _PageData(NamedTuple):
         metrics = self.comparison.metrics if self.comparison else ()
         return {
             metric.metric: [
-                {
-                    "words": row.words,
-                    "figure": row.figure,
-                    "inner": row.inner,
-                    "part": row.part and row.part.model_dump(mode="json", exclude={"largest", "parts"}),
-                }
+                row._asdict() | {"part": row.part and row.part.model_dump(mode="json", exclude={"largest", "parts"})}
                 for row in metric.cause_rows
             ]
             for metric in metrics
@@ -209,9 +207,8 @@ class _PageData(NamedTuple):
 
     def _views(self) -> Iterator[list[Block]]:
         """Yield what is shown of each run, and of its judges."""
-        for number, overview in enumerate(one for one in (self.overview, self.other) if one):
-            names = {judge.name: judge.short for judge in overview.judges}
-            yield [*view_of(overview), *judges(self._judges(number, overview), names)]
+        for number, overview in enumerate(self._runs):
+            yield [*view_of(overview), *judges(self._judges(number, overview), overview.manifest.short_names)]
 
     def _judges(self, number: int, overview: Overview) -> Sequence[JudgeNumbers]:
         """Return the numbers of the judges of a run, against people where there are labels."""
@@ -219,11 +216,10 @@ class _PageData(NamedTuple):
 
     def pictures(self) -> Iterator[tuple[str, Picture]]:
         """Yield the pictures of the page, each with its name."""
-        runs = [overview for overview in (self.overview, self.other) if overview]
         if self.comparison:
             yield "differences", of_comparison(self.comparison, width=NARROW)
-        for number, overview in enumerate(runs):
-            names = {judge.name: judge.short for judge in overview.judges}
+        for number, overview in enumerate(self._runs):
+            names = overview.manifest.short_names
             of_run = {"run": number} if number else {}
             for slices in overview.slices:
                 metrics = dict.fromkeys(row.metric for row in slices if row.contribution is not None)
@@ -243,8 +239,7 @@ class _PageData(NamedTuple):
                     yield f"confusion/{number}/{judge.judge}", confusion
         for rater in self.agreement.raters if self.agreement else ():
             if rater.calibration and rater.calibration.n:
-                names = {judge.name: judge.short for judge in self.overview.judges}
-                name = names.get(rater.rater, rater.rater)
+                name = self.overview.manifest.short_names.get(rater.rater, rater.rater)
                 yield f"calibration/0/{rater.rater}", of_calibration(rater.calibration, name)
         for changes in self.comparison.slices if self.comparison else ():
             metrics = dict.fromkeys(row.metric for row in changes.rows)
