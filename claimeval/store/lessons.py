@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from claimeval.store.store import Store
-from claimeval.types.requests import Completion, Failure, Judge, Learned, Request
+from claimeval.types.requests import ANY_KEYS, Completion, Failure, Judge, Learned, Request
 
 FILE = "learned.json"
 """File name in the directory of the reply cache."""
@@ -116,9 +116,15 @@ class Lessons:
     def check_schema(self, sent: Request, reply: Completion) -> None:
         """Learn whether a reply follows the JSON schema that was sent. Warn once if it does not.
 
-        A server that enforces a schema replies with one JSON object, at most preceded by reasoning.
+        A server that enforces a schema replies with one JSON object, at most preceded by reasoning. An object with any
+        keys is not enforced everywhere.
         """
-        if sent.schema_sent is None or not reply.text or reply.finish_reason not in ("stop", None):
+        if (
+            sent.schema_sent is None
+            or ANY_KEYS in sent.schema_sent
+            or not reply.text
+            or reply.finish_reason not in ("stop", None)
+        ):
             return
         name, text = sent.judge.name, reply.text.rpartition("</think>")[2].strip()
         honored = text.startswith("{") and text.endswith("}")

@@ -299,9 +299,12 @@ def test_a_certificate_that_is_not_trusted_is_not_tried_again() -> None:
     assert "SSL_CERT_FILE" in error.message
 
 
-def test_replies_with_a_schema_that_is_ignored_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("reasons", "told"), [("all", 1), ("none", 0)])
+def test_replies_with_a_schema_that_is_ignored_are_told_if_it_can_be_enforced(
+    tmp_path: Path, reasons: str, told: int
+) -> None:
     with serve(lambda body: reply(f"Here:\n{judged(body).body['choices'][0]['message']['content']}")) as server:
-        done = score(f"openai:judge@{server.url}", tmp_path)
+        done = score(f"openai:judge@{server.url}", tmp_path, "--extractor", "local:lexical", "--reasons", reasons)
     assert done.returncode == 0
-    assert done.stderr.count("ignores response_format") == 1
-    assert manifest(tmp_path)["judges"][0]["learned"]["schema_honoured"] is False
+    assert done.stderr.count("ignores response_format") == told
+    assert manifest(tmp_path)["judges"][0]["learned"].get("schema_honoured") is (False if told else None)
