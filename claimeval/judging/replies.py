@@ -182,9 +182,7 @@ def verdicts_json(text: str, ids: Sequence[str], scale: Scale, shown: Iterable[s
 
     def read(entry: Mapping[str, object]) -> tuple[str, ParsedVerdict]:
         """Read the verdict on one claim."""
-        word = entry.get("label")
-        if not isinstance(word, str) or word not in labels:
-            word = _word(entry, "label", words)
+        word = _word(entry, "label", words)
         evidence, probability = entry.get("evidence", []), entry.get("probability")
         cited = evidence if isinstance(evidence, list) else [evidence]
         return word, ParsedVerdict(

@@ -155,9 +155,9 @@ def consensus(choice: str | None, ballots: Sequence[Ballot], votes: Sequence[str
     replicates included. `scale` is None if it has no probabilities.
     """
     several = len(votes) > 1
-    labeled = [ballot for ballot in ballots if ballot.choice is not None]
+    agree = [ballot.choice == choice for ballot in ballots if ballot.choice is not None]
     return Consensus(
-        agreement=_share(choice, labeled) if choice is not None and len(labeled) > 1 else None,
+        agreement=sum(agree) / len(agree) if choice is not None and len(agree) > 1 else None,
         probability=None if scale is None else _probability(ballots, scale, several=several),
         entropy=vote_entropy(votes) if several else None,
     )
@@ -167,10 +167,6 @@ def _label(winners: Winners, panel: Panel) -> str | None:
     """Return the lowest of the winners if they are all on one side and a score counts only the side; else None."""
     sides = {panel.scale.positive(winner) for winner in winners}
     return representative(winners, panel) if not panel.scale.divided and len(sides) == 1 else None
-
-
-def _share(winner: str, labeled: Sequence[Ballot]) -> float:
-    return sum(ballot.choice == winner for ballot in labeled) / len(labeled)
 
 
 def _probability(ballots: Sequence[Ballot], scale: Scale, *, several: bool) -> float | None:

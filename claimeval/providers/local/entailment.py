@@ -170,8 +170,7 @@ class EntailmentSettings(NamedTuple):
         """Load the model."""
         device = self.device
         loaded = loading.load(self.files, "seq2seq" if self.prompt else "classifier", device)
-        if device.dtype != "float32":
-            loading.reduce(loaded)
+        loaded.model.to(device.torch_dtype)
         window = int(self.text.get("window", loaded.window))
         batch = int(self.text.get("batch", device.batch_tokens))
         if self.prompt:

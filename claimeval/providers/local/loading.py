@@ -192,7 +192,7 @@ def kind_of(config: Any) -> Kind:
 
 
 def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
-    """Load the model onto its device in float32; `reduce` then changes the precision.
+    """Load the model onto its device in float32, whatever the precision of its setting.
 
     Raises UsageError if the model is of another kind, lacks weights (which would be initialized at random), or has no
     fast tokenizer.
@@ -232,11 +232,6 @@ def _check_tokenizer(files: ModelFiles) -> None:
     if not (files.folder / "tokenizer.json").is_file() and _has(files.folder, ("*.model",)):
         require("sentencepiece")
         require("google.protobuf")
-
-
-def reduce(loaded: Loaded) -> None:
-    """Convert the model to the precision of its setting, in place."""
-    loaded.model.to(loaded.setting.torch_dtype)
 
 
 def _window(config: Any, tokenizer: Any) -> int:

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from claimeval.providers.local.loading import Kind, Loaded, choose, first_line, load, locate, reduce
-from claimeval.store.store import Store
-from claimeval.types.chat_format import read_chat, write_chat
+from claimeval.providers.local.loading import Kind, Loaded, choose, first_line, load, locate
+from claimeval.store.store import ReplyOrigin, Store, completion, join
+from claimeval.types.chat_format import write_chat
 from claimeval.types.errors import UsageError
 from claimeval.types.options import LocalOptions
 from claimeval.types.records import Record
@@ -103,7 +103,7 @@ class Scorer(ABC, Generic[Item, Result]):
         answers = self._ask(loaded)
         if self.setting.dtype != "float32":
             exact = dict(answers(sample))
-            reduce(loaded)
+            loaded.model.to(self.setting.torch_dtype)
             found = dict(answers(sample))
             self.deviation = max(abs((found[i].score or 0.0) - (exact[i].score or 0.0)) for i in exact)
         return answers
@@ -116,15 +116,14 @@ class Scorer(ABC, Generic[Item, Result]):
         """
         keys = {item: self.key(item) for item in items}
         stored = {} if store is None else {item: value for item, key in keys.items() if (value := store.get(key))}
-        texts = {item: read_chat(value.partition(b"\n")[2]).text or "" for item, value in stored.items()}
-        results = {item: self.result.model_validate_json(text) for item, text in texts.items()}
+        results = {item: self.result.model_validate_json(completion(v).text or "") for item, v in stored.items()}
         on_scored(len(results))
         missing = [item for item in keys if item not in results]
         for index, result in self.score(missing):
             results[missing[index]] = result
             if store is not None:
-                origin = {"model": self.name, "endpoint": self.revision, "prompt": self.prompt}
-                line = json.dumps({**origin, "at": time.time(), "latency": None}, separators=(",", ":")).encode()
-                store.put(keys[missing[index]], line + b"\n" + write_chat(result.model_dump_json(), self.revision))
+                origin = ReplyOrigin(self.name, self.revision, self.prompt, time.time(), None)
+                body = write_chat(result.model_dump_json(), self.revision)
+                store.put(keys[missing[index]], join(origin, body))
             on_scored(1)
         return results
