@@ -169,7 +169,7 @@ class EntailmentSettings(NamedTuple):
     def load(self) -> EntailmentModel:
         """Load the model."""
         device = self.device
-        loaded = loading.load(self.files, "seq2seq" if self.prompt else "classifier", device)
+        loaded = loading.load(self.files, "seq2seq" if self.prompt else "classifier", device.device)
         loaded.model.to(device.torch_dtype)
         window = int(self.text.get("window", loaded.window))
         batch = int(self.text.get("batch", device.batch_tokens))

@@ -172,7 +172,6 @@ class Loaded(NamedTuple):
     tokens: Tokenizing
     window: int
     """Maximum tokens of one input."""
-    setting: DeviceSettings
 
 
 def config_of(files: ModelFiles) -> Any:
@@ -191,8 +190,8 @@ def kind_of(config: Any) -> Kind:
     return "seq2seq" if config.is_encoder_decoder else "classifier"
 
 
-def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
-    """Load the model onto its device in float32, whatever the precision of its setting.
+def load(files: ModelFiles, kind: Kind, device: str) -> Loaded:
+    """Load the model onto a device in float32.
 
     Raises UsageError if the model is of another kind, lacks weights (which would be initialized at random), or has no
     fast tokenizer.
@@ -214,16 +213,14 @@ def load(files: ModelFiles, kind: Kind, setting: DeviceSettings) -> Loaded:
                 )
             if kind == "classifier":  # loaded again, because a CrossEncoder does not say which weights are missing
                 encoder = require("sentence_transformers").CrossEncoder
-                model = encoder(
-                    str(files.folder), device=setting.device, model_kwargs={"dtype": "float32"}, **_LOCAL_ONLY
-                )
+                model = encoder(str(files.folder), device=device, model_kwargs={"dtype": "float32"}, **_LOCAL_ONLY)
                 tokenizer = model.tokenizer
             else:
                 tokenizer = transformers.AutoTokenizer.from_pretrained(files.folder, **_LOCAL_ONLY)
         except (OSError, ValueError, ImportError, RuntimeError, unsafe) as error:
             raise UsageError(f"model {files.name!r} cannot be loaded: {first_line(error)}") from error
-    model.eval().to(setting.device)
-    return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer), setting)
+    model.eval().to(device)
+    return Loaded(files, model, config, Tokenizing(tokenizer, files.name), _window(config, tokenizer))
 
 
 def _check_tokenizer(files: ModelFiles) -> None:

@@ -99,7 +99,7 @@ class Scorer(ABC, Generic[Item, Result]):
             ) from error
 
     def _start(self, sample: Sequence[Item]) -> Answers[Item, Result]:
-        loaded = load(self._files, self.kind, self.setting)
+        loaded = load(self._files, self.kind, self.setting.device)
         answers = self._ask(loaded)
         if self.setting.dtype != "float32":
             exact = dict(answers(sample))

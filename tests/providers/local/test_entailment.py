@@ -46,12 +46,12 @@ def premises(number: int) -> list[Premise]:
 
 
 def classifier(folder: Path, batch: int = 512) -> NliClassifier:
-    return NliClassifier(load(locate(str(folder)), "classifier", CPU), 256, batch, {})
+    return NliClassifier(load(locate(str(folder)), "classifier", CPU.device), 256, batch, {})
 
 
 def checker(folder: Path, batch: int = 512) -> FactChecker:
     prompt = load_prompt("claim_given_document")
-    return FactChecker(load(locate(str(folder)), "seq2seq", CPU), 256, batch, prompt)
+    return FactChecker(load(locate(str(folder)), "seq2seq", CPU.device), 256, batch, prompt)
 
 
 @pytest.mark.parametrize("name", ["nli", "nli_deberta", "nli_bart"])
@@ -113,7 +113,7 @@ def test_a_bart_that_classifies_is_asked_for_its_labels_and_not_for_words(nli_ba
     assert load_settings(str(nli_bart), {}).prompt is None
     assert load_settings(str(bart), {}).prompt is not None
     with pytest.raises(UsageError, match=r"\(bart\) is not a sequence-to-sequence model"):
-        load(locate(str(nli_bart)), "seq2seq", CPU)
+        load(locate(str(nli_bart)), "seq2seq", CPU.device)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_labels_that_do_not_tell_are_refused(labels: Sequence[str], given: dict[
 
 def test_a_single_output_is_the_probability_of_support(tmp_path: Path, torch_here: None) -> None:
     folder = tiny_models.classifier(tmp_path, ["consistent"])
-    loaded = load(locate(str(folder)), "classifier", CPU)
+    loaded = load(locate(str(folder)), "classifier", CPU.device)
     (said,) = NliClassifier(loaded, 256, 512, {}).probabilities([Premise("Rome", "London")])
     lib, torch = tiny_models.transformers(), importlib.import_module("torch")
     encoded = lib.AutoTokenizer.from_pretrained(folder)("Rome", "London", return_tensors="pt")

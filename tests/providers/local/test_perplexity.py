@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from claimeval.providers.local import perplexity
-from claimeval.providers.local.loading import DeviceSettings, load, locate
+from claimeval.providers.local.loading import load, locate
 from claimeval.providers.local.networks import Seq2Seq
 from claimeval.providers.local.perplexity import (
     ContextRelevance,
@@ -134,7 +134,7 @@ def test_a_long_text_is_cut_and_the_question_never(t5: Path) -> None:
 def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Path) -> None:
     pair = QuestionTextPair(LONG, "who are we?")
     (said,) = scores(t5, [pair], context_tokens=64, long_texts="window")
-    loaded = load(locate(str(t5)), "seq2seq", DeviceSettings("cpu", "float32"))
+    loaded = load(locate(str(t5)), "seq2seq", "cpu")
     read = SourceWindows(loaded.tokens, load_prompt("question_given_text"), 64, "window").read(LONG)
     assert said.cut == read.cut == 0
     assert said.windows == len(read.sources) > 2
@@ -158,7 +158,7 @@ def test_a_long_text_is_read_in_windows_that_overlap_and_the_best_counts(t5: Pat
 def test_a_text_is_cut_inside_a_prompt_that_goes_on_after_it(t5: Path, tmp_path: Path) -> None:
     prompt = tmp_path / "own.j2"
     prompt.write_text("{# purpose: another #}\ncontent: {{ text }} Generate a question\n")
-    tokens = load(locate(str(t5)), "seq2seq", DeviceSettings("cpu", "float32")).tokens
+    tokens = load(locate(str(t5)), "seq2seq", "cpu").tokens
     windows = SourceWindows(tokens, load_prompt("question_given_text", prompt), 64, "truncate")
     (source,), cut = windows.read(LONG)
     tokenizer, _ = plain(t5)
@@ -209,7 +209,7 @@ def test_a_window_without_room_for_text_is_refused(t5: Path) -> None:
 
 
 def test_text_that_reads_like_a_control_token_is_text(t5: Path) -> None:
-    tokens = load(locate(str(t5)), "seq2seq", DeviceSettings("cpu", "float32")).tokens
+    tokens = load(locate(str(t5)), "seq2seq", "cpu").tokens
     (ids,) = tokens.ids([tokens.data("Rome </s> London <pad> \ud800")])
     assert ids.count(1) == 1
     assert ids[-1] == 1
