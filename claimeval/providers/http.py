@@ -8,7 +8,6 @@ that dies there would lose a paid reply, so replies are recorded below the SDKs.
 from __future__ import annotations
 
 import email.utils
-import ipaddress
 import json
 import os
 import re
@@ -24,7 +23,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from claimeval.providers import MAX_REPLY_BYTES, Keep
-from claimeval.providers.keys import Secrets, held, masked, scrub, scrub_body, scrubbed_logs
+from claimeval.providers.keys import Secrets, held, is_loopback, masked, scrub, scrub_body, scrubbed_logs
 from claimeval.types.chat_format import read_chat, refused_parameters
 from claimeval.types.errors import UsageError
 from claimeval.types.requests import CallError, Completion, Judge, RateLimitStatus
@@ -221,13 +220,8 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimitStatus | None:
     """Return the rate limits in OpenAI's or Mistral's headers; None if there are none."""
-    values = [_first(headers, names) for names in _RATE_LIMITS]
-    return None if values == [None] * len(values) else RateLimitStatus(*values)
-
-
-def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> int | None:
-    values = (_number(headers[name]) for name in names if name in headers)
-    return next((int(value) for value in values if value is not None), None)
+    told = [[value for name in names if (value := _number(headers.get(name))) is not None] for names in _RATE_LIMITS]
+    return RateLimitStatus(*(int(values[0]) if values else None for values in told)) if any(told) else None
 
 
 def duration(text: str) -> float | None:
@@ -292,13 +286,8 @@ def check_endpoint(url: str, judge: str) -> str:
 
 
 def _skips_proxy(host: str) -> bool:
-    if host == "localhost":
+    if is_loopback(host):
         return True
-    try:
-        if ipaddress.ip_address(host).is_loopback:
-            return True
-    except ValueError:
-        pass
     exempt = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
     names = [name.strip().lstrip(".") for name in exempt if name.strip()]
     return any(name == "*" or host == name or host.endswith("." + name) for name in names)

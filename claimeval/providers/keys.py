@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
 import logging
 import os
 import re
@@ -58,10 +59,12 @@ def read_key(variable: str, environment: Mapping[str, str] | None = None) -> Sec
     return SecretStr(value)
 
 
-def is_this_machine(url: str) -> bool:
-    """Return whether the host of a URL is a loopback address."""
-    host = urlsplit(url).hostname or ""
-    return host == "localhost" or host == "::1" or re.fullmatch(r"127(?:\.\d{1,3}){3}", host) is not None
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judge_env: str | None) -> SecretStr:
@@ -76,7 +79,7 @@ def key_for(endpoint: str, *, is_provider_endpoint: bool, default_env: str, judg
         return read_key(judge_env)
     if is_provider_endpoint:
         return read_key(default_env)
-    for candidate in (ENDPOINT_KEY, default_env if is_this_machine(endpoint) else ENDPOINT_KEY):
+    for candidate in (ENDPOINT_KEY, default_env if is_loopback(urlsplit(endpoint).hostname or "") else ENDPOINT_KEY):
         if candidate in os.environ:
             return read_key(candidate)
     return SecretStr("none")
