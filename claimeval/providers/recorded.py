@@ -12,8 +12,7 @@ or documents in another order. What the file lacks is `not_in_cache`.
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -22,12 +21,12 @@ from typing import NamedTuple, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from claimeval.judging.replies import ExtractedClaim
-from claimeval.providers import Backend, Keep, Provider
-from claimeval.providers.local import EngineAnswer, completed, computed, write_claims, write_verdicts
+from claimeval.providers import Backend, Provider
+from claimeval.providers.local import ComputedBackend, EngineAnswer, computed, write_claims, write_verdicts
 from claimeval.types.bundled import bundled
 from claimeval.types.errors import DataError, UsageError, first_problem, unknown_name
 from claimeval.types.records import Record
-from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Failure, Judge, Outcome, Request
+from claimeval.types.requests import AssessTask, ExtractTask, Failure, Judge, Outcome, Request
 from claimeval.types.scales import ABSTAIN, SCALES
 
 K = TypeVar("K")
@@ -203,27 +202,10 @@ def note(judge: Judge) -> str:
     return f"replay of recorded replies: {source}" if source else "replay of recorded replies"
 
 
-class RecordedBackend:
-    """Answers from a file."""
-
-    async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the recorded reply. Raises CallError if there is none."""
-        started = time.perf_counter()
-        outcome = read(request.judge).answer(request)
-        if isinstance(outcome, Failure):
-            raise CallError(outcome.reason, outcome.message, retryable=False)
-        return completed(outcome.text or "", request, started, keep)
-
-
 @asynccontextmanager
 async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
     """Open the file's backend."""
-    yield RecordedBackend()
-
-
-def computes(judge: Judge) -> Callable[[Request], Outcome]:
-    """Return the function that answers requests from the file."""
-    return read(judge).answer
+    yield ComputedBackend(read(judge).answer)
 
 
 PROVIDER = Provider(
@@ -232,6 +214,6 @@ PROVIDER = Provider(
     resolve=resolve,
     example="recorded:FILE.jsonl",
     costs=False,
-    computes=computes,
+    computes=lambda judge: read(judge).answer,
     note=note,
 )

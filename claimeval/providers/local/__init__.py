@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,7 @@ from claimeval.providers import Backend, Keep, Provider
 from claimeval.types.chat_format import SURROGATE, read_chat, write_chat
 from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.records import Claim, Document
-from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Judge, Request
+from claimeval.types.requests import AssessTask, CallError, Completion, ExtractTask, Failure, Judge, Outcome, Request
 from claimeval.types.scales import ABSTAIN, Scale
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def open_backend(judge: Judge) -> AsyncIterator[Backend]:
     """Open the engine for the duration of the block."""
     settings = _settings(judge)
     if not settings:
-        yield LexicalBackend()
+        yield ComputedBackend(answer_by_words)
         return
     from claimeval.providers.local.entailment import EntailmentJudge
 
@@ -88,17 +88,23 @@ def _settings(judge: Judge) -> EntailmentSettings | None:
     return load_settings(model, judge.extra)
 
 
-class LexicalBackend:
-    """Splits texts by rules and scores claims by the words they share with the evidence."""
+class ComputedBackend:
+    """Replies with the outcomes of a function."""
+
+    def __init__(self, answer: Callable[[Request], Outcome]) -> None:
+        self._answer = answer
 
     async def complete(self, request: Request, keep: Keep) -> Completion:
-        """Return the engine's answer in the reply format of a judge."""
+        """Return the outcome of the function. Raises CallError for a failure."""
         started = time.perf_counter()
-        return completed(answer_by_words(request).text or "", request, started, keep)
+        outcome = self._answer(request)
+        if isinstance(outcome, Failure):
+            raise CallError(outcome.reason, outcome.message, retryable=False)
+        return completed(outcome.text or "", request, started, keep)
 
 
 def answer_by_words(request: Request) -> Completion:
-    """Return the answer of the lexical engine, without the time it took and without a body to store."""
+    """Split a text by rules, or score claims by the words they share with the evidence, without a body to store."""
     task = request.task
     assert task is not None, "every step gives its request a task"
     if isinstance(task, ExtractTask):
