@@ -11,7 +11,7 @@ from pathlib import Path
 
 from claimeval.api.data import Metrics, Read, samples_of
 from claimeval.api.hints import with_hints
-from claimeval.api.jobs import BEFORE_RUN, Judges, JudgeSpec, Prepared, blocking, parse_spec
+from claimeval.api.jobs import BEFORE_RUN, JudgeSpec, Prepared, blocking, parse_spec
 from claimeval.data.traces import unpacked
 from claimeval.evaluation.claims import ClaimsJob, ClaimsOptions, make_job
 from claimeval.execution import Executor
@@ -24,7 +24,7 @@ from claimeval.types.errors import DataError, UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.records import Sample, SampleResult
-from claimeval.types.requests import Completion, Failure, Judge, Outcome, Request
+from claimeval.types.requests import Completion, Failure, Outcome, Request
 
 
 @with_hints
@@ -105,8 +105,10 @@ async def acheck(
         raise UsageError("options.batch: batches take hours, and check needs a reply now; leave it out")
     if options.engine:
         raise UsageError("options.engine: check runs in this process; leave it out")
+    if isinstance(judge, Sequence) and not isinstance(judge, str):
+        raise UsageError(f"judge: {type(judge).__name__}; check asks one judge, and `score` asks a panel")
     job_options = ClaimsOptions(
-        judges=(_one_judge(judge),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
+        judges=(parse_judge(parse_spec(judge)),), extract_prompt=str(extract_prompt), assess_prompt=str(assess_prompt)
     )
     claims = make_job(job_options, selection)
     if inspect := BEFORE_RUN.get():
@@ -187,9 +189,3 @@ def _sample(
     if sample.answer is None or not (is_row or isinstance(fields["answer"], str)):
         raise UsageError(f"answer: {type(answer).__name__}; give one text, or a response of LlamaIndex or LangChain")
     return sample if sample.contexts is not None else sample.model_copy(update={"contexts": ()})
-
-
-def _one_judge(judge: Judges) -> Judge:
-    if isinstance(judge, Sequence) and not isinstance(judge, str):
-        raise UsageError(f"judge: {type(judge).__name__}; check asks one judge, and `score` asks a panel")
-    return parse_judge(parse_spec(judge))

@@ -300,7 +300,9 @@ def samples_of(
     problems = problems or Problems(skip=skip_malformed, unique_ids=skip_malformed)
     if isinstance(data, Run) or is_run(data):
         run = data if isinstance(data, Run) else Run.load(str(data))
-        return Reiterable(lambda: itertools.islice(_decided(run.samples, references), limit))
+        change = {"references": references} if references else {}
+        samples = run.samples
+        return Reiterable(lambda: (sample.model_copy(update=change) for sample in itertools.islice(samples, limit)))
     if isinstance(data, (str, Path)):
         path = Path(data)
         mapping = reading.mapping_of_file(path, given)
@@ -451,11 +453,6 @@ def path_of(data: Data) -> Path | None:
     if isinstance(data, Run):
         return data.path
     return Path(data) if isinstance(data, (str, Path)) else None
-
-
-def _decided(samples: Iterable[Sample], references: References | None) -> Iterator[Sample]:
-    for sample in samples:
-        yield sample.model_copy(update={"references": references}) if references else sample
 
 
 def _items(data: Any) -> Iterable[Any]:

@@ -26,7 +26,7 @@ from claimeval.execution.budget import check_caps
 from claimeval.execution.runner import run_job
 from claimeval.providers import specs
 from claimeval.report.progress_bar import progress_bar
-from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, writer_for
+from claimeval.runs.directory import MANIFEST, RunInMemory, RunResults, RunWriter
 from claimeval.runs.ending import Ending
 from claimeval.runs.jobs import RunSink, read_vote_labels
 from claimeval.store.store import cache_folder
@@ -138,7 +138,10 @@ async def _run_here(
     _announce(prepared.job, options)
     progress, budget = prepared.progress(prepared.total, options), prepared.budget(options)
     begun = folder is not None and folder.exists()
-    with writer_for(folder, prepared.manifest, overwrite=overwrite, compressed=options.compress) as writer:
+    made = prepared.manifest
+    with (
+        RunWriter(folder, made, overwrite=overwrite, compressed=options.compress) if folder else RunInMemory(made)
+    ) as writer:
         sink = RunSink(writer, options.prices)
         status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
         summary = sink.finish(status, labels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,11 +12,11 @@ from claimeval.api.hints import with_hints
 from claimeval.api.jobs import JudgeSpec, Prepared, blocking, parse_spec, run_prepared
 from claimeval.api.run import Run
 from claimeval.data.mapping import MappingSpec
+from claimeval.data.survey import distinct
 from claimeval.evaluation.extraction import ExtractionOptions
 from claimeval.evaluation.extraction import make_job as extraction_job
 from claimeval.evaluation.job import Reiterable
 from claimeval.evaluation.measure import Measurement, make_job
-from claimeval.types.errors import DataError, repeated_id
 from claimeval.types.options import LocalOptions, PanelOptions, RunOptions
 from claimeval.types.records import Sample
 
@@ -78,18 +78,9 @@ def measure(
     )
     read = Read(mapping, limit, skip_malformed, group)
     examination = Examination(samples_of(data, read), data, read, options)
-    _check_ids(examination)
+    deque(distinct(examination), maxlen=0)
     prepared = Prepared.over(job, examination)
     return blocking(run_prepared(prepared, out=out, overwrite=overwrite, panel=PanelOptions(), options=options))
-
-
-def _check_ids(samples: Iterable[Sample]) -> None:
-    numbers: dict[str, int] = {}
-    for number, sample in enumerate(samples, 1):
-        if (first := numbers.setdefault(sample.id, number)) != number:
-            raise repeated_id(sample.id, first, number)
-    if not numbers:
-        raise DataError("there are no samples")
 
 
 @with_hints

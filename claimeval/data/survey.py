@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from pydantic import Field
 from claimeval.data.mapping import RowMapping, presets
 from claimeval.metrics.rows import FIELDS, Metric
 from claimeval.types import html
-from claimeval.types.errors import DataError, visible
+from claimeval.types.errors import DataError, repeated_id, visible
 from claimeval.types.records import Document, Part, Record, Sample
 
 EXCERPT = 100
@@ -200,6 +200,17 @@ def no_question(missing: MissingField, prompt: str) -> DataError:
 def left_out(missing: MissingField, samples: int) -> str:
     """Return how many samples count as `missing_input` because they have no question."""
     return f"{missing.count} of {samples} samples lack question (first: {missing.first!r}): counted as missing_input"
+
+
+def distinct(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yield the samples. Raises DataError at a repeated id, and at the end if there are no samples."""
+    numbers: dict[str, int] = {}
+    for number, sample in enumerate(samples, 1):
+        if (first := numbers.setdefault(sample.id, number)) != number:
+            raise repeated_id(sample.id, first, number)
+        yield sample
+    if not numbers:
+        raise DataError("there are no samples")
 
 
 def survey(samples: Iterable[Sample], metrics: Sequence[Metric]) -> Survey:

@@ -322,17 +322,13 @@ def _score(version: str, recipe: Sequence[Any], items: Sequence[Any], shard: int
     return _WORKER[0].score(version, recipe, items, shard, coordinator)
 
 
-def _judges(recipe: Recipe) -> tuple[Judge, ...]:
-    return recipe.job.asked
-
-
 def _near(recipe: Recipe) -> tuple[Judge, ...]:
     """Return the judges that run on the machine that asks."""
-    return tuple(judge for judge in _judges(recipe) if not provider(judge.model).costs)
+    return tuple(judge for judge in recipe.job.asked if not provider(judge.model).costs)
 
 
 def _far(recipe: Recipe) -> tuple[Judge, ...]:
-    return tuple(judge for judge in _judges(recipe) if provider(judge.model).costs)
+    return tuple(judge for judge in recipe.job.asked if provider(judge.model).costs)
 
 
 async def run_shards(

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from claimeval.data.rows import read_rows
+from claimeval.data.survey import distinct
 from claimeval.evaluation.claims import extract_text
 from claimeval.evaluation.kinds import JobKind
 from claimeval.evaluation.manifest import Manifest, versions
@@ -24,7 +25,7 @@ from claimeval.lexical.extraction import MEASURES, examine, match
 from claimeval.metrics.extraction import GOLD_METRICS, gold_scores, ratio_score, statements
 from claimeval.metrics.scoring import undefined
 from claimeval.providers import reads_prompts, specs
-from claimeval.types.errors import DataError, UsageError, repeated_id, unknown_name
+from claimeval.types.errors import DataError, UsageError, unknown_name
 from claimeval.types.records import Call, Claim, Part, Reason, Sample, SampleResult, has_words
 from claimeval.types.requests import Failure, Judge
 
@@ -253,14 +254,10 @@ def _survey(
 ) -> tuple[Part, dict[str, tuple[str, ...]] | None]:
     """Read the items once to find the part with texts and the gold claims, and check the fields."""
     gold_file = read_gold(Path(options.gold)) if options.gold and Path(options.gold).is_file() else None
-    numbers: dict[str, int] = {}
     gold: dict[str, tuple[str, ...]] = {}
     columns: dict[str, None] = {}
     answers = references = with_claims = 0
-    for number, item in enumerate(items, 1):
-        sample = item.sample if isinstance(item, SampleResult) else item
-        if (first := numbers.setdefault(sample.id, number)) != number:
-            raise repeated_id(sample.id, first, number)
+    for sample in distinct(item.sample if isinstance(item, SampleResult) else item for item in items):
         answers += sample.has("answer")
         references += sample.has("reference")
         columns.update(dict.fromkeys(sample.metadata))
@@ -269,8 +266,6 @@ def _survey(
             if sample_gold is not None:
                 gold[sample.id] = sample_gold
         with_claims += field is not None and texts_in(sample.metadata, field) is not None
-    if not numbers:
-        raise DataError("there are no samples")
     if not answers and not references:
         raise UsageError("no sample has an answer; name its column with --field, as in answer=draft")
     if field and not with_claims:

@@ -198,11 +198,6 @@ class Manifest(Record):
         """Whether the verdicts allow sentences about answers: not if a judge only compares words."""
         return not any(row_of(judge).compares_words(judge) for judge in self.judges)
 
-    def panel_for(self, question: str) -> Panel:
-        """Return the panel settings of a question."""
-        panels = {record.name: record.panel for record in self.questions}
-        return panels.get(question) or self.panel.for_question(question)
-
     @property
     def asked(self) -> tuple[Judge, ...]:
         """The judges, and the extractor if there is one."""

@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from pydantic import JsonValue
 
-from claimeval.data.survey import MissingField, counted, left_out, no_question
+from claimeval.data.survey import MissingField, counted, distinct, left_out, no_question
 from claimeval.evaluation.ask import CallAddress
 from claimeval.evaluation.judgment import (
     EarlierVerdicts,
@@ -33,7 +33,7 @@ from claimeval.judging.panel import Panel
 from claimeval.judging.panel.voting import same_family
 from claimeval.judging.prompts import Prompt
 from claimeval.providers import specs
-from claimeval.types.errors import DataError, UsageError, repeated_id, unknown_name
+from claimeval.types.errors import UsageError, unknown_name
 from claimeval.types.families import Families
 from claimeval.types.records import ASKED, Assessment, Evidence, Reason, Sample, SampleResult, Score, has_words
 from claimeval.types.requests import Judge
@@ -362,12 +362,10 @@ def _survey(
 ) -> _AnswerCounts:
     """Return the inputs of the samples. Raises an error if a named question lacks inputs, or if an id is repeated."""
     available: set[str] = set()
-    ids: dict[str, int] = {}
+    count = 0
     generators: dict[str, None] = {}
     without: MissingField | None = None
-    for number, sample in enumerate(samples, 1):
-        if (first := ids.setdefault(sample.id, number)) != number:
-            raise repeated_id(sample.id, first, number)
+    for count, sample in enumerate(distinct(samples), 1):  # noqa: B007  # it is returned
         for question in requested or rated.values():
             has_label = bool(requested) or question != ABSTENTION or sample.is_answerable is not None
             if has_label and missing(question, sample) is None:
@@ -376,15 +374,13 @@ def _survey(
             generators[sample.generator] = None
         if not sample.question.strip():
             without = counted(without, "question", sample)
-    if not ids:
-        raise DataError("there are no samples")
     if not available:
         raise UsageError("no sample has an answer to rate")
     for question in requested:
         if question.name not in available:
             lacks = f" and {question.against}" if question.against else ""
             raise UsageError(f"no sample can feed {question.name!r}: it needs an answer{lacks}; leave it out of --ask")
-    return _AnswerCounts(frozenset(available), tuple(generators), len(ids), without)
+    return _AnswerCounts(frozenset(available), tuple(generators), count, without)
 
 
 def count_words(results: Iterable[SampleResult], record: Manifest) -> dict[str, dict[str, int]]:

@@ -99,11 +99,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def workers_for(options: RunOptions) -> int:
-    """Return the number of items in progress: twice the concurrency, so that slow items leave no slot empty."""
-    return 2 * (options.concurrency or MAX_CONCURRENCY)
-
-
 @dataclass(frozen=True)
 class RunExecutors:
     """What answers the requests of a run: judges that this process asks, online or in batches, and judges that another
@@ -244,10 +239,11 @@ async def run_job(
     assert not (options.batch and isinstance(items, Iterator)), "batches iterate over the items several times"
     async with open_executors(job.asked, options, progress, run, urgent=urgent) as executors:
         online, batched, complete = executors.online, executors.batched, True
+        workers = 2 * (options.concurrency or MAX_CONCURRENCY)  # more than slots, so that slow items leave none empty
         interrupt, executor = Interrupt(online.drain if online else None), executors.executor(options)
         with contextlib.nullcontext() if urgent else interrupt.listening():
             try:
-                async with aclosing(_results(job, items, executor, batched, workers_for(options))) as results:
+                async with aclosing(_results(job, items, executor, batched, workers)) as results:
                     async for result in results:
                         ended = executors.exhausted or executors.lost
                         if ended or ((stopped := executors.stopped) and job.cannot_continue(stopped)):

@@ -259,13 +259,6 @@ ResultWriter = RunInMemory | RunWriter
 """Takes the results of a run one by one, then its summary. Before the summary, results can be read back and revised."""
 
 
-def writer_for(folder: Path | None, manifest: Manifest, *, overwrite: bool, compressed: bool) -> ResultWriter:
-    """Return what takes the results of a run: its directory, or memory if there is none. Arguments as for RunWriter."""
-    if folder is None:
-        return RunInMemory(manifest)
-    return RunWriter(folder, manifest, overwrite=overwrite, compressed=compressed)
-
-
 @contextlib.contextmanager
 def explained(folder: Path) -> Iterator[None]:
     """Turn errors of the system into StoppedEarly, with a message that no reply is lost."""

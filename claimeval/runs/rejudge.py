@@ -203,6 +203,8 @@ def _prepare_claims(
         surveyed = survey(_samples(source.results, rows, earlier, missing), rows)
         metrics = choose_metrics(metrics, surveyed)
     extractor = _extractor(earlier, panel, missing)
+    extracted_by = extractor or before.extractor
+    assert extracted_by is not None, "claims are taken over from a run, whose claims have an extractor"
     names, scale = {judge.name for judge in panel.judges}, earlier.assess_prompt.scale
     assert scale is not None, "an assess prompt has a scale; loading checks it"
     together = scale.ordered or before.panel.scale.ordered or set(before.panel.scale.words) <= set(scale.words)
@@ -214,7 +216,7 @@ def _prepare_claims(
         derived=_derived(metrics, requested, settings),
         metric_prompts=metric_prompts(metrics.rows, panel.judges, settings),
         judges=panel.judges,
-        extractor=extractor or earlier.recorded_extractor,
+        extractor=extracted_by,
         extract_prompt=earlier.extract_prompt,
         assess_prompt=earlier.assess_prompt,
         panel=settings,
@@ -469,12 +471,6 @@ class Earlier:
             and self._settings in (None, record.extractor.id)
             and (not splits_anew or any(p.id == self.extract_prompt.id for p in recorded))
         )
-
-    @property
-    def recorded_extractor(self) -> Judge:
-        """The extractor of the reused claims."""
-        assert self.record.extractor is not None, "claims are taken over from a run, whose claims have an extractor"
-        return self.record.extractor
 
     def _support_prompts(self, *judges: str) -> list[PromptRecord]:
         """Return the prompts with which these judges of the run gave their verdicts."""

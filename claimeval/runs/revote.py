@@ -71,8 +71,9 @@ class Revote:
         self._judges = {GIVEN, *(judge.name for judge in record.judges)}
         self._families = Families(record.panel.families)
         self._job = None if record.of_claims else job_of(record)
-        names = "support", *SCALES, *(question.name for question in record.questions)
-        self._panels = {name: record.panel_for(name).provisional for name in names}
+        panels = {name: record.panel.for_question(name) for name in ("support", *SCALES)}
+        panels |= {question.name: question.panel for question in record.questions}
+        self._panels = {name: panel.provisional for name, panel in panels.items()}
         self._counted: dict[tuple[object, ...], Assessment] = {}
         self._metrics, self._derived = record.rows, record.derived
 

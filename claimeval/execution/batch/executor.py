@@ -219,7 +219,8 @@ class BatchExecutor(Executor):
     async def next_round(self) -> bool:
         """Submit the collected requests and get replies. Return False if the run should stop here."""
         self._round += 1
-        self.close_files()
+        for target in list(self._request_files):
+            self._close_file(target)
         awaited, self._awaited = self._awaited, set()
         over_budget, self._over_budget = self._over_budget, False
         if over_budget and not awaited:
@@ -229,11 +230,6 @@ class BatchExecutor(Executor):
             return True
         self.pending_batches = self._describe_pending(awaited)
         return False
-
-    def close_files(self) -> None:
-        """Close the request files, so that they can be submitted."""
-        for target in list(self._request_files):
-            self._close_file(target)
 
     def finish(self) -> None:
         """End a complete run: later runs send requests that came back without a reply again."""
