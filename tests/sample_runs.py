@@ -107,7 +107,7 @@ def run(
     )
     job = make_job(wanted, select_metrics(metrics))
     memory = RunInMemory(job.manifest)
-    sink = RunSink(memory, settled.prices)
+    sink = RunSink(memory, SummaryBuilder(memory.manifest, settled.prices))
     budget = run_identity(job.manifest, samples) if settled.capped else ""
     status = asyncio.run(run_job(job, samples, sink.add, settled, progress, run=budget))
     summary = sink.finish(status)

@@ -21,6 +21,7 @@ from claimeval.api.run import Run, write_page
 from claimeval.evaluation.job import Job, Reiterable, run_identity
 from claimeval.evaluation.kinds import kind_of
 from claimeval.evaluation.manifest import Manifest
+from claimeval.evaluation.summary import SummaryBuilder
 from claimeval.execution import DONE, ComputedJob, RunStatus
 from claimeval.execution.budget import check_caps
 from claimeval.execution.runner import run_job
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from claimeval.data.labels import HumanLabel
     from claimeval.distributed.parts import Part, PartIndex
     from claimeval.evaluation.measure import MeasureJob
-    from claimeval.evaluation.summary import SummaryBuilder
 
 logger = logging.getLogger("claimeval")
 
@@ -142,7 +142,7 @@ async def _run_here(
     with (
         RunWriter(folder, made, overwrite=overwrite, compressed=options.compress) if folder else RunInMemory(made)
     ) as writer:
-        sink = RunSink(writer, options.prices)
+        sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
         status = await run_job(prepared.job, prepared.items, sink.add, options, progress, run=budget)
         summary = sink.finish(status, labels)
     ending = Ending.of(status)

@@ -43,7 +43,7 @@ from claimeval.runs.directory import (
     load_summary,
     write_text,
 )
-from claimeval.runs.jobs import finish, read_vote_labels
+from claimeval.runs.jobs import RunSink, read_vote_labels
 from claimeval.runs.lines import Compressed, Packed, compress, join
 from claimeval.types.clusters import single_cluster
 from claimeval.types.errors import DataError, UsageError, repeated_id
@@ -442,7 +442,7 @@ def merge(folder: Path, *, compress: bool = False) -> None:
         if kind_of(manifest).unique and (repeated := tallies.repeated()):
             raise _repeated_id(writer.added(), repeated)
         labels = read_vote_labels(manifest, PanelOptions(labels=labels_in(folder)))
-        finish(writer, tallies.summary(), DONE, labels)
+        RunSink(writer, tallies).finish(DONE, labels)
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 

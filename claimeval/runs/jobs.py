@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class RunSink:
     """Takes the results of a job one by one, writes them and sums them up, and finishes the run."""
 
-    def __init__(self, writer: ResultWriter, prices: str | Path | None = None) -> None:
-        """Begin a run in a directory or in memory; `prices` is a price file for the cost."""
+    def __init__(self, writer: ResultWriter, tallies: SummaryBuilder | None = None) -> None:
+        """Begin a run in a directory or in memory. `tallies` sum it up, by default without a price file."""
         self._writer = writer
-        self._tallies = SummaryBuilder(writer.manifest, prices)
+        self._tallies = tallies or SummaryBuilder(writer.manifest)
 
     def add(self, result: SampleResult) -> None:
         """Add the result of a sample."""
@@ -35,9 +35,36 @@ class RunSink:
         self._writer.add(result)
 
     def finish(self, status: RunStatus = DONE, labels: Iterable[HumanLabel] | None = None) -> Summary:
-        """Finish the run as `finish` does, and return its summary."""
-        summary = self._tallies.summary(complete=status.complete, stopped=status.reason)
-        return finish(self._writer, summary, status, labels)
+        """Take the votes that need the whole run, and write its summary and the other files of the job.
+
+        A weighted vote learns its weights from the labels. Returns the summary that was written.
+        """
+        writer, summary = self._writer, self._tallies.summary(complete=status.complete, stopped=status.reason)
+        kind = kind_of(writer.manifest)
+        revise = kind.revise() if kind.revise else None
+        if writer.manifest.panel.needs_all_verdicts:
+            from claimeval.runs.revote import Revote, with_weights
+
+            writer.amend(with_weights(writer.manifest, writer.added, labels))
+            revise = Revote(writer.manifest)
+        if change := revise:
+            tallies = SummaryBuilder(writer.manifest)
+
+            def revise_and_add(result: SampleResult) -> SampleResult:
+                now = change(result)
+                tallies.add(now)
+                return now
+
+            writer.revise(revise_and_add)
+            revised = tallies.summary(complete=status.complete)
+            summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
+        manifest = writer.manifest.with_learned(status.learned)
+        if manifest != writer.manifest:
+            writer.amend(manifest)
+        writer.finish(summary)
+        if writer.folder and kind.qrels:
+            _write_test_collection(writer.folder, writer.manifest, kind, complete=status.complete)
+        return summary
 
 
 def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] | None:
@@ -54,45 +81,6 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
             "(asked, contexts or reference)"
         )
     return labels
-
-
-def finish(writer: ResultWriter, summary: Summary, status: RunStatus, labels: Iterable[HumanLabel] | None) -> Summary:
-    """Take the votes that need the whole run, and write its summary and the other files of the job.
-
-    Args:
-        writer: The run.
-        summary: The summary of its results so far.
-        status: How the run ended.
-        labels: The labels from which a weighted vote learns its weights.
-
-    Returns:
-        The summary that was written.
-    """
-    kind = kind_of(writer.manifest)
-    revise = kind.revise() if kind.revise else None
-    if writer.manifest.panel.needs_all_verdicts:
-        from claimeval.runs.revote import Revote, with_weights
-
-        writer.amend(with_weights(writer.manifest, writer.added, labels))
-        revise = Revote(writer.manifest)
-    if change := revise:
-        tallies = SummaryBuilder(writer.manifest)
-
-        def revise_and_add(result: SampleResult) -> SampleResult:
-            now = change(result)
-            tallies.add(now)
-            return now
-
-        writer.revise(revise_and_add)
-        revised = tallies.summary(complete=status.complete)
-        summary = revised.model_copy(update={"cost": summary.cost, "stopped": summary.stopped})
-    manifest = writer.manifest.with_learned(status.learned)
-    if manifest != writer.manifest:
-        writer.amend(manifest)
-    writer.finish(summary)
-    if writer.folder and kind.qrels:
-        _write_test_collection(writer.folder, writer.manifest, kind, complete=status.complete)
-    return summary
 
 
 QRELS, QUERIES = "qrels.txt", "queries.jsonl"

@@ -13,7 +13,7 @@ from claimeval.data.survey import survey
 from claimeval.evaluation.claims import AUTO, ClaimsJob, choose_metrics, prompt_language, with_questions
 from claimeval.evaluation.job import run_identity
 from claimeval.evaluation.manifest import Manifest
-from claimeval.evaluation.summary import Summary
+from claimeval.evaluation.summary import Summary, SummaryBuilder
 from claimeval.execution import RunStatus
 from claimeval.execution.batch.executor import batch_judges, options_for
 from claimeval.execution.batch.polling import open_batch_admin
@@ -164,7 +164,7 @@ async def run(
             progress = Progress(prepared.total, options.progress)
             step_options = options_for((*arm_plan.judges, arm_plan.extractor), step)
             with RunWriter(arm_folder(folder, arm), record) as writer:
-                sink = RunSink(writer, options.prices)
+                sink = RunSink(writer, SummaryBuilder(writer.manifest, options.prices))
                 status = await run_job(arm_plan, prepared.samples, sink.add, step_options, progress, run=budget)
                 summary = sink.finish(status)
             calls[arm.name] += progress.calls
