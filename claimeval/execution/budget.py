@@ -8,17 +8,16 @@ request is answered: then it counts like that answer, so that the sum is never b
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from uuid import uuid4
 
+from claimeval.execution.database import Database
 from claimeval.providers import provider
 from claimeval.providers.prices import VARIABLE, Price, cost_bound, counted, price_of
 from claimeval.types.chat_format import FREE
-from claimeval.types.errors import StoreError, UsageError
+from claimeval.types.errors import UsageError
 from claimeval.types.options import RunOptions
 from claimeval.types.requests import CallError, Completion, Judge, Request
 
@@ -59,28 +58,21 @@ class Spending(NamedTuple):
     """US dollars, reserved amounts included."""
 
 
-class Ledger:
+class Ledger(Database):
     """The spending of one run and its limits. Several processes can have it open."""
 
+    kind = "spending"
+
     def __init__(self, file: Path, run: str, max_calls: int | None, max_cost: float | None) -> None:
-        self._file = file
         self._run = run
         self._owner = uuid4().hex
         self.lost: frozenset[str]
         """The requests of calls without an outcome when the ledger was opened."""
         self._max_calls = _NO_LIMIT if max_calls is None else max_calls
         self._max_cost = _NO_LIMIT if max_cost is None else _nano(max_cost)
-        with self._store_errors():
-            self._database = sqlite3.connect(file, timeout=60, isolation_level=None)
-            try:
-                self._prepare()
-            except sqlite3.Error:
-                self._database.close()
-                raise
+        super().__init__(file)
 
     def _prepare(self) -> None:
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS spending "
             "(run TEXT PRIMARY KEY, calls INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID"
@@ -141,43 +133,14 @@ class Ledger:
 
     def release(self, calls: int, reserved: float) -> None:
         """Remove reserved calls that were never sent to a provider."""
-        with self._store_errors():
-            self._database.execute(
-                "UPDATE spending SET calls = calls - ?, cost = cost - ? WHERE run = ?",
-                (calls, _nano(reserved), self._run),
-            )
+        update = "UPDATE spending SET calls = calls - ?, cost = cost - ? WHERE run = ?"
+        self._execute(update, calls, _nano(reserved), self._run)
 
     @property
     def spending(self) -> Spending:
         """Return the number and cost of all calls so far."""
-        query = "SELECT calls, cost FROM spending WHERE run = ?"
-        with self._store_errors():
-            calls, cost = self._database.execute(query, (self._run,)).fetchone()
+        calls, cost = self._execute("SELECT calls, cost FROM spending WHERE run = ?", self._run).fetchone()
         return Spending(calls, cost / NANO)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._store_errors():
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._database.close()
-
-    @contextlib.contextmanager
-    def _store_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"The spending database {self._file} cannot be used: {error}") from error
 
     def next_in_words(self, cost: float) -> str:
         """Return the limit in dollars and what the next call may cost; empty if no limit in dollars is reached."""

@@ -8,11 +8,10 @@ processes, so that it is never paid twice.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from claimeval.execution.batch import (
     Batch,
@@ -23,6 +22,7 @@ from claimeval.execution.batch import (
     State,
     batch_target,
 )
+from claimeval.execution.database import Database
 from claimeval.providers.batches import BatchStatus
 from claimeval.types.errors import StoreError
 from claimeval.types.requests import CallError, Judge
@@ -45,8 +45,10 @@ CREATE INDEX IF NOT EXISTS riding ON request (batch);
 _BATCH = "SELECT name, judge, run, state, requests, size, at, upload, id, status, answered, failed, problem FROM batch"
 
 
-class BatchState:
+class BatchState(Database):
     """State of all batches of one store. Several processes can have it open."""
+
+    kind = "batch"
 
     def __init__(self, store: Path) -> None:
         self._file = store / FILE
@@ -55,16 +57,9 @@ class BatchState:
         with self._store_errors():
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self._file.touch(mode=0o600)
-            self._database = sqlite3.connect(self._file, timeout=60, isolation_level=None)
-            try:
-                self._prepare()
-            except (sqlite3.Error, StoreError):
-                self._database.close()
-                raise
+        super().__init__(self._file)
 
     def _prepare(self) -> None:
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version not in (0, FORMAT):
             raise StoreError(
@@ -221,20 +216,6 @@ class BatchState:
         ).fetchall()
         return next((i for i, (state,) in enumerate(states) if state == "answered"), len(states))
 
-    def close(self) -> None:
-        """Close the database."""
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        with self._store_errors():
-            return self._database.execute(statement, values)
-
     def _execute_durably(self, statement: str, *values: object) -> None:
         """Execute a statement and wait until it is on disk, so that it survives a power failure."""
         self._execute("PRAGMA synchronous = FULL")
@@ -242,26 +223,6 @@ class BatchState:
             self._execute(statement, *values)
         finally:
             self._execute("PRAGMA synchronous = NORMAL")
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._store_errors():
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
-
-    @contextlib.contextmanager
-    def _store_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"The batch database {self._file} cannot be used: {error}") from error
-        except OSError as error:
-            raise StoreError(f"The batch database {self._file} cannot be used: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
