@@ -34,7 +34,7 @@ def data(tmp_path: Path) -> Path:
 def lenient(body: Body) -> Reply:
     """Finds every whole answer faithful and correct."""
     asked = text_of(body).rpartition("Reply with this JSON")[2]
-    return Reply('{"reason": "", "rating": "yes"}') if '"rating": "yes|no"' in asked else answer(body)
+    return Reply('{"reason": "", "rating": "yes"}') if '"rating":"yes|no"' in asked else answer(body)
 
 
 def test_ratings_stand_beside_the_claims_of_a_run_and_are_held_against_them(
