@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import itertools
@@ -384,21 +385,17 @@ class LargeFile(ReadSamples):
         count, limit = count_rows(self._path), self._read.limit
         return count if limit is None else min(count, limit)
 
-
-class ExaminedFile(Reiterable[Sample]):
-    """The samples of a large file; rows are checked ahead while samples are judged."""
-
-    def __init__(self, file: LargeFile) -> None:
-        super().__init__(lambda: file.read_ahead(None))
-        self._file = file
-        self.identity = file.identity
-        self.count = file.count  # type: ignore[method-assign]  # the same samples
-
     def part(self, positions: range) -> Reiterable[Sample]:
         """Return the samples at these positions, without parsing the rows before them if each row is a sample."""
-        if not self._file._row_each:
+        if not self._row_each:
             return super().part(positions)
-        return Reiterable(lambda: self._file.read_ahead(positions) if positions else iter(()))
+        return Reiterable(lambda: self.read_ahead(positions) if positions else iter(()))
+
+    def examined(self) -> LargeFile:
+        """Return the same samples, whose rows are checked ahead while samples are judged."""
+        file = copy.copy(self)
+        file._begin = lambda: self.read_ahead(None)
+        return file
 
 
 class Examination:
@@ -440,7 +437,7 @@ class Examination:
         """The samples to judge."""
         if self.total is not None or not isinstance(self.samples, LargeFile):
             return self.samples
-        return ExaminedFile(self.samples)
+        return self.samples.examined()
 
 
 def is_run(data: Data) -> bool:

@@ -11,6 +11,8 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import time_of_day
@@ -39,14 +41,11 @@ FIRST_REPLY_TOKENS = 200.0
 """Estimated tokens of a reply before the first reply arrives."""
 
 
-class Slot:
+class Slot(NamedTuple):
     """Permission for one call, with its reservations in the rate windows."""
 
-    __slots__ = ("request", "tokens")
-
-    def __init__(self, request: Reservation, tokens: Reservation) -> None:
-        self.request = request
-        self.tokens = tokens
+    request: Reservation
+    tokens: Reservation
 
 
 class Pace:
@@ -173,14 +172,12 @@ MINUTE = 61.0
 """Seconds. One more than a minute, because the provider counts a call only when it arrives."""
 
 
+@dataclass(slots=True)
 class Reservation:
     """Amount reserved in a rate window. It can be corrected later."""
 
-    __slots__ = ("amount", "at")
-
-    def __init__(self, amount: float, at: float) -> None:
-        self.amount = amount
-        self.at = at
+    amount: float
+    at: float
 
 
 class RateWindow:
@@ -277,7 +274,7 @@ class ConcurrencyLimit:
         if self._max_in_flight >= MIN_UTILIZATION * self.limit:
             grown = 2 * self.limit if self._slow_start else max(self.limit + 1, int(self.limit * GROWTH))
             self.limit = min(grown, MAX_CONCURRENCY)
-        self._new_round()
+        self.failed()
 
     def throttled(self, now: float) -> None:
         """Decrease the limit because the provider throttled."""
@@ -286,12 +283,9 @@ class ConcurrencyLimit:
         self._slow_start = False
         self._next_decrease = now + DECREASE_INTERVAL
         self.limit = max(1, int(self.limit * DECREASE))
-        self._new_round()
+        self.failed()
 
     def failed(self) -> None:
-        """Record another error: the limit neither grows nor decreases."""
-        self._new_round()
-
-    def _new_round(self) -> None:
+        """Begin to count anew, as after another error, for which the limit neither grows nor decreases."""
         self._successes = 0
         self._max_in_flight = self.in_flight
