@@ -330,19 +330,11 @@ class _Planner(Executor):
     def __init__(self, lessons: Lessons) -> None:
         self._lessons = lessons
         self._offline = OfflineExecutor()
-        self._windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
+        self.windows = JudgeWindows(lambda judge: lessons.judge(judge).context_tokens, self._holds)
 
     async def _holds(self, request: Request) -> bool:
         """Return whether there is a whole reply to a request."""
         return False
-
-    def room(self, request: Request) -> int | None:
-        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
-        return self._windows.room(request)
-
-    async def fits(self, request: Request) -> bool:
-        """Return whether a request may be sent whole."""
-        return await self._windows.fits(request)
 
 
 class _Frames(_Planner):

@@ -8,15 +8,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from claimeval.types.options import RunOptions
 from claimeval.types.progress import Progress
 from claimeval.types.requests import Completion, Failure, Judge, Learned, Outcome, Request
 
+if TYPE_CHECKING:
+    from claimeval.execution.learning import JudgeWindows
+
 
 class Executor(ABC):
-    """Object that answers the requests of a job. By default it knows no windows of judges, and reviews nothing."""
+    """Object that answers the requests of a job. By default it reviews nothing."""
+
+    windows: JudgeWindows | None = None
+    """The windows of judges; None if it knows none."""
 
     @abstractmethod
     async def ask(self, request: Request) -> Outcome:
@@ -24,11 +30,11 @@ class Executor(ABC):
 
     def room(self, request: Request) -> int | None:
         """Return the maximum size (`Request.size`) for the window of the request's judge; None if it is unknown."""
-        return None
+        return self.windows.room(request) if self.windows else None
 
     async def fits(self, request: Request) -> bool:
         """Return whether a request may be sent whole: it fits, the window is unknown, or its reply is stored."""
-        return True
+        return self.windows is None or await self.windows.fits(request)
 
     def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
         """Take note of a reply that was parsed, and of the failure if it could not be read."""

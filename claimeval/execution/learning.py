@@ -76,20 +76,12 @@ class ReviewingExecutor(Executor):
         self, behind: Executor, stop: Callable[[str, str], None] | None, windows: JudgeWindows | None = None
     ) -> None:
         """`stop` is called with a judge whose replies cannot be read, and the reason; None if nothing is sent."""
-        self._behind, self._stop, self._windows = behind, stop, windows
+        self._behind, self._stop, self.windows = behind, stop, windows
         self._replies: dict[tuple[str, str], _ReplyCounts] = {}
 
     async def ask(self, request: Request) -> Outcome:
         """Return the outcome of the executor behind."""
         return await self._behind.ask(request)
-
-    def room(self, request: Request) -> int | None:
-        """Return the maximum size of a request for its judge's window; None if the window is unknown."""
-        return self._windows.room(request) if self._windows else None
-
-    async def fits(self, request: Request) -> bool:
-        """Return whether a request may be sent whole."""
-        return self._windows is None or await self._windows.fits(request)
 
     def review(self, request: Request, completion: Completion, failure: Failure | None) -> None:
         """Count a reply as read or unreadable, and stop the judge if too many of its first replies are unreadable.
