@@ -104,7 +104,15 @@ class ComputingExecutor(Executor):
         return engine(request)
 
 
-class StoredExecutor(Executor):
+class OfflineExecutor(Executor):
+    """Executor that makes no calls."""
+
+    async def ask(self, request: Request) -> Outcome:
+        """Return a failure: the reply is not in the reply cache."""
+        return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
+
+
+class StoredExecutor(OfflineExecutor):
     """Executor that answers only from the reply cache."""
 
     def __init__(self, store: Store) -> None:
@@ -112,9 +120,8 @@ class StoredExecutor(Executor):
 
     async def ask(self, request: Request) -> Outcome:
         """Return the stored reply; without one a failure."""
-        if (value := self._store.get(request.key)) is not None:
-            return completion(value)
-        return not_in_cache(request)
+        value = self._store.get(request.key)
+        return await super().ask(request) if value is None else completion(value)
 
 
 class FurtherAttempts(Executor):
@@ -143,16 +150,3 @@ class FurtherAttempts(Executor):
         if request.again in self._reasons and self._allowed.setdefault(question, request.key) == request.key:
             return await self._fallback.ask(request)
         return Failure(reason="not_in_cache", message="no further attempt was asked for")
-
-
-def not_in_cache(request: Request) -> Failure:
-    """Return the failure of a request that no stored reply answers and that may not be sent."""
-    return Failure(reason="not_in_cache", message=f"no stored reply from {request.judge.name} to this question")
-
-
-class OfflineExecutor(Executor):
-    """Executor that makes no calls."""
-
-    async def ask(self, request: Request) -> Outcome:
-        """Return a failure: the reply is not in the reply cache."""
-        return not_in_cache(request)
