@@ -173,18 +173,13 @@ class WatchedJob:
     async def evaluate(self, item: tuple[int, Any], executor: Executor) -> SampleResult:
         """Return the result of an item, and record its start and end."""
         (position, sample), crashes = item, self.attempts.crashes
-        if not crashes:
-            return await self._evaluate(position, sample, executor)
         if crashes.get(position, 0) >= CRASHES:
             return await self.job.evaluate(sample, _Died())
-        async with self.turns.turn(alone=position in crashes):
-            return await self._evaluate(position, sample, executor)
-
-    async def _evaluate(self, position: int, sample: Any, executor: Executor) -> SampleResult:
-        self.attempts.begun(position)
-        result = await self.job.evaluate(sample, executor)
-        self.attempts.done(position)
-        return result
+        async with self.turns.turn(alone=position in crashes) if crashes else contextlib.nullcontext():
+            self.attempts.begun(position)
+            result = await self.job.evaluate(sample, executor)
+            self.attempts.done(position)
+            return result
 
 
 @dataclass(frozen=True)
