@@ -140,7 +140,8 @@ class Rejudge(shared.JobOptions):
         claims = sum(step.cost.reused for step in cost.by if step.step == "extract") if cost else 0
         verdicts = cost.total.reused - claims if cost else 0
         words = f"claims of {claims} texts, {verdicts} lists of verdicts"
-        record = finished.record(shown=self.shown, reused=f", {claims + verdicts} reused from the run ({words})")
+        reused = f", {claims + verdicts} reused from the run ({words})" if claims or verdicts else ""
+        record = finished.record(shown=self.shown, reused=reused)
         made = {"reused_claims": claims, "reused_verdicts": verdicts}
         sent = finished.progress.record() if finished.progress else {}
         return finished, {"run": str(folder), **record, "calls_of_this_command": {**sent, **made}}
