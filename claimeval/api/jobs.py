@@ -267,30 +267,24 @@ def folder_for(out: str | Path, prepared: Prepared) -> Path:
 
 def parse_specs(judges: Judges) -> tuple[str | Judge, ...]:
     """Return judges as a tuple."""
-    if isinstance(judges, (str, Path, Mapping, Judge)):
+    if isinstance(judges, (str, Mapping, Judge)) or not isinstance(judges, Iterable):
         return (parse_spec(judges),)
-    if not isinstance(judges, Iterable):
-        raise _no_judge(judges)
     return tuple(map(parse_spec, judges))
 
 
-def _no_judge(given: object) -> UsageError:
-    if callable(given):
-        name = getattr(given, "__name__", "judge")
-        return UsageError(f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')")
-    return UsageError(
-        f"{type(given).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge. "
-        "A function that asks a client of yours is one as Judge.from_callable('name', function, model='name')"
-    )
-
-
-def parse_spec(spec: JudgeSpec) -> str | Judge:
+def parse_spec(spec: object) -> str | Judge:
     """Return a judge as text or record; the content of a judge file becomes a record."""
     if isinstance(spec, Mapping):
         return specs.from_fields(spec, "the judge", str(spec.get("model", "")))
-    if not isinstance(spec, (str, Path, Judge)):
-        raise _no_judge(spec)
-    return str(spec) if isinstance(spec, Path) else spec
+    if isinstance(spec, (str, Path, Judge)):
+        return str(spec) if isinstance(spec, Path) else spec
+    if callable(spec):
+        name = getattr(spec, "__name__", "judge")
+        raise UsageError(f"a function is a judge as Judge.from_callable({name!r}, {name}, model='local:{name}')")
+    raise UsageError(
+        f"{type(spec).__name__} is no judge: give 'provider:model', 'provider:model@URL', a judge file or a Judge. "
+        "A function that asks a client of yours is one as Judge.from_callable('name', function, model='name')"
+    )
 
 
 T = TypeVar("T")

@@ -67,10 +67,6 @@ class RunInMemory:
         """Append one sample."""
         self._added.append(result)
 
-    def add_all(self, results: Iterable[SampleResult]) -> None:
-        """Append samples."""
-        self._added.extend(results)
-
     def added(self) -> Iterator[SampleResult]:
         """Yield the samples added so far."""
         return iter(self._added)
