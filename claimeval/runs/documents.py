@@ -23,6 +23,8 @@ PIECES, PIECE, SHORT = 8, 16, 200
 than the last may be changed in every piece."""
 NAME = 60
 """Maximum number of characters of a name."""
+UNREADABLE = re.compile(r"(doc(ument)?|chunk|passage|context|ctx|[cdp])?[\W_]*\d+|[0-9a-f-]{16,}", re.IGNORECASE)
+"""An id that only counts, or is random; another one tells pages apart that begin with the same line."""
 Change = Literal["rewritten", "recut", "lost", "gained"]
 """What happened to a document: it has another text, is cut otherwise, or is in one run only."""
 
@@ -90,11 +92,11 @@ def aligned(
 
 
 def name_of(document: Document) -> str:
-    """Return what people call a document: its title, a first line that heads its text, its id, else its first words."""
+    """Return what people call a document: its title, a readable id, a line that heads its text, or its first words."""
     head, _, rest = document.text.strip().partition("\n")
     headed = head if rest.strip() and len(head) <= 2 * NAME else ""
-    name = document.title or headed or ("" if document.id.isdigit() else document.id) or document.text
-    name = " ".join(name.split())
+    readable = "" if UNREADABLE.fullmatch(document.id) else document.id
+    name = " ".join((document.title or readable or headed or document.text).split())
     return name if len(name) <= NAME else f"{name[:NAME].rpartition(' ')[0] or name[:NAME]} ..."
 
 
