@@ -25,14 +25,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from claimeval.evaluation.manifest import Manifest
 from claimeval.metrics.derived import derived, is_derived
 from claimeval.metrics.flips import ByText
 from claimeval.metrics.rows import Metric
 from claimeval.metrics.scoring import counted
-from claimeval.runs.inputs import Inputs, Retrieval
+from claimeval.runs.inputs import Inputs
 from claimeval.statistics.formatting import adding_up, number_of, signed
 from claimeval.types.records import (
     ASKED,
@@ -406,7 +406,10 @@ class CauseTally:
     def __init__(self, causes: Causes, metrics: Mapping[str, Metric | None]) -> None:
         """`metrics` maps all names to metrics; None for those that are not over claims."""
         self.causes, self._metrics = causes, metrics
-        self._parts: dict[str, defaultdict[Why, _PartTally]] = {name: defaultdict(_PartTally) for name in metrics}
+        self._parts = {name: defaultdict[tuple[Cause, bool], _PartTally](_PartTally) for name in metrics}
+        """By metric, cause, and whether an answer changed together with documents."""
+        self._changed = {name: defaultdict[tuple[Cause, str], Fraction](Fraction) for name in metrics}
+        """By metric, change and name of a document, what it adds before it is divided by the number of samples."""
         self._paired: tuple[Totals, Totals] = Totals(), Totals()
         self.once: dict[str, list[_Once]] = {name: [] for name in metrics}
         """By metric, the shared samples with a value in one run only."""
@@ -439,8 +442,11 @@ class CauseTally:
                 continue
             grouped: dict[Cause, Fraction] = {}
             for position, change in enumerate(self.causes.changes(name, metric, inputs)):
-                self._parts[name][change.why].add(sample, change, self._samples, position)
-                grouped[change.why.cause] = grouped.get(change.why.cause, Fraction()) + change.value
+                cause, document, together = change.why
+                self._parts[name][cause, together].add(sample, change, self._samples, position)
+                grouped[cause] = grouped.get(cause, Fraction()) + change.value
+                if document is not None:
+                    self._changed[name][cause, document] += change.value
             if grouped:
                 parts_of[name] = {cause: float(value) for cause, value in grouped.items()}
         self._samples += 1
@@ -454,19 +460,15 @@ class CauseTally:
         """
         if 0 in (side.counts[name] for side in totals):
             return (), None
-        documents, causes = self.documents(name), dict.fromkeys(why.cause for why in self._parts[name])
+        documents, causes = self.documents(name), dict.fromkeys(cause for cause, _ in self._parts[name])
         parts = [*(self._part(name, cause, documents) for cause in causes), *self._unpaired(name, totals)]
         parts.sort(key=lambda part: (part.cause in UNPAIRED, -abs(part.value)))
         return tuple(parts), math.fsum(part.value for part in parts)
 
-    def _part(self, name: str, cause: Cause, documents: Mapping[tuple[Retrieval, str], float]) -> CausePart:
+    def _part(self, name: str, cause: Cause, documents: Mapping[tuple[Cause, str], float]) -> CausePart:
         """Return the part of a cause, with the document that makes most of it."""
-        weight, found = Fraction(1, self._paired[0].counts[name]), self._parts[name].items()
-        kinds = [
-            (flag, _PartTally(of))
-            for flag in (False, True)
-            if (of := [part for why, part in found if why.cause == cause and why.together == flag])
-        ]
+        weight = Fraction(1, self._paired[0].counts[name])
+        kinds = [(flag, part) for flag in (False, True) if (part := self._parts[name].get((cause, flag)))]
         inner = tuple(tally.part(cause, weight, together=flag) for flag, tally in kinds)
         whole = _PartTally([tally for _, tally in kinds])
         values = {of: math.copysign(1, whole.value) * v for (change, of), v in documents.items() if change == cause}
@@ -476,13 +478,9 @@ class CauseTally:
         together, parts = all(flag for flag, _ in kinds), inner if len(inner) > 1 else ()
         return whole.part(cause, weight, name=most, names=len(values), together=together, parts=parts)
 
-    def documents(self, name: str) -> dict[tuple[Retrieval, str], float]:
+    def documents(self, name: str) -> dict[tuple[Cause, str], float]:
         """Return what changed documents add to the difference of a metric, by change and name of the document."""
-        found: defaultdict[tuple[Retrieval, str], Fraction] = defaultdict(Fraction)
-        for why, part in self._parts.get(name, {}).items():
-            if why.name is not None:
-                found[cast("Retrieval", why.cause), why.name] += part.value / self._paired[0].counts[name]
-        return {key: float(value) for key, value in found.items()}
+        return {key: float(value / self._paired[0].counts[name]) for key, value in self._changed.get(name, {}).items()}
 
     def by_sample(self, name: str, *causes: Cause, together: bool | None = None) -> dict[int, float]:
         """Return what each sample adds to the difference of a metric because of these causes, by its number.
@@ -490,8 +488,8 @@ class CauseTally:
         Nothing for a metric of attached runs.
         """
         n, found = self._paired[0].counts[name], defaultdict[int, float](float)
-        for why, part in self._parts.get(name, {}).items():
-            if why.cause in causes and together in (None, why.together):
+        for (cause, flag), part in self._parts.get(name, {}).items():
+            if cause in causes and together in (None, flag):
                 for order, value in part.samples.items():
                     found[order] += value / n
         return found
