@@ -18,7 +18,7 @@ NEAR = 85
 KEPT = 0.6
 """Share of a document's runs of `RUN` words from which it is still there, cut otherwise."""
 RUN = 4
-PIECES, PIECE, SHORT = 8, 16, 200
+PIECES, PIECE, SHORT = 6, 16, 200
 """Number of pieces of a text, in characters, of which a version or another cut of it has one; a text that is shorter
 than the last may be changed in every piece."""
 NAME = 60
@@ -96,7 +96,7 @@ def name_of(document: Document) -> str:
     head, _, rest = document.text.strip().partition("\n")
     headed = head if rest.strip() and len(head) <= 2 * NAME else ""
     readable = "" if UNREADABLE.fullmatch(document.id) else document.id
-    name = " ".join((document.title or readable or headed or document.text).split())
+    name = " ".join((document.title or readable or headed or document.text)[: 10 * NAME].split())
     return name if len(name) <= NAME else f"{name[:NAME].rpartition(' ')[0] or name[:NAME]} ..."
 
 
