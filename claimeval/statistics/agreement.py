@@ -10,7 +10,8 @@ often does, kappa and alpha are low at high raw agreement, but AC1 is not. So re
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal
 
 from claimeval.statistics.bootstrap import (
     MIN_CLUSTERS,
@@ -141,8 +142,8 @@ def cohen_kappa(
     if weights not in disagreement:
         raise unknown_name("weighting", weights, disagreement)
     cost = disagreement[weights]
-    items = _Items(tables, rated, rated, shares)
-    return _estimate(items, lambda sums: _kappa(sums, cost), _ONE_LABEL, clusters, counts, resampling)
+    coefficient = partial(_kappa, cost=cost)
+    return _estimate(tables, rated, coefficient, _ONE_LABEL, clusters, counts, resampling, shares=shares)
 
 
 def kappa_difference(
@@ -246,8 +247,7 @@ def gwet_ac1(
         return quotient(agreement - chance, 1 - chance)
 
     reason = "only one label is used" if (pairs > 0).any() else "no item has two labels"
-    items = _Items(rows, raters > 0, pairs > 0, None)
-    return _estimate(items, coefficient, reason, clusters, counts, resampling)
+    return _estimate(rows, raters > 0, coefficient, reason, clusters, counts, resampling, rated=pairs > 0)
 
 
 def krippendorff_alpha(
@@ -312,32 +312,25 @@ def krippendorff_alpha(
 
     reason = "no item has two labels" if not rated.any() else "only one label is used"
     shares = table / np.maximum(raters, 1)[:, None]
-    items = _Items(coincidences, rated, rated, shares)
-    return _estimate(items, alpha, reason, clusters, counts, resampling)
-
-
-class _Items(NamedTuple):
-    """The data of a coefficient, with one row of numbers per item."""
-
-    rows: Floats
-    used: Mask
-    """Which rows count."""
-    rated: Mask
-    """Which items have enough labels to be counted in n."""
-    shares: Floats | None
-    """`shares[i, c]`: share of raters who give item i label c. If given, rare labels are a reason for no interval."""
+    return _estimate(coincidences, rated, alpha, reason, clusters, counts, resampling, shares=shares)
 
 
 def _estimate(
-    items: _Items,
+    rows: Floats,
+    used: Mask,
     statistic: Statistic,
     because: str,
     clusters: Sequence[Hashable] | None,
     counts: Sequence[int] | None,
     resampling: Resampling,
+    *,
+    rated: Mask | None = None,
+    shares: Floats | None = None,
 ) -> IntervalEstimate:
-    """Return the statistic of the rows in use, n being the number of rated items."""
-    rows, used, rated, shares = items
+    """Return the statistic of the rows in use, n being the number of those with enough labels, `rated`.
+
+    `shares[i, c]` is the share of raters who give item i label c: if given, rare labels are a reason for no interval.
+    """
     if counts is not None and clusters is not None:
         raise UsageError("items with counts cannot be clustered; give one item per line with its cluster instead")
     if counts is not None and len(counts) != len(rows):
@@ -345,7 +338,11 @@ def _estimate(
     times = np.ones(len(rows), np.int64) if counts is None else np.array(counts, dtype=np.int64)
     keys = keys_of(clusters, used)
     (estimate,) = bootstrap_sums(
-        ClusterSums(cluster_sums(rows[used], keys), int(times[rated].sum()), None if counts is None else times[used]),
+        ClusterSums(
+            cluster_sums(rows[used], keys),
+            int(times[used if rated is None else rated].sum()),
+            None if counts is None else times[used],
+        ),
         [statistic],
         resampling,
         because=because if used.any() else "no item has two labels",

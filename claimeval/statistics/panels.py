@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from claimeval.statistics.bootstrap import (
     STANDARD,
     ClusterSums,
-    Floats,
     IntervalEstimate,
-    Mask,
     Resampling,
     bootstrap_sums,
     cluster_sums,
@@ -66,34 +64,23 @@ def self_preference(
     lengths = {len(judge_scores) for judge_scores in scores.values()} | {len(generators)}
     if len(lengths) > 1:
         raise UsageError(f"scores and generators must describe the same items: lengths {sorted(lengths)}")
-    rows = [[math.nan if score is None else score for score in judge_scores] for judge_scores in scores.values()]
-    table = np.array(rows, dtype=np.float64)
+    table = np.array([[math.nan if score is None else score for score in row] for row in scores.values()], np.float64)
     estimates = {}
-    for row, family in enumerate(scores):
-        others = np.delete(table, row, axis=0)
+    for number, family in enumerate(scores):
+        others = np.delete(table, number, axis=0)
         counts = np.isfinite(others).sum(axis=0)
-        lead = table[row] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
-        of_family = np.array([generator == family for generator in generators], dtype=bool)
-        estimates[family] = _contrast(lead, of_family, clusters, resampling)
+        lead = table[number] - np.where(counts > 0, np.nansum(others, axis=0) / np.maximum(counts, 1), np.nan)
+        defined = np.isfinite(lead)
+        lead, own = lead[defined], np.array([generator == family for generator in generators], dtype=bool)[defined]
+        rows = np.column_stack([lead * own, own, lead * ~own, ~own])
+        (estimates[family],) = bootstrap_sums(
+            ClusterSums(cluster_sums(rows, keys_of(clusters, defined)), len(lead)),
+            [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],
+            resampling,
+            because="needs scored items of this family and of another",
+            symmetric=True,
+        )
     return estimates
-
-
-def _contrast(
-    values: Floats, of_family: Mask, clusters: Sequence[Hashable] | None, resampling: Resampling
-) -> IntervalEstimate:
-    """Return the mean of the defined values over items of the family minus the mean over the others."""
-    is_finite = np.isfinite(values)
-    values, of_family = values[is_finite], of_family[is_finite]
-    keys = keys_of(clusters, is_finite)
-    rows = np.column_stack([values * of_family, of_family, values * ~of_family, ~of_family])
-    (estimate,) = bootstrap_sums(
-        ClusterSums(cluster_sums(rows, keys), len(values)),
-        [lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3])],
-        resampling,
-        because="needs scored items of this family and of another",
-        symmetric=True,
-    )
-    return estimate
 
 
 @dataclass(frozen=True, slots=True)
