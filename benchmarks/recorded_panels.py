@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.data.recorded import field_map
 from claimeval.judging.panel import Panel
 from claimeval.runs.agreement import measure
@@ -101,7 +101,7 @@ def panels(data: Path, folder: Path) -> None:
     }
     path = data / "llmjudge/judgments_visible.jsonl"
     found = import_judged(open_file(path, field_map(mapping)), str(path), folder)
-    results, labels = list(read_results(folder)), list(read_labels(folder / LABELS))
+    results, labels = list(read_results(folder)), list(LabelFile(folder / LABELS))
     joined = join(results, names, found.manifest.panel, labels)
     alone = {n: against_people(joined.raters[n], joined.human, joined.clusters) for n in names}
     first_of_team = list({name.partition("-")[0]: name for name in reversed(names)}.values())[::-1]
@@ -160,7 +160,7 @@ def open_qa(data: Path, folder: Path) -> None:
         read_results(folder),
         tuple(j.name for j in found.manifest.judges),
         found.manifest.panel,
-        read_labels(folder / LABELS),
+        LabelFile(folder / LABELS),
     )
     print("\n### Open QA, 804 answers\n\n| judge | read | accuracy | F1 | kappa (95 %) |\n|---|---|---|---|---|")
     for rater in measure(joined, found.manifest.panel).raters:

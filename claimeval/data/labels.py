@@ -100,11 +100,6 @@ def label_rows(path: Path) -> Iterator[SourceRow]:
         yield row
 
 
-def read_labels(path: Path, words: Collection[str] = ()) -> LabelFile:
-    """Return the labels of a file; `words` as in `LabelFile`."""
-    return LabelFile(path, words=words)
-
-
 def label(row: SourceRow, words: Collection[str] = ()) -> HumanLabel | None:
     """Return the label in a row, or None if it is blank or undecided; `words` are additional labels."""
     values = {field: row.first(names) for field, names in NAMES.items()}

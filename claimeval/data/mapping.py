@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +153,6 @@ def described(mapping: RowMapping, rows: Sequence[SourceRow]) -> RowMapping:
     }
     parts = ", ".join(f"{field} from {' or '.join(paths)}" for field, paths in used.items() if paths)
     return mapping.model_copy(update={"read_as": f"read as {mapping.preset}{parts and f': {parts}'}"})
-
-
-def recognized(rows: Iterable[SourceRow]) -> Preset | None:
-    """Return the export that the first rows are from; None if it is none of those that are known."""
-    first = [row.fields for row in islice(rows, LOOKED_AT)]
-    return next((preset for preset in presets().values() if preset.fits(first)), None) if first else None
 
 
 def mapped(rows: Iterable[SourceRow | Sample], mapping: RowMapping) -> Iterator[SourceRow | Sample]:

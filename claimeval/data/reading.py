@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from claimeval.data import documents
 from claimeval.data.hints import by_shape, describes, options, proposals, words_of
 from claimeval.data.long_tables import ONE_ROW_A_DOCUMENT, Layout, LongTable, joined
-from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, recognized
+from claimeval.data.mapping import LOOKED_AT, NO_MAPPING, RowMapping, columns, described, mapped, presets
 from claimeval.data.overlooked import OVERLOOKED, Overlooked
 from claimeval.data.paths import is_path
 from claimeval.data.rows import SourceRow, looks_like_list, read_cell, read_rows, rows_within
@@ -57,8 +57,8 @@ NUGGETS: dict[str, tuple[str, ...]] = {"id": ("qid",), "answer": ("answer_text",
 
 _FIELD_OF = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
 
-_ANSWERABLE = {"answerable": True, "true": True, "yes": True, "1": True}
-_UNANSWERABLE = {"unanswerable": False, "false": False, "no": False, "0": False}
+_ANSWERABLE = dict.fromkeys(("answerable", "true", "yes", "1"), True)
+_ANSWERABLE |= dict.fromkeys(("unanswerable", "false", "no", "0"), False)
 _CONTENT = frozenset(ALIASES) - {"id", "generator", "reference_author", "is_answerable", "metadata"}
 """A sample has at least one of these fields."""
 NO_COLUMN = "no column is known"
@@ -204,7 +204,8 @@ def resolved(given: RowMapping, first: Sequence[SourceRow | Sample]) -> RowMappi
         read_as = f"read as {kind}, one sample a trace"
         known = given.model_copy(update={"preset": kind, "read_as": read_as})
         return given if any(map(rows[0].leads, named)) else known
-    preset = recognized(rows)
+    looked_at = [row.fields for row in rows[:LOOKED_AT]]
+    preset = next((preset for preset in presets().values() if preset.fits(looked_at)), None)
     return described(preset.mapping.overridden_by(given), rows) if preset else given
 
 
@@ -503,8 +504,8 @@ class _CellValues:
             if looks_like_list(text):
                 forms = """write ["a", "b"] or ['a', 'b']"""
                 raise self._error(f"looks like a list and cannot be read; {forms}", field=field)
-        elif field == "reference_answers" and isinstance(value, list) and value and not _has_text(value):
-            return text
+        elif field == "reference_answers" and isinstance(value, list) and value:
+            return value if any(isinstance(item, (str, dict)) for item in value) else text
         return value
 
     def texts(self, field: str) -> list[str]:
@@ -599,10 +600,9 @@ class _CellValues:
         if isinstance(value, bool):
             return value
         word = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip().lower()
-        words = _ANSWERABLE | _UNANSWERABLE
-        if word not in words:
+        if word not in _ANSWERABLE:
             raise self._error("expected true or false", f", got {str(value)[:60]!r}", field)
-        return words[word]
+        return _ANSWERABLE[word]
 
     def author(self, field: str) -> str | None:
         """Return the name of a model, also from LlamaIndex' `{"model_name", "type"}`. None means a human author."""
@@ -661,10 +661,6 @@ _READERS: dict[str, Callable[[_CellValues, str], object]] = {
 
 def _is_nothing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
-
-
-def _has_text(items: list[Any]) -> bool:
-    return any(isinstance(item, (str, dict)) for item in items)
 
 
 def _kind(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from claimeval.data.labels import LabelFile, read_labels
+from claimeval.data.labels import LabelFile
 from claimeval.evaluation.summary.panel import Dispute
 from claimeval.evaluation.validity import GraderReport
 from claimeval.judging.panel import Panel
@@ -256,7 +256,7 @@ def measure_run(
         return _with_counts(run, measure(rated, question.panel, half_width), words)
     if rating is not None:
         raise UsageError(f"labels of {run} are about claims; scores are named to compare them with --rating")
-    human = read_labels(labels) if labels else labels_in(run)
+    human = LabelFile(labels) if labels else labels_in(run)
     builder = OverviewBuilder(manifest)
     if by:
         check_field(by, (result.sample for result in read_results(run)))

@@ -18,7 +18,7 @@ from typing import Literal
 
 from pydantic import computed_field
 
-from claimeval.data.labels import HumanLabel, LabelFile, read_labels
+from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.metrics.rows import Metric
 from claimeval.runs.directory import cluster_field, read_results
@@ -113,7 +113,7 @@ def labels_of(run: Path, file: Path | None, metric: str | None) -> LabelFile:
     """Return the labels of the file, else those from `annotate`, else those that the run was imported with."""
     row, question = labeled_metric(run, metric)
     words = question.scale.words if question else ()
-    labels = read_labels(file, words) if file else labels_in(run, row.name, words)
+    labels = LabelFile(file, words=words) if file else labels_in(run, row.name, words)
     if labels is None:
         raise UsageError(f"no labels yet: give some with `claimeval annotate {run}`, or name a file with --labels")
     return labels

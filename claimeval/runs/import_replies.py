@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.data.recorded import MAPPINGS, FieldMap, RecordedReplies
 from claimeval.data.result_files import JudgedSample, RecordedResults, UnreadReply, recognize, recorded_judge
 from claimeval.evaluation.manifest import Manifest, versions
@@ -175,7 +175,7 @@ def _labels(folder: Path) -> Iterable[HumanLabel]:
         raise UsageError(
             "a weighted vote takes its weights from human labels, and the file has none; map `human_label`"
         )
-    return read_labels(path)
+    return LabelFile(path)
 
 
 def _read(sample: JudgedSample, readings: Mapping[str, Counter[tuple[str, str]]]) -> Iterator[UnreadReply]:

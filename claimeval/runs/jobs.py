@@ -71,10 +71,10 @@ def read_vote_labels(record: Manifest, panel: PanelOptions) -> list[HumanLabel] 
     """Return the labels from which weights are learned. Raises an error for unusable labels before any call."""
     if panel.labels is None:
         return None
-    from claimeval.data.labels import read_labels
+    from claimeval.data.labels import LabelFile
 
     learning = () if record.of_claims else [q for q in record.questions if q.panel.rule.needs_weights]
-    labels = list(read_labels(Path(panel.labels), {word for question in learning for word in question.scale.words}))
+    labels = list(LabelFile(Path(panel.labels), words={word for question in learning for word in question.scale.words}))
     if len(learning) > 1 and any(label.evidence is None for label in labels):
         raise UsageError(
             f"{panel.labels}: the run asks several questions; say in a column `against` which of them a label answers "

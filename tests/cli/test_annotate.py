@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.data.labels import read_labels
+from claimeval.data.labels import LabelFile
 from claimeval.runs.labeling import ClaimLabels, drawn
 from tests.api.test_claims import SAMPLES
 from tests.cli.conftest import Run
@@ -44,7 +44,7 @@ def test_answers_are_kept_and_the_same_command_goes_on(run: Path) -> None:
     assert "3 of 6" in second
     assert "6 of 6 claims labeled" in second
     labels = ClaimLabels(run, "faithfulness")
-    given = list(read_labels(labels.path))
+    given = list(LabelFile(labels.path))
     assert [label.label for label in given] == [
         "supported",
         "not_found",
@@ -140,7 +140,7 @@ def test_the_exported_file_has_no_formulas_and_its_labels_fit_all_the_same(claim
     done = claimeval("agreement", "run", "--labels", "todo.csv", "--json")
     assert done.returncode == 0, done.stderr
     assert "nothing that was judged" not in done.stderr
-    assert [(label.sample, label.text) for label in read_labels(todo)] == [
+    assert [(label.sample, label.text) for label in LabelFile(todo)] == [
         (row[0].replace("'", "", 1), row[2].replace("'", "", 1) if row[2].startswith("'") else row[2])
         for row in cells[1:]
     ]

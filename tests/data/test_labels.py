@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from claimeval.data.labels import HumanLabel, read_labels
+from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.types.errors import DataError
 from claimeval.types.records import Evidence
 
@@ -14,7 +14,7 @@ from claimeval.types.records import Evidence
 def labels(tmp_path: Path, text: str, name: str = "labels.jsonl") -> list[HumanLabel]:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    return list(read_labels(path))
+    return list(LabelFile(path))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_label_and_its_grade_may_stand_side_by_side(tmp_path: Path) -> None:
 def test_blank_and_undecided_labels_are_left_out_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("id,claim_id,label\na,answer-1,\na,answer-2,  \na,answer-3,unsure\na,answer-4,yes\n")
-    read = read_labels(path)
+    read = LabelFile(path)
     assert [found.claim_id for found in read] == ["answer-4"]
     assert (read.blank, read.undecided) == (2, 1)
 

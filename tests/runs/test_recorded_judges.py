@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.recorded_panels import OPENQA
 from claimeval.api.claims import rejudge
-from claimeval.data.labels import read_labels
+from claimeval.data.labels import LabelFile
 from claimeval.data.recorded import field_map
 from claimeval.runs.agreement import Agreement, measure
 from claimeval.runs.directory import LABELS, read_results
@@ -28,7 +28,7 @@ def imported(name: str, mapping: dict[str, Any], folder: Path) -> ImportedRun:
 def report(folder: Path, found: ImportedRun, judges: tuple[str, ...] | None = None) -> Agreement:
     names = judges or tuple(judge.name for judge in found.manifest.judges)
     panel = found.manifest.panel
-    return measure(join(read_results(folder), names, panel, read_labels(folder / LABELS)), panel)
+    return measure(join(read_results(folder), names, panel, LabelFile(folder / LABELS)), panel)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from claimeval.data.labels import HumanLabel, LabelFile, read_labels
+from claimeval.data.labels import HumanLabel, LabelFile
 from claimeval.judging.panel import Panel
 from claimeval.judging.prompts import Prompt
 from claimeval.metrics.extraction import ExaminedClaims
@@ -142,7 +142,7 @@ class Halves(NamedTuple):
 
 def labels_of(path: Path) -> LabelFile:
     """Return the labels of a file, or those of a run directory. Raises UsageError if a directory has none."""
-    labels = labels_in(path) if path.is_dir() else read_labels(path)
+    labels = labels_in(path) if path.is_dir() else LabelFile(path)
     if labels is None:
         raise UsageError(f"{path} has no labels; label claims with `claimeval annotate {path}`, or name a file")
     return labels
