@@ -59,6 +59,14 @@ def test_every_shipped_prompt_renders_both_messages(step: str, name: str) -> Non
     assert "{{7*7}}" in user.content or step == "assess"
 
 
+@pytest.mark.parametrize(("step", "name"), SHIPPED)
+def test_json_is_shown_without_spaces_which_judges_would_write_too(step: str, name: str) -> None:
+    source = prompts.load(step, name).source
+    shown = [line for line in source.splitlines() if line.startswith('{"')]
+    assert (prompts.load(step, name).reply == "json") == bool(shown)
+    assert not [line for line in shown if '": ' in line or ', "' in line]
+
+
 @pytest.mark.parametrize("name", [name for step, name in SHIPPED if step == "assess"])
 def test_evidence_comes_first_and_alike_so_that_providers_can_cache_it(name: str) -> None:
     system, user = prompts.load("assess", name).render(VALUES["assess"])
