@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -83,12 +83,16 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def until(self, look: Callable[[], T]) -> T:
-        """What `look` gives as soon as it gives something."""
+        """What `look` gives as soon as it gives something; it may look at an element that is just drawn again."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
         end = time.monotonic() + WAIT
-        while not (found := look()):
+        while True:
+            with suppress(StaleElementReferenceException):
+                if found := look():
+                    return found
             assert time.monotonic() < end, "nothing came"
             time.sleep(0.01)
-        return found
 
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements("css selector", selector)
@@ -99,7 +103,8 @@ class Browser:
 
     def line(self, selector: str) -> str:
         """What is to be seen of the first element, on one line."""
-        return " ".join(self.one(selector).text.split())
+        (text,) = self.until(lambda: [one.text for one in self.all(selector)[:1]])
+        return " ".join(text.split())
 
     def texts(self, selector: str) -> list[str]:
         """The texts of all such elements, also of those that are not in view."""

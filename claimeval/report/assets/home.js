@@ -58,7 +58,7 @@ export function day(seconds) {
 /** @type {Record<string, Column>} */
 export const COLUMNS = {
   date: { value: (run) => run.written, cell: (run) => day(run.written) },
-  system: { value: (run) => run.system, cell: (run) => data(run.system) },
+  system: { value: (run) => run.system, cell: (run) => run.system && data(run.system) },
   job: { value: (run) => run.job, cell: (run) => run.job },
   judges: { value: (run) => run.judges.join(", "), cell: (run) => data(run.judges.join(", ")) },
   samples: {
